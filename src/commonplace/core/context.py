@@ -1,0 +1,35 @@
+"""Who is asking: the tenant and the actor of the work at hand."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+DEFAULT_TENANT = "default"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestContext:
+    """The tenant whose data is touched and the actor who touches it; both go into the audit trail."""
+
+    tenant_id: str
+    actor: str
+
+
+_current: ContextVar[RequestContext | None] = ContextVar("commonplace_request_context", default=None)
+
+
+def current_context() -> RequestContext | None:
+    """Return the context of the work at hand, or ``None`` where none was set."""
+    return _current.get()
+
+
+@contextmanager
+def request_context(*, tenant_id: str = DEFAULT_TENANT, actor: str) -> Generator[RequestContext]:
+    """Set tenant and actor for the work inside the ``with`` block and everything that it awaits."""
+    context = RequestContext(tenant_id=tenant_id, actor=actor)
+    token = _current.set(context)
+    try:
+        yield context
+    finally:
+        _current.reset(token)

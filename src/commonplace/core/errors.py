@@ -1,0 +1,121 @@
+"""Every error that commonplace raises on purpose.
+
+    CommonplaceError
+    ├── SettingsError (ValueError)          the environment or commonplace.toml
+    ├── InvalidInputError (ValueError)      a value that a caller passed: field, expected, got
+    │   └── SecretRefusedError              text that looks like a secret
+    ├── NotFoundError (LookupError)         an id that names nothing
+    ├── StorageError                        a file or database
+    │   ├── StorageUnavailableError         cannot be reached or written: disk full, server down, locked
+    │   ├── DatabaseTooNewError             its schema is newer than this release
+    │   └── EmbeddedPostgresError           the embedded server cannot be set up, started or stopped
+    └── EmbeddingError                      the embedding engine
+        ├── ModelMissingError               no weights are found
+        └── ModelDamagedError               weights or tokenizer are there and cannot be used
+
+A message says what failed, what was expected and what came, and what to do. Expected outcomes are no errors:
+they come back as receipts or as ``None``.
+"""
+
+
+class CommonplaceError(Exception):
+    """Base of every error that commonplace raises on purpose."""
+
+
+class SettingsError(CommonplaceError, ValueError):
+    """A setting is unknown, or its value is not of its form."""
+
+
+class InvalidInputError(CommonplaceError, ValueError):
+    """A value passed by a caller is not acceptable; nothing was written.
+
+    Args:
+        field: The name of the parameter or field, as the caller knows it.
+        expected: What would have been accepted, in words.
+        got: The value that came, shown shortened.
+    """
+
+    SHOWN_CHARS = 80
+
+    def __init__(self, field: str, expected: str, got: object) -> None:
+        self.field = field
+        self.expected = expected
+        shown = repr(got)
+        if len(shown) > self.SHOWN_CHARS:
+            shown = f"{shown[: self.SHOWN_CHARS]}… ({len(shown)} characters)"
+        self.got = shown
+        super().__init__(f"{field}: expected {expected}, got {shown}")
+
+
+class SecretRefusedError(InvalidInputError):
+    """Text looks like it holds a secret, and secrets are not stored.
+
+    The message names the kind of secret and never repeats the text.
+
+    Args:
+        field: The name of the field that held it.
+        kind: What it looks like, for example ``"API key (sk-…)"``.
+    """
+
+    def __init__(self, field: str, kind: str) -> None:
+        self.field = field
+        self.expected = "text without secrets"
+        self.got = kind
+        self.kind = kind
+        CommonplaceError.__init__(self, f"{field}: text appears to contain a secret ({kind}) — not stored")
+
+
+class NotFoundError(CommonplaceError, LookupError):
+    """An id or a name that nothing answers to.
+
+    Args:
+        kind: What was looked for, for example ``"memory"``.
+        key: The id or name.
+    """
+
+    def __init__(self, kind: str, key: object) -> None:
+        self.kind = kind
+        self.key = key
+        super().__init__(f"no {kind} with id {key!r}")
+
+
+class StorageError(CommonplaceError):
+    """A file or a database did not do what was asked."""
+
+
+class StorageUnavailableError(StorageError):
+    """Storage cannot be reached or written: a full disk, a stopped server, a lock held too long."""
+
+
+class DatabaseTooNewError(StorageError):
+    """The database was made by a newer release; this one leaves it alone.
+
+    Args:
+        where: The database, without any password.
+        found: The schema revision in the database.
+        known: The newest revision that this release knows.
+    """
+
+    def __init__(self, where: str, found: str, known: str) -> None:
+        self.found = found
+        self.known = known
+        super().__init__(
+            f"{where} has schema revision {found!r}, but this release knows revisions up to {known!r} only: "
+            "install the release that made it, or point commonplace at another database"
+        )
+
+
+class EmbeddedPostgresError(StorageError):
+    """The embedded PostgreSQL server cannot be set up, started or stopped."""
+
+
+class EmbeddingError(CommonplaceError):
+    """The embedding engine cannot do its work."""
+
+
+class ModelMissingError(EmbeddingError):
+    """No embedding weights are found in any of the places where they are looked for."""
+
+
+class ModelDamagedError(EmbeddingError):
+    """Embedding weights or tokenizer are there, and cannot be used."""

@@ -1,0 +1,163 @@
+"""The gate that keeps secrets out of every memory.
+
+Source: WSP-03, R-WSP-3. A wrong refusal costs a rewording, a stored key ends in prompts and logs; so where a
+text could be read both ways, it is refused. Every pattern takes time linear in the length of the text.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+BLOB_CHARS: Final = 40
+"""From this length on, letters of both cases and digits in one run are a secret."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretFinding:
+    """What looks like a secret, and where: never the text itself.
+
+    Attributes:
+        kind: In words, for example ``"API key (sk-…)"``.
+        start: Where it begins, in characters.
+        end: Where it ends, exclusive.
+    """
+
+    kind: str
+    start: int
+    end: int
+
+
+_BOUNDARY = r"(?<![A-Za-z0-9\u00c0-\u024f])"
+_NAMING = r"(?!(?:based|keys?|like|prefix|prefixed|style|tokens?|type)(?![\w-]))"
+"""``a glpat-style token`` speaks about the prefix and is none."""
+_LIBRARY = r"(?!(?:learn|image|video)(?![A-Za-z0-9]))"
+
+_SHAPES: Final = tuple(
+    (kind, re.compile(pattern))
+    for kind, pattern in (
+        # Six characters, or three with a digit: shorter ones are words and locales (sk-learn, sk-SK).
+        (
+            "API key (sk-…)",
+            rf"{_BOUNDARY}sk-{_NAMING}{_LIBRARY}(?:(?<![/.]sk-)[\w-]{{6}}|(?=[\w-]{{0,15}}\d)[\w-]{{3}})[\w-]*",
+        ),
+        ("GitHub token", rf"{_BOUNDARY}(?:gh[opsur]_|github_pat_)\w{{3,}}"),
+        ("GitLab token", rf"{_BOUNDARY}glpat-{_NAMING}[\w-]{{3,}}"),
+        ("Slack token", rf"{_BOUNDARY}xox[abeprs]-{_NAMING}[\w-]{{3,}}"),
+        (
+            "Slack or Discord webhook",
+            r"hooks\.slack\.com/services/\w{3}|discord(?:app)?\.com/api/webhooks/\d",
+        ),
+        ("AWS access key", r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+        ("Google API key", rf"{_BOUNDARY}AIza[\w-]{{35}}(?![\w-])"),
+        ("private key", r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY"),
+        ("JSON web token", r"(?<![\w-])eyJ[\w-]{10,}+\.eyJ[\w-]{10,}+"),
+        ("password in a URL", r"://[^\s/@:]*+:(?!(?:\*+|pass(?:word)?|pwd|<[^>\s]*+>|\$\S++)@)[^\s/@]++@"),
+    )
+)
+
+_LABEL = re.compile(
+    r"(?:(?<![A-Za-z])bearer\s|(?<![A-Za-z])(?P<name>token|password)[\"'`*_]{0,3}\s*+[:\uff1a])"
+    r"[\s\"'`*_(\[]*+(?P<value>[^\s\"'`)\],;]++)(?P<alone>[\"'`)\]\s.,;!?]*+(?:\Z|\n)|[\"'`)\],;])?",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(r"<|\{|\$\{|\$\(|\$[A-Z_]+\Z|%\w|[*.…x-]+\Z", re.IGNORECASE)
+_ABOUT = frozenset(
+    """
+    a account an and any are as ask auth authentication authorization by can change changed changes
+    comes copied credential credentials empty env environment expire expires false field flow for format
+    from get has have header headers hidden if in into is it its kept key keys length lives long longer
+    managed manager may minimum missing must n/a never no none not null of on only optional or passed
+    read redacted refresh renew required reset rotate rotated rotates same scheme schemes secret see
+    sent set shared should stored str string text that the this to token tokens true type types
+    undefined unknown unset use used uses value vault via was when will with you your
+    """.split()  # noqa: SIM905 - a list of words reads best as words
+)
+"""Words that say something about a password or token instead of being one."""
+
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*[.:!?…]*")
+_LONG_WORD_CHARS = 20
+
+_URL_OR_RUN = re.compile(rf"https?://[^\s?#]++|(?P<run>[A-Za-z0-9+/_=-]{{{BLOB_CHARS},}}+)")
+_SEGMENT = re.compile(r"[A-Za-z0-9]++")
+_PIECE = re.compile(r"[A-Z]?[a-z]++|[A-Z]++|[0-9]++")
+_HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
+_CHECKSUM = re.compile(r"sha-?[0-9]{1,3}[-:=]?\Z", re.IGNORECASE)
+_PATH_START = re.compile(r"[/.~:\\\w]\Z")
+_SHORTEST_SEGMENT = 6
+_SCRAMBLED_CHARS = 30
+_SCRAMBLED_PIECE = 3.6
+
+
+def find_secret(text: str) -> SecretFinding | None:
+    """Find what looks like a secret in a text.
+
+    - The prefixes ``sk- ghp_ gho_ glpat- xoxb- xoxp-`` at the start of a word with a token behind them, and a few
+      further forms of well-known makers.
+    - ``Bearer ``, ``token:`` and ``password:`` with a value behind them, in any case. After the two labels any
+      word is a value, unless it is one of those that speak about passwords ("password: reset it weekly").
+    - Runs of 40 and more letters and digits with upper case, lower case and digits; in base64 with ``+/-_``
+      only where they read like noise. Paths of URLs and files, git hashes, UUIDs and checksums pass.
+
+    Returns:
+        The first finding of the first kind that matches, or ``None``.
+    """
+    for kind, pattern in _SHAPES:
+        if found := pattern.search(text):
+            return SecretFinding(kind=kind, start=found.start(), end=found.end())
+    return _find_labelled(text) or _find_blob(text)
+
+
+def _find_labelled(text: str) -> SecretFinding | None:
+    for found in _LABEL.finditer(text):
+        value, name = found["value"], found["name"]
+        if _PLACEHOLDER.match(value):
+            continue
+        is_word = _WORD.fullmatch(value) is not None
+        if is_word and value.rstrip(".:!?…").lower() in _ABOUT:
+            continue
+        # "Bearer" alone is an English word: what follows must look like a token, or end the line.
+        if (
+            name is None
+            and is_word
+            and len(value) < _LONG_WORD_CHARS
+            and found["alone"] is None
+            and value.islower()
+        ):
+            continue
+        kind = f"{name.lower()}: with a value" if name else "Bearer with a value"
+        return SecretFinding(kind=kind, start=found.start(), end=found.end("value"))
+    return None
+
+
+def _find_blob(text: str) -> SecretFinding | None:
+    for start, run in _runs(text):
+        segments: list[str] = _SEGMENT.findall(run)
+        if any(len(segment) >= BLOB_CHARS and _is_mixed(segment) for segment in segments):
+            return SecretFinding(kind="high-entropy text", start=start, end=start + len(run))
+        is_path = run.startswith("/") or _PATH_START.search(text, max(0, start - 1), start) is not None
+        if not is_path and _is_scrambled(segments):
+            return SecretFinding(kind="high-entropy text", start=start, end=start + len(run))
+    return None
+
+
+def _runs(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the long runs of base64 characters that are neither in the path of a URL nor a checksum."""
+    for found in _URL_OR_RUN.finditer(text):
+        run, start = found["run"], found.start()
+        if run and not _CHECKSUM.search(text, max(0, start - 8), start) and not _CHECKSUM.match(run[:7]):
+            yield start, run
+
+
+def _is_mixed(text: str) -> bool:
+    return (
+        not text.isdigit() and text != text.lower() and text != text.upper() and any(map(str.isdigit, text))
+    )
+
+
+def _is_scrambled(segments: list[str]) -> bool:
+    """Tell noise from names: in noise the kind of character changes after two or three, in names after a word."""
+    kept = [s for s in segments if len(s) >= _SHORTEST_SEGMENT and not _HEX.fullmatch(s)]
+    joined = "".join(kept)
+    pieces = sum(len(_PIECE.findall(segment)) for segment in kept)
+    return len(joined) >= _SCRAMBLED_CHARS and _is_mixed(joined) and len(joined) / pieces < _SCRAMBLED_PIECE

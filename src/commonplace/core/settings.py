@@ -1,0 +1,233 @@
+"""Settings: where data lives and which models are used.
+
+Each setting comes from the environment, else from ``commonplace.toml``, else from its default. The file is
+the first that exists of: the one that ``COMMONPLACE_CONFIG`` names, the one in the current directory, the one
+in ``COMMONPLACE_HOME``. A process that a client starts inside a workspace (an MCP server, a hook) leaves the
+current directory out: a repository that somebody cloned must not say where memories go.
+
+Unknown keys are errors that name the key, in the file and among ``COMMONPLACE_…`` variables alike.
+"""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, cast
+
+from platformdirs import user_data_path
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from commonplace.core.errors import SettingsError
+
+CONFIG_FILE: Final = "commonplace.toml"
+PREFIX: Final = "COMMONPLACE_"
+CONFIG_VARIABLE: Final = "COMMONPLACE_CONFIG"
+POSTGRES_SCHEMES: Final = ("postgresql://", "postgres://")
+
+_OWN_VARIABLE: Final = {"memory_budget": "CLAUDEOPS_MEMORY_BUDGET"}
+"""Settings whose variable was fixed by a specification (OPS-07.2)."""
+
+
+class Settings(BaseSettings):
+    """Every setting of commonplace, validated and frozen.
+
+    Build it with :func:`load_settings`. Direct construction reads no environment and no file: it is for tests
+    and for programs that keep their settings elsewhere.
+    """
+
+    model_config = SettingsConfigDict(extra="forbid", frozen=True)
+
+    home: Path = Field(
+        default_factory=lambda: user_data_path("commonplace"),
+        description="directory of everything that is not given another place",
+    )
+    database: str = Field(
+        default="",
+        description="operational and app memory: a path is SQLite, a postgresql:// URL is PostgreSQL",
+    )
+    postgres_url: str | None = Field(
+        default=None, description="knowledge memory; unset: the embedded server in home"
+    )
+    workspace: Path = Field(
+        default_factory=Path.cwd, description="directory of workspace memory and agent.json"
+    )
+    embedding_model: str = Field(
+        default="sentence-transformers/all-MiniLM-L6-v2",
+        min_length=1,
+        description="name or local directory of the embedding model",
+    )
+    embedding_backend: Literal["onnx", "torch"] = Field(
+        default="onnx", description="what computes embeddings; torch needs the extra of that name"
+    )
+    embedding_download: bool = Field(
+        default=False, description="whether an embedding model that is not on this machine may be fetched"
+    )
+    model: str | None = Field(
+        default=None,
+        description="anthropic:…, openai:…, ollama:…, claude-code or extractive; unset: extractive",
+    )
+    memory_budget: Annotated[int, Field(ge=0)] = Field(
+        default=2000, description="token budget of the operational block"
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="WARNING", description="least severe log record that is printed"
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic's
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take values from the caller only; :func:`load_settings` gathers them and notes their origins."""
+        return (init_settings,)
+
+    @field_validator("home", "workspace")
+    @classmethod
+    def _absolute(cls, value: Path) -> Path:
+        return value.expanduser().absolute()
+
+    @field_validator("postgres_url")
+    @classmethod
+    def _postgres_scheme(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(POSTGRES_SCHEMES):
+            raise ValueError("expected a postgresql:// URL")
+        return value
+
+    @field_validator("database")
+    @classmethod
+    def _known_scheme(cls, value: str) -> str:
+        if "://" in value and not value.startswith(POSTGRES_SCHEMES):
+            raise ValueError("expected a path or a postgresql:// URL")
+        return value
+
+    @property
+    def database_is_postgres(self) -> bool:
+        """Whether operational and app memory are in PostgreSQL."""
+        return self.database.startswith(POSTGRES_SCHEMES)
+
+    @property
+    def database_path(self) -> Path:
+        """The SQLite file of operational and app memory; meaningless where it is in PostgreSQL."""
+        return Path(self.database).expanduser().absolute() if self.database else self.home / "commonplace.db"
+
+    @property
+    def postgres_directory(self) -> Path:
+        """Where the embedded PostgreSQL server keeps its cluster."""
+        return self.home / "postgres"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedSettings:
+    """Settings, and for each field in words where its value came from."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+
+    def shown(self) -> list[tuple[str, str, str]]:
+        """Return ``(field, value, origin)`` in the order of the fields, with passwords masked."""
+        rows: list[tuple[str, str, str]] = []
+        for field in Settings.model_fields:
+            value: object = getattr(self.settings, field)
+            if field == "database" and not value:
+                value = self.settings.database_path
+            rows.append((field, "" if value is None else mask_password(str(value)), self.origins[field]))
+        return rows
+
+
+def mask_password(url: str) -> str:
+    """Return a URL with its password replaced by ``***``; other text as it is."""
+    scheme, separator, rest = url.partition("://")
+    authority, at, tail = rest.rpartition("@")
+    if not separator or not at or ":" not in authority:
+        return url
+    return f"{scheme}://{authority.partition(':')[0]}:***@{tail}"
+
+
+def variable_of(field: str) -> str:
+    """Return the name of the environment variable of a setting."""
+    return _OWN_VARIABLE.get(field, f"{PREFIX}{field.upper()}")
+
+
+def load_settings(
+    *, read_current_directory: bool = True, environ: Mapping[str, str] | None = None
+) -> LoadedSettings:
+    """Gather settings from the environment and ``commonplace.toml``.
+
+    Args:
+        read_current_directory: Whether ``commonplace.toml`` in the current directory counts; not so for
+            processes that a client starts in a workspace of somebody else's making.
+        environ: Instead of the environment of this process.
+
+    Raises:
+        SettingsError: A key is unknown, a value is not of its form, or the file cannot be read; it names the
+            key, what was expected and what came.
+    """
+    environ = os.environ if environ is None else environ
+    _refuse_unknown_variables(environ)
+    path = _config_path(environ, read_current_directory=read_current_directory)
+    values: dict[str, Any] = {}
+    origins = dict.fromkeys(Settings.model_fields, "default")
+    if path is not None:
+        values = _read_file(path)
+        origins.update(dict.fromkeys(values, str(path)))
+    for field in Settings.model_fields:
+        variable = variable_of(field)
+        if environ.get(variable):
+            values[field] = environ[variable]
+            origins[field] = f"environment {variable}"
+    try:
+        return LoadedSettings(settings=Settings(**values), origins=origins)
+    except ValidationError as error:
+        raise SettingsError(_explain(error, origins)) from None
+
+
+def _config_path(environ: Mapping[str, str], *, read_current_directory: bool) -> Path | None:
+    if named := environ.get(CONFIG_VARIABLE):
+        return Path(named).expanduser()
+    home = Path(environ[variable_of("home")]).expanduser() if environ.get(variable_of("home")) else None
+    candidates = [Path.cwd() / CONFIG_FILE] if read_current_directory else []
+    candidates.append((home or user_data_path("commonplace")) / CONFIG_FILE)
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: cannot be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path}: is not TOML: {error}") from None
+    for key in values:
+        if key not in Settings.model_fields:
+            raise SettingsError(f"{path}: unknown key {key!r}{_suggestion(key, list(Settings.model_fields))}")
+    return values
+
+
+def _refuse_unknown_variables(environ: Mapping[str, str]) -> None:
+    known = [CONFIG_VARIABLE, *(variable_of(field) for field in Settings.model_fields)]
+    for name in environ:
+        if name.startswith(PREFIX) and name not in known:
+            raise SettingsError(f"environment: unknown variable {name!r}{_suggestion(name, known)}")
+
+
+def _suggestion(key: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(key, known, n=1)
+    return f": did you mean {near[0]!r}?" if near else f": expected one of {', '.join(sorted(known))}"
+
+
+def _explain(error: ValidationError, origins: Mapping[str, str]) -> str:
+    """Put each fault on one line: the key, where its value came from, what is wrong, and what came."""
+    lines: list[str] = []
+    for fault in error.errors(include_url=False):
+        field = str(fault["loc"][0])
+        got = cast("object", fault["input"])
+        shown = repr(mask_password(got)) if isinstance(got, str) else repr(got)
+        lines.append(f"{field} ({origins.get(field, 'given')}): {fault['msg']}, got {shown}")
+    return "; ".join(lines)

@@ -1,0 +1,89 @@
+"""Text on its way into storage and search.
+
+Source: KNW-11 for search vectors and queries. NUL bytes break PostgreSQL, lone surrogates break UTF-8.
+"""
+
+from commonplace.core.errors import InvalidInputError
+
+MAX_SEARCH_TEXT_BYTES = 1024 * 1024
+"""PostgreSQL refuses a tsvector over 1 MiB; the text that feeds one is cut there."""
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def replace_surrogates(text: str) -> str:
+    """Return text that UTF-8 can encode: each lone surrogate becomes U+FFFD.
+
+    JavaScript programs cut strings between the halves of an emoji and write the half as an escape, which JSON
+    readers accept, and databases and files do not.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def clean_text(text: str) -> str:
+    """Return text that every store accepts: no NUL, no lone surrogate; everything else as it came."""
+    return replace_surrogates(text).replace("\x00", "")
+
+
+def collapse_whitespace(text: str) -> str:
+    """Return text with each run of whitespace as one space, and none at the ends."""
+    return " ".join(text.split())
+
+
+def preprocess_text(text: str | None) -> str:
+    """Prepare text for a search vector.
+
+    Returns:
+        No NUL, no lone surrogate, whitespace collapsed, at most 1 MiB of UTF-8, cut between characters.
+    """
+    cleaned = collapse_whitespace(clean_text(text or ""))
+    if len(cleaned) * 4 <= MAX_SEARCH_TEXT_BYTES:
+        return cleaned
+    return cleaned.encode()[:MAX_SEARCH_TEXT_BYTES].decode("utf-8", "ignore").rstrip()
+
+
+def preprocess_search_query(query: str | None) -> str:
+    """Prepare what a user typed for a keyword search; never cut.
+
+    Returns:
+        No NUL, no lone surrogate, whitespace collapsed; empty for an empty or missing query.
+    """
+    return collapse_whitespace(clean_text(query or ""))
+
+
+def require_text(value: object, *, field: str, max_chars: int) -> str:
+    """Return a text that a caller passed, cleaned, or refuse it.
+
+    Args:
+        value: What the caller passed.
+        field: Named in the error.
+        max_chars: The longest text accepted, in characters after cleaning.
+
+    Raises:
+        InvalidInputError: Not a string, nothing but whitespace, or too long.
+    """
+    if not isinstance(value, str):
+        raise InvalidInputError(field, f"text of 1 to {max_chars} characters", value)
+    cleaned = clean_text(value).strip()
+    if not cleaned:
+        raise InvalidInputError(field, f"text of 1 to {max_chars} characters", value)
+    if len(cleaned) > max_chars:
+        raise InvalidInputError(field, f"text of 1 to {max_chars} characters", f"{len(cleaned)} characters")
+    return cleaned
+
+
+def trim_to(text: str, max_chars: int) -> str:
+    """Shorten text to a number of characters, at a word if one ends in the second half, marked with ``…``."""
+    if len(text) <= max_chars:
+        return text
+    if max_chars < 1:
+        return ""
+    head = text[: max_chars - 1]
+    space = head.rfind(" ")
+    if space >= max_chars // 2:
+        head = head[:space]
+    return f"{head.rstrip()}…"

@@ -1,0 +1,56 @@
+"""What tests share: a home of their own, settings in it, and a clock that they set."""
+
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from commonplace.core.settings import Settings
+from commonplace.operational.memory import OperationalMemory
+from support.clocks import SetClock
+
+pytest_plugins = ["postgres_fixtures"]
+
+
+@pytest.fixture
+def clock() -> SetClock:
+    """A clock at a fixed moment."""
+    return SetClock(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings in an empty home and an empty workspace."""
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    return Settings(home=tmp_path / "home", workspace=workspace)
+
+
+@pytest.fixture
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Set the environment of commands: an empty home; keywords add variables. Returns the home."""
+
+    def prepare(**variables: str) -> Path:
+        home = tmp_path / "home"
+        monkeypatch.setenv("COMMONPLACE_HOME", str(home))
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        return home
+
+    return prepare
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, settings: Settings) -> Settings:
+    """Settings that name an empty database, once on each server that operational memory runs on."""
+    if request.param == "postgresql":
+        return settings.model_copy(update={"database": request.getfixturevalue("postgres_url")})
+    return settings
+
+
+@pytest.fixture
+async def operational(database: Settings, clock: SetClock) -> AsyncIterator[OperationalMemory]:
+    """Operational memory in an empty database."""
+    async with OperationalMemory.open(database, clock=clock) as memory:
+        yield memory

@@ -1,0 +1,1 @@
+"""What tests are made of: streams, clients, servers on loopback."""

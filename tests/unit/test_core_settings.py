@@ -1,0 +1,118 @@
+"""Settings: where they come from, and how bad ones are refused."""
+
+from pathlib import Path
+
+import pytest
+
+from commonplace.core.errors import SettingsError
+from commonplace.core.settings import Settings, load_settings, mask_password
+
+
+@pytest.fixture(autouse=True)
+def _empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand in a directory without a settings file."""
+    directory = tmp_path / "here"
+    directory.mkdir()
+    monkeypatch.chdir(directory)
+
+
+def load(tmp_path: Path, **environ: str) -> Settings:
+    """Load with an empty home and the given environment."""
+    return load_settings(environ={"COMMONPLACE_HOME": str(tmp_path / "home"), **environ}).settings
+
+
+def test_defaults_need_nothing(tmp_path: Path) -> None:
+    """Everything is under the home, and nothing needs a server or a key."""
+    settings = load(tmp_path)
+    assert settings.database_path == tmp_path / "home" / "commonplace.db"
+    assert not settings.database_is_postgres
+    assert settings.postgres_url is None
+    assert settings.memory_budget == 2000
+    assert settings.workspace == Path.cwd()
+
+
+def test_environment_goes_before_the_file(tmp_path: Path) -> None:
+    """The origin of each value is told."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "commonplace.toml").write_text('memory_budget = 10\nmodel = "extractive"\n')
+    loaded = load_settings(environ={"COMMONPLACE_HOME": str(home), "CLAUDEOPS_MEMORY_BUDGET": "4000"})
+    assert loaded.settings.memory_budget == 4000
+    assert loaded.settings.model == "extractive"
+    assert loaded.origins["memory_budget"] == "environment CLAUDEOPS_MEMORY_BUDGET"
+    assert loaded.origins["model"] == str(home / "commonplace.toml")
+    assert loaded.origins["workspace"] == "default"
+
+
+def test_current_directory_counts_for_people_and_not_for_servers(tmp_path: Path) -> None:
+    """A repository that somebody cloned cannot redirect what an MCP server stores."""
+    Path("commonplace.toml").write_text("memory_budget = 5\n")
+    environ = {"COMMONPLACE_HOME": str(tmp_path / "home")}
+    assert load_settings(environ=environ).settings.memory_budget == 5
+    assert load_settings(environ=environ, read_current_directory=False).settings.memory_budget == 2000
+
+
+def test_the_named_file_is_the_only_one(tmp_path: Path) -> None:
+    """A file that is named and missing is an error, not a silent default."""
+    Path("commonplace.toml").write_text("memory_budget = 5\n")
+    named = tmp_path / "mine.toml"
+    with pytest.raises(SettingsError, match="mine.toml"):
+        load(tmp_path, COMMONPLACE_CONFIG=str(named))
+    named.write_text("memory_budget = 6\n")
+    assert load(tmp_path, COMMONPLACE_CONFIG=str(named)).memory_budget == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("memory_bugdet = 3\n", "unknown key 'memory_bugdet': did you mean 'memory_budget'"),
+        (
+            "memory_budget = -1\n",
+            r"memory_budget \(.*commonplace.toml\): .*greater than or equal to 0.*got -1",
+        ),
+        ('memory_budget = "many"\n', "memory_budget .*valid integer.*got 'many'"),
+        ("= 3\n", "is not TOML"),
+        ('database = "mysql://x"\n', "database .*expected a path or a postgresql:// URL"),
+        ('postgres_url = "x"\n', "postgres_url .*expected a postgresql:// URL"),
+    ],
+)
+def test_a_bad_file_is_refused_by_key(tmp_path: Path, text: str, message: str) -> None:
+    """The error names the file, the key, what was expected and what came."""
+    Path("commonplace.toml").write_text(text)
+    with pytest.raises(SettingsError, match=message):
+        load(tmp_path)
+
+
+def test_an_unknown_variable_is_refused(tmp_path: Path) -> None:
+    """A misspelt variable would otherwise be ignored without a word."""
+    with pytest.raises(SettingsError, match="'COMMONPLACE_HOEM': did you mean 'COMMONPLACE_HOME'"):
+        load(tmp_path, COMMONPLACE_HOEM="/x")
+
+
+def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
+    """Two bad values give one message with both."""
+    with pytest.raises(SettingsError, match=r"log_level.*;.*memory_budget|memory_budget.*;.*log_level"):
+        load(tmp_path, CLAUDEOPS_MEMORY_BUDGET="x", COMMONPLACE_LOG_LEVEL="LOUD")
+
+
+def test_passwords_are_masked_where_settings_are_shown(tmp_path: Path) -> None:
+    """Neither the listing nor an error repeats a password."""
+    url = "postgresql://me:hunter2@db/memory"
+    loaded = load_settings(
+        environ={
+            "COMMONPLACE_HOME": str(tmp_path),
+            "COMMONPLACE_POSTGRES_URL": url,
+            "COMMONPLACE_DATABASE": url,
+        }
+    )
+    assert "hunter2" not in str(loaded.shown())
+    assert mask_password(url) == "postgresql://me:***@db/memory"
+    with pytest.raises(SettingsError) as caught:
+        load(tmp_path, COMMONPLACE_POSTGRES_URL="mysql://me:hunter2@db/memory")
+    assert "hunter2" not in str(caught.value)
+
+
+def test_settings_are_frozen_and_closed() -> None:
+    """A program that builds them itself gets the same refusal of unknown keys."""
+    with pytest.raises(ValueError, match="memory_bugdet"):
+        Settings(memory_bugdet=3)  # type: ignore[call-arg]

@@ -1,0 +1,69 @@
+"""Every requirement has a test, and every test names requirements that exist."""
+
+import ast
+import tomllib
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+INDEX = tomllib.loads((TESTS / "requirements.toml").read_text(encoding="utf-8"))
+
+
+def known_ids() -> set[str]:
+    """Return the id of every requirement, of every scenario and of every reading."""
+    scenarios = {
+        f"{memory}-{number}.{scenario}"
+        for memory, requirements in INDEX["scenarios"].items()
+        for number, count in requirements.items()
+        for scenario in range(1, count + 1)
+    }
+    readings = {
+        f"R-{memory}-{number}"
+        for memory, count in INDEX["readings"].items()
+        for number in range(1, count + 1)
+    }
+    return scenarios | readings | {scenario.partition(".")[0] for scenario in scenarios}
+
+
+def covered_by(entries: list[str], requirement: str) -> bool:
+    """Tell whether a scenario is among entries that name a memory, a requirement or the scenario itself."""
+    return any(
+        requirement == entry or requirement.startswith((f"{entry}.", f"{entry}-")) for entry in entries
+    )
+
+
+def ids_expected() -> set[str]:
+    """Return the ids that must have a test by now."""
+    return {
+        requirement
+        for requirement in known_ids()
+        if "." in requirement or requirement.startswith("R-")
+        if covered_by(INDEX["built"], requirement) or not covered_by(INDEX["not_built"], requirement)
+    }
+
+
+def ids_tested() -> dict[str, set[str]]:
+    """Return for each id that a test's marker names the files that name it."""
+    found: dict[str, set[str]] = {}
+    for path in sorted(TESTS.rglob("test_*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.requirement":
+                for argument in node.args:
+                    found.setdefault(ast.literal_eval(argument), set()).add(path.name)
+    return found
+
+
+def test_every_requirement_that_is_built_has_a_test() -> None:
+    """No scenario is without a test unless it is listed as not built."""
+    assert ids_expected() - set(ids_tested()) == set()
+
+
+def test_every_id_that_a_test_names_exists() -> None:
+    """A misspelt id would look like a requirement that is shown."""
+    unknown = {name: files for name, files in ids_tested().items() if name not in known_ids()}
+    assert unknown == {}
+
+
+def test_nothing_listed_as_not_built_exists_under_another_name() -> None:
+    """Each entry of the lists covers at least one id."""
+    for entry in [*INDEX["not_built"], *INDEX["built"]]:
+        assert any(covered_by([entry], requirement) for requirement in known_ids()), entry

@@ -1,0 +1,168 @@
+"""The gate for secrets: what it refuses, what it lets through, and how long it takes."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.core.secrets import find_secret
+
+BLOB = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5kL7n"
+
+
+@pytest.mark.requirement("WSP-03.1", "R-WSP-3")
+@pytest.mark.parametrize("prefix", ["sk-", "ghp_", "gho_", "glpat-", "xoxb-", "xoxp-"])
+@pytest.mark.parametrize("token", ["abc123", "abcdefghijklmnop", "A1b2C3d4E5f6G7h8"])
+@pytest.mark.parametrize("frame", ["{}", "my key is {}, keep it", "KEY={}", "密钥{}", '"{}"'])
+def test_each_listed_prefix_with_a_token_behind_is_found(prefix: str, token: str, frame: str) -> None:
+    """A prefix counts at the start of a word, wherever the word stands."""
+    text = frame.format(prefix + token)
+    finding = find_secret(text)
+    assert finding is not None
+    assert prefix in text[finding.start : finding.end]
+    assert token not in finding.kind
+
+
+@pytest.mark.requirement("WSP-03.2", "R-WSP-3")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bearer eyJhbGciOi",
+        "Authorization: Bearer abc123 for staging",
+        "use Bearer abcdef",
+        "bearer xyz789token",
+        "token: abc123",
+        "Token:abcdef",
+        "token: 12345",
+        "access_token: abc",
+        "password: hunter2",
+        "PASSWORD: swordfish",
+        "password:swordfish for staging",
+        'the password: "correct" horse',
+        '{"password": "hunter2"}',
+        "**password:** hunter2",
+        "password: [hunter2]",
+        "password: p@ss!",
+        "password: Reset123",
+        "password：hunter2",  # noqa: RUF001 - a full-width colon, as Chinese keyboards type it
+    ],
+)
+def test_each_generic_label_with_a_value_behind_is_found(text: str) -> None:
+    """``Bearer``, ``token:`` and ``password:`` count in any case once a value follows."""
+    assert find_secret(text) is not None
+
+
+@pytest.mark.requirement("WSP-03.3", "R-WSP-3")
+@pytest.mark.parametrize(
+    "text",
+    [
+        BLOB,
+        f"the key is {BLOB}.",
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
+        "dGhpcyBpcyBhIHNlY3JldCB0aGF0IEkgd2lsbCBub3QgdGVsbDE=",
+        "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "Zx8_kQ2vLp-9TnRw4YbHc7Jd1Fm6Gs3Aq0Ue5XiOoPz",
+        f"https://example.com/callback?key={BLOB}",
+    ],
+)
+def test_a_long_mixed_blob_is_found(text: str) -> None:
+    """Forty characters with upper case, lower case and digits are a secret, also in base64."""
+    assert find_secret(text) is not None
+
+
+@pytest.mark.requirement("WSP-03.3")
+@pytest.mark.parametrize("text", [BLOB[:39], BLOB.lower(), BLOB.upper(), "aB" * 25, "7" * 60])
+def test_a_blob_needs_its_length_and_all_three_kinds(text: str) -> None:
+    """Thirty-nine characters, or one kind missing, are no blob."""
+    assert find_secret(text) is None
+
+
+@pytest.mark.requirement("WSP-03.2")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgres://app:s3cr3t@db.internal/shop",
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "AKIAIOSFODNN7EXAMPLE",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2ln",
+        "github_pat_11ABCDE0123456789",
+        "https://hooks.slack.com/services/T000/B000/XXXX",
+    ],
+)
+def test_further_well_known_forms_are_found(text: str) -> None:
+    """Keys of cloud makers, key files, web tokens and passwords in URLs count as well."""
+    assert find_secret(text) is not None
+
+
+@pytest.mark.requirement("WSP-03.5", "R-WSP-3")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "User prefers Python over JavaScript",
+        "Project uses PostgreSQL 16 on port 5432",
+        "the task-list is long, and the team risk-averse",
+        "we use sk-learn and sk-learn-contrib",
+        "Slovak is the locale sk-SK",
+        "keys that begin with sk- or ghp_ or xoxb- are refused",
+        "glpat-prefixed tokens are refused",
+        "models live in /data/sk-models/v2",
+        "the bearer of bad news",
+        "the standard bearer wore a hat",
+        "the API wants Bearer token authentication",
+        "Bearer <token>",
+        "the password: field is required",
+        "password: reset it weekly",
+        "password: required",
+        "token: see 1Password",
+        "password: ${DB_PASSWORD}",
+        "password: ****",
+        "password: (see vault)",
+        "tokens: 500 a request",
+        "commit 3f2a9c81b7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        f"integrity sha512-{BLOB}",
+        "https://github.com/Foo/Bar2/commit/3f2a9c81b7d6e5f4a3b2c1d0e9f8a7b6c5d4e3f2",
+        "https://docs.example.com/document/d/1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms/edit",
+        "/home/Ada/Projects/commonplace2/src/Main/Components/UserProfile.tsx",
+        "src/Components/UserProfile2/HTTPServerFactory/Implementation",
+        "JIRA-123_Fix-a-bug-in-K8s-v2-of-the-Thing-9-And-More-Words",
+        "postgres://localhost:5432/db and postgres://app@db:5432/x",
+    ],
+)
+def test_prose_hashes_urls_and_paths_pass(text: str) -> None:
+    """What people write about their work is no secret."""
+    assert find_secret(text) is None
+
+
+@pytest.mark.requirement("WSP-03.5")
+@given(
+    st.text(alphabet="abcdefghijklmnopqrstuvwxyz ,.", max_size=300).filter(lambda text: "bearer" not in text)
+)
+def test_plain_lower_case_prose_always_passes(text: str) -> None:
+    """Without a label, a prefix or mixed runs there is nothing to find."""
+    assert find_secret(text) is None
+
+
+@pytest.mark.requirement("WSP-03")
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "sk-", "-eyJ", "eyJ", "password: ", "bearer ", "bearer x)", "token'''", "token:", "://a:", "://", ":",
+        "aA1/", "https://", "https://a ", " ", "a-",
+    ],
+)  # fmt: skip
+def test_time_grows_with_the_length_only(unit: str) -> None:
+    """Text made to be slow takes no more than about twice as long when it is twice as long."""
+
+    def seconds(length: int) -> float:
+        text = "password:" + unit * (length // len(unit))
+        best = float("inf")
+        for _ in range(3):
+            start = time.perf_counter()
+            find_secret(text)
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    assert seconds(80_000) < 6 * seconds(20_000) + 0.01
