@@ -1,0 +1,24 @@
+"""Text to vectors: all-MiniLM-L6-v2, 384 dimensions, length 1, on ONNX Runtime without torch (KNW-10).
+
+Importing this package is cheap. The numerical libraries are imported, and the weights read, when an engine
+first embeds something.
+"""
+
+from commonplace.embedding.backend import (
+    DEFAULT_MODEL,
+    EMBEDDING_DIMENSIONS,
+    BackendName,
+    EmbeddingBackend,
+    EmbeddingOptions,
+)
+from commonplace.embedding.engine import EmbeddingEngine, get_embedding_engine
+
+__all__ = [
+    "DEFAULT_MODEL",
+    "EMBEDDING_DIMENSIONS",
+    "BackendName",
+    "EmbeddingBackend",
+    "EmbeddingEngine",
+    "EmbeddingOptions",
+    "get_embedding_engine",
+]

@@ -1,0 +1,166 @@
+"""The embedding engine: one per process, loaded at first use, safe from threads and from the event loop."""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import clean_text
+from commonplace.embedding.backend import (
+    EMBEDDING_DIMENSIONS,
+    EmbeddingBackend,
+    EmbeddingOptions,
+    load_backend,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+DEFAULT_OPTIONS: Final = EmbeddingOptions()
+
+
+class EmbeddingEngine:
+    """Turns texts into vectors of 384 floats and length 1.
+
+    Creating an engine costs nothing; the first use loads the model. ``None`` and empty texts are embedded as
+    a single space. NUL and lone surrogates do not count, nor what goes beyond the model's 256 tokens.
+
+    The plain methods compute in the calling thread and may be called from many. The ``_async`` methods
+    compute on one thread that the engine owns, in the order of the calls, and leave the event loop free.
+
+    Source: KNW-10.
+    """
+
+    def __init__(self, options: EmbeddingOptions = DEFAULT_OPTIONS) -> None:
+        self._options = options
+        self._backend: EmbeddingBackend | None = None
+        self._loading = threading.Lock()
+        self._executor: ThreadPoolExecutor | None = None
+        # Not the same lock as above: the event loop takes it, and must not wait for a model that loads.
+        self._submitting = threading.Lock()
+
+    @property
+    def options(self) -> EmbeddingOptions:
+        """What this engine was created with."""
+        return self._options
+
+    @property
+    def dimensions(self) -> int:
+        """The length of every vector: 384."""
+        return EMBEDDING_DIMENSIONS
+
+    @property
+    def model_name(self) -> str:
+        """The model, as stored beside each vector. Loads it when nothing did yet."""
+        return self._loaded().model_name
+
+    @property
+    def model_version(self) -> str:
+        """A short hash of the weights, as stored beside each vector. Loads the model when nothing did yet."""
+        return self._loaded().model_version
+
+    def embed(self, text: str | None) -> list[float]:
+        """Return the vector of one text.
+
+        Raises:
+            ModelMissingError: No weights are found.
+            ModelDamagedError: Weights or tokenizer cannot be used.
+        """
+        vector: list[float] = self.embed_array([text])[0].tolist()
+        return vector
+
+    def embed_batch(self, texts: Sequence[str | None]) -> list[list[float]]:
+        """Return one vector per text, in the order of the texts; none for none.
+
+        Raises:
+            InvalidInputError: A single string was passed in place of a list.
+            ModelMissingError: No weights are found.
+            ModelDamagedError: Weights or tokenizer cannot be used.
+        """
+        if not texts:
+            return []
+        vectors: list[list[float]] = self.embed_array(texts).tolist()
+        return vectors
+
+    def embed_array(self, texts: Sequence[str | None]) -> "NDArray[np.float32]":
+        """Return the vectors of the texts as one float32 array of shape ``(len(texts), 384)``.
+
+        Raises:
+            InvalidInputError: A single string was passed in place of a list.
+            ModelMissingError: No weights are found.
+            ModelDamagedError: Weights or tokenizer cannot be used.
+        """
+        if isinstance(texts, str):
+            raise InvalidInputError("texts", "a list of texts", texts)
+        return self._loaded().encode([clean_text(text or "") or " " for text in texts])
+
+    async def embed_async(self, text: str | None) -> list[float]:
+        """Do what ``embed`` does, off the event loop."""
+        return await self._off_loop(self.embed, text)
+
+    async def embed_batch_async(self, texts: Sequence[str | None]) -> list[list[float]]:
+        """Do what ``embed_batch`` does, off the event loop."""
+        return await self._off_loop(self.embed_batch, texts)
+
+    def close(self) -> None:
+        """Finish what was asked for, then give back the thread and the memory. The next use loads anew."""
+        with self._submitting:
+            executor, self._executor = self._executor, None
+        if executor is not None:
+            executor.shutdown()
+        with self._loading:
+            self._backend = None
+
+    def _loaded(self) -> EmbeddingBackend:
+        # Read without the lock: once loaded, threads must not queue here.
+        backend = self._backend
+        if backend is not None:
+            return backend
+        with self._loading:
+            if self._backend is None:
+                began_s = time.perf_counter()
+                self._backend = load_backend(self._options)
+                _log.info(
+                    "loaded embedding model %s, version %s, on %s in %.2f s",
+                    self._backend.model_name,
+                    self._backend.model_version,
+                    self._options.backend,
+                    time.perf_counter() - began_s,
+                )
+            return self._backend
+
+    async def _off_loop(self, function: Callable[..., _T], *arguments: object) -> _T:
+        with self._submitting:
+            if self._executor is None:
+                self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="commonplace-embedding")
+            future = self._executor.submit(function, *arguments)
+        return await asyncio.wrap_future(future)
+
+
+_creating = threading.Lock()
+_engine: EmbeddingEngine | None = None
+
+
+def get_embedding_engine(options: EmbeddingOptions | None = None) -> EmbeddingEngine:
+    """Return the engine that the whole process shares; the first call creates it.
+
+    Args:
+        options: Those of the first call hold; different ones in a later call are not applied, and logged.
+
+    Source: KNW-10.3.
+    """
+    global _engine  # noqa: PLW0603  the specification asks for a singleton of the module
+    with _creating:
+        if _engine is None:
+            _engine = EmbeddingEngine(options or DEFAULT_OPTIONS)
+        elif options is not None and options != _engine.options:
+            _log.warning("the embedding engine is running with %s; %s not applied", _engine.options, options)
+        return _engine

@@ -1,0 +1,48 @@
+"""A model that is none: vectors from the words of a text, near each other where texts share words.
+
+For tests of whatever embeds something. It gives the same on every machine, and needs no weights and
+no native library but numpy.
+"""
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commonplace.embedding.backend import EMBEDDING_DIMENSIONS, EmbeddingOptions
+
+_WORD = re.compile(r"\w+")
+
+
+def load(options: EmbeddingOptions) -> "FakeBackend":  # noqa: ARG001  every backend module has this function
+    """Return the fake; there is nothing to load."""
+    return FakeBackend()
+
+
+class FakeBackend:
+    """Sums a pseudo-random direction per word: the cosine of two texts is about their share of common words.
+
+    Case and punctuation do not count, repeated words do. Texts without a common word are nearly orthogonal:
+    their cosine is 0 with a standard deviation of about 0.05.
+    """
+
+    model_name = "fake"
+    model_version = "1"
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one vector of length 1 per text, shape ``(len(texts), 384)``."""
+        vectors = np.zeros((len(texts), EMBEDDING_DIMENSIONS), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in _WORD.findall(text.casefold()) or [text]:
+                vectors[row] += _direction(word)
+            if not vectors[row].any():
+                vectors[row] = _direction(text)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True).astype(np.float32)
+
+
+def _direction(word: str) -> NDArray[np.float32]:
+    digest = hashlib.shake_256(word.encode()).digest(EMBEDDING_DIMENSIONS // 8)
+    bits = np.unpackbits(np.frombuffer(digest, dtype=np.uint8))
+    return bits.astype(np.float32) * 2 - 1

