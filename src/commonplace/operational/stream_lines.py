@@ -1,0 +1,77 @@
+"""Bytes in pieces of any size become lines, with bounded memory."""
+
+from dataclasses import dataclass
+from typing import Final
+
+MAX_LINE_BYTES: Final = 64 * 1024 * 1024
+"""A longer line is skipped: it would be held in memory whole, and no text block comes near it."""
+
+HEAD_BYTES: Final = 1_024
+"""How much is kept of a line that is skipped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line without its newline.
+
+    Attributes:
+        number: Counted from 1.
+        data: The line; of one that was too long, its first 1,024 bytes.
+        size: Its length in bytes as it came.
+    """
+
+    number: int
+    data: bytes
+    size: int
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the line went over the limit and only its head is here."""
+        return self.size > len(self.data)
+
+
+class LineSplitter:
+    r"""Splits a stream of bytes at ``\n`` and nothing else.
+
+    U+0085 stands raw in the CLI's JSON, so ``str.splitlines`` would break lines apart. The same bytes give
+    the same lines, however they are cut into pieces.
+
+    Args:
+        max_line_bytes: The longest line that is kept whole; at least 1,024.
+    """
+
+    def __init__(self, *, max_line_bytes: int = MAX_LINE_BYTES) -> None:
+        self._max_line_bytes = max(max_line_bytes, HEAD_BYTES)
+        self._pending = bytearray()
+        self._size = 0
+        self._number = 0
+
+    def feed(self, chunk: bytes) -> list[Line]:
+        """Take the next piece and return the lines that it completes."""
+        *ends, rest = chunk.split(b"\n")
+        lines = [self._complete(end) for end in ends]
+        if rest:
+            self._keep(rest)
+        return lines
+
+    def close(self) -> list[Line]:
+        """Return the last line where it has no newline; nothing is held afterwards."""
+        return [self._complete(b"")] if self._size else []
+
+    def _complete(self, end: bytes) -> Line:
+        self._number += 1
+        if not self._size and len(end) <= self._max_line_bytes:
+            return Line(number=self._number, data=end, size=len(end))
+        self._keep(end)
+        line = Line(number=self._number, data=bytes(self._pending), size=self._size)
+        self._pending.clear()
+        self._size = 0
+        return line
+
+    def _keep(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size <= self._max_line_bytes:
+            self._pending += piece
+        else:
+            self._pending += piece[:HEAD_BYTES]
+            del self._pending[HEAD_BYTES:]
