@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
-from support.clocks import SetClock
 
-pytest_plugins = ["postgres_fixtures"]
+pytest_plugins = ["support.postgres"]
 
 
 @pytest.fixture
-def clock() -> SetClock:
+def clock() -> ManualClock:
     """A clock at a fixed moment."""
-    return SetClock(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
+    return ManualClock(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def database(request: pytest.FixtureRequest, settings: Settings) -> Settings:
 
 
 @pytest.fixture
-async def operational(database: Settings, clock: SetClock) -> AsyncIterator[OperationalMemory]:
+async def operational(database: Settings, clock: ManualClock) -> AsyncIterator[OperationalMemory]:
     """Operational memory in an empty database."""
     async with OperationalMemory.open(database, clock=clock) as memory:
         yield memory

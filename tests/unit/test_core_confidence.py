@@ -54,7 +54,7 @@ def test_decay_never_adds(value: float, rate: float, days: float) -> None:
 
 
 def test_decay_follows_the_formula() -> None:
-    """confidence * exp(-rate * days); nothing without a confirmation, everything at rate 0."""
+    """Confidence * exp(-rate * days); nothing without a confirmation, everything at rate 0."""
     left = confidence.effective_confidence(0.8, 0.008, NOW - timedelta(days=100), NOW)
     assert left == pytest.approx(0.8 * math.exp(-0.8))
     assert confidence.effective_confidence(0.8, 0.008, None, NOW) == 0.0

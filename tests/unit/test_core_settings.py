@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.errors import SettingsError
-from commonplace.core.settings import Settings, load_settings, mask_password
+from commonplace.core.settings import Settings, load_settings
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +56,7 @@ def test_the_named_file_is_the_only_one(tmp_path: Path) -> None:
     """A file that is named and missing is an error, not a silent default."""
     Path("commonplace.toml").write_text("memory_budget = 5\n")
     named = tmp_path / "mine.toml"
-    with pytest.raises(SettingsError, match="mine.toml"):
+    with pytest.raises(SettingsError, match=r"mine\.toml"):
         load(tmp_path, COMMONPLACE_CONFIG=str(named))
     named.write_text("memory_budget = 6\n")
     assert load(tmp_path, COMMONPLACE_CONFIG=str(named)).memory_budget == 6
@@ -106,7 +106,7 @@ def test_passwords_are_masked_where_settings_are_shown(tmp_path: Path) -> None:
         }
     )
     assert "hunter2" not in str(loaded.shown())
-    assert mask_password(url) == "postgresql://me:***@db/memory"
+    assert "postgresql://me:***@db/memory" in str(loaded.shown())
     with pytest.raises(SettingsError) as caught:
         load(tmp_path, COMMONPLACE_POSTGRES_URL="mysql://me:hunter2@db/memory")
     assert "hunter2" not in str(caught.value)

@@ -1,7 +1,7 @@
 """Time: aware UTC datetimes inside, ISO 8601 with ``Z`` in text columns and files."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from commonplace.core.errors import InvalidInputError
@@ -13,6 +13,25 @@ Clock = Callable[[], datetime]
 def utc_now() -> datetime:
     """Return the present as an aware UTC datetime; the clock of everything that is not given another."""
     return datetime.now(UTC)
+
+
+class ManualClock:
+    """A clock that stands where it is put: for tests, simulations and the tour.
+
+    Args:
+        now: An aware datetime.
+    """
+
+    def __init__(self, now: datetime) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        """Return the moment at which it stands."""
+        return self.now
+
+    def advance(self, **span: float) -> None:
+        """Move it on, or back, by the keywords of :class:`~datetime.timedelta`."""
+        self.now += timedelta(**span)
 
 
 def format_timestamp(

@@ -21,6 +21,7 @@ from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from commonplace.core.errors import SettingsError
+from commonplace.core.urls import mask_url
 
 CONFIG_FILE: Final = "commonplace.toml"
 PREFIX: Final = "COMMONPLACE_"
@@ -137,17 +138,8 @@ class LoadedSettings:
             value: object = getattr(self.settings, field)
             if field == "database" and not value:
                 value = self.settings.database_path
-            rows.append((field, "" if value is None else mask_password(str(value)), self.origins[field]))
+            rows.append((field, "" if value is None else mask_url(str(value)), self.origins[field]))
         return rows
-
-
-def mask_password(url: str) -> str:
-    """Return a URL with its password replaced by ``***``; other text as it is."""
-    scheme, separator, rest = url.partition("://")
-    authority, at, tail = rest.rpartition("@")
-    if not separator or not at or ":" not in authority:
-        return url
-    return f"{scheme}://{authority.partition(':')[0]}:***@{tail}"
 
 
 def variable_of(field: str) -> str:
@@ -228,6 +220,6 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> str:
     for fault in error.errors(include_url=False):
         field = str(fault["loc"][0])
         got = cast("object", fault["input"])
-        shown = repr(mask_password(got)) if isinstance(got, str) else repr(got)
+        shown = repr(mask_url(got)) if isinstance(got, str) else repr(got)
         lines.append(f"{field} ({origins.get(field, 'given')}): {fault['msg']}, got {shown}")
     return "; ".join(lines)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from commonplace.core.errors import EmbeddingError
+from commonplace.core.settings import Settings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,6 +50,16 @@ class EmbeddingOptions:
     cache_dir: Path | None = None
     allow_download: bool = False
     threads: int | None = None
+
+    @classmethod
+    def from_settings(cls, settings: Settings) -> "EmbeddingOptions":
+        """Return what the settings ask for, with a cache in the home."""
+        return cls(
+            model=settings.embedding_model,
+            backend=BackendName(settings.embedding_backend),
+            cache_dir=settings.home / "models",
+            allow_download=settings.embedding_download,
+        )
 
 
 class EmbeddingBackend(Protocol):

@@ -1,0 +1,25 @@
+"""Runs every benchmark, one after the other; the exit status is 1 where one of them missed its target.
+
+python benchmarks/all.py
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+BENCHMARKS = ("startup.py", "stream.py", "context.py", "judge.py", "workspace.py", "embedding.py")
+
+
+def main() -> int:
+    """Run them, each in a process of its own."""
+    missed: list[str] = []
+    for name in BENCHMARKS:
+        print(f"\n== {name}", flush=True)
+        if subprocess.run([sys.executable, Path(__file__).with_name(name)], check=False).returncode:
+            missed.append(name)
+    print(f"\ntargets missed by: {', '.join(missed)}" if missed else "\nevery target was met")
+    return int(bool(missed))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,36 @@
+"""``commonplace doctor``: is everything here and working?"""
+
+import typer
+from rich.markup import escape
+
+from commonplace.cli.checks import Check, run_checks
+from commonplace.cli.output import JsonOption, console, print_json
+from commonplace.cli.run import run, settings
+
+app = typer.Typer(help="Check each part by using it.")
+
+
+def check_line(check: Check) -> str:
+    """Return what a check found as a line of console markup."""
+    mark = "[green]ok    [/]" if check.ok else "[bold red]FAILED[/]"
+    return f"{mark} {check.part:<18} {escape(check.found)} [dim]({check.took_ms} ms)[/]"
+
+
+@app.command()
+def doctor(*, as_json: JsonOption = False) -> None:
+    """Check each part by using it: write, read, search and delete. Exit status 1 where one does not work."""
+    out = console()
+
+    async def work() -> list[Check]:
+        checks: list[Check] = []
+        async for check in run_checks(settings()):
+            checks.append(check)
+            if not as_json:
+                out.print(check_line(check))
+        return checks
+
+    checks = run(work())
+    if as_json:
+        print_json({"ok": all(check.ok for check in checks), "checks": checks})
+    if not all(check.ok for check in checks):
+        raise typer.Exit(1)

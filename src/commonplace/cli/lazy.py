@@ -1,0 +1,45 @@
+"""Command groups that load when they are called, so that ``--help`` and each command pay only for themselves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, ClassVar, cast
+
+import typer.main
+from typer.core import TyperCommand, TyperGroup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A command by its module, whose ``app`` holds it, and the line that the list of commands shows."""
+
+    module: str
+    help: str
+
+
+class _Deferred(TyperCommand):
+    """Stands in the list of commands, and becomes the real command when it is called."""
+
+    def __init__(self, name: str, entry: Entry) -> None:
+        super().__init__(name, help=entry.help)
+        self._module = entry.module
+
+    def make_context(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the signature is typer's
+        """Load the module and hand over to its command."""
+        app = cast("typer.Typer", import_module(self._module).app)
+        return typer.main.get_command(app).make_context(*args, **kwargs)
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are a table; subclass it and set ``entries``, in the order of the listing."""
+
+    entries: ClassVar[Mapping[str, Entry]] = {}
+
+    def __init__(self, **attributes: Any) -> None:  # noqa: ANN401 - typer's
+        super().__init__(**attributes)
+        for name, entry in self.entries.items():
+            self.add_command(_Deferred(name, entry))
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - the signature is typer's
+        """Return the names in the order of the table."""
+        return list(self.commands)

@@ -1,0 +1,54 @@
+"""How commands print: one JSON document, or tables that a person reads."""
+
+import dataclasses
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Annotated, Any, cast
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from commonplace.core.clock import format_timestamp
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+
+_WIDE = 200
+
+
+def console() -> Console:
+    """Return a console on standard output; where no person looks, lines are not cut to a screen's width."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
+
+
+def print_json(value: object) -> None:
+    """Print a value as one JSON document; dataclasses become objects, times ISO 8601."""
+    typer.echo(json.dumps(plain(value), ensure_ascii=False, indent=2))
+
+
+def plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    """Return a value in the types that JSON knows."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case datetime():
+            return format_timestamp(value)
+        case dict():
+            return {str(key): plain(item) for key, item in cast("dict[object, object]", value).items()}
+        case list() | tuple():
+            return [plain(item) for item in cast("Sequence[object]", value)]
+        case _:
+            return str(value)
+
+
+def table(*columns: str, title: str | None = None, rows: Iterable[Sequence[object]]) -> Table:
+    """Build a table; cells are shown as they are, never read as markup."""
+    built = Table(*columns, title=title, title_justify="left", header_style="bold")
+    for row in rows:
+        built.add_row(*(escape("" if cell is None else str(cell)) for cell in row))
+    return built

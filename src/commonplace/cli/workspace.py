@@ -1,0 +1,108 @@
+"""``commonplace workspace``: the small facts of one workspace."""
+
+from typing import Annotated
+
+import typer
+
+from commonplace.cli.output import JsonOption, console, print_json, table
+from commonplace.cli.run import run, settings
+from commonplace.core.clock import format_timestamp
+from commonplace.workspace.memory import WorkspaceMemory
+from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
+from commonplace.workspace.search import SearchResult
+
+app = typer.Typer(help="Workspace memory: small facts beside the code.", no_args_is_help=True)
+
+
+@app.command()
+def store(
+    text: Annotated[str, typer.Argument(help="The fact, at most 500 characters.")],
+    *,
+    tag: Annotated[list[str] | None, typer.Option(help="A label to find it by; at most five.")] = None,
+    scope: Annotated[
+        str | None, typer.Option(help="user, workspace or session.", show_default="workspace")
+    ] = None,
+    allow_secrets: Annotated[
+        bool, typer.Option("--allow-secrets", help="Store text that looks like a secret.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Remember a fact."""
+
+    async def work() -> StoreReceipt:
+        async with WorkspaceMemory.open(settings()) as memory:
+            return await memory.store(text, tags=tag or [], scope=scope, allow_secrets=allow_secrets)
+
+    receipt = run(work())
+    pruned = [memory.id for memory in receipt.pruned]
+    if as_json:
+        print_json({"ok": True, "id": receipt.id, "pruned": pruned})
+        return
+    typer.echo(f"stored {receipt.id}")
+    if pruned:
+        typer.echo(f"made room by dropping the oldest: {', '.join(pruned)}")
+
+
+@app.command()
+def search(
+    query: Annotated[str | None, typer.Argument(help="Part of the text.")] = None,
+    *,
+    tag: Annotated[str | None, typer.Option(help="A whole tag.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find at most 20 memories, newest first; with query and tag, both must match."""
+
+    async def work() -> SearchResult:
+        async with WorkspaceMemory.open(settings()) as memory:
+            return await memory.search(query, tag=tag)
+
+    result = run(work())
+    memories = [
+        {
+            "id": found.id,
+            "scope": found.scope,
+            "text": found.text,
+            "tags": found.tags,
+            "ts": format_timestamp(found.created_at, precision="seconds"),
+        }
+        for found in result.memories
+    ]
+    if as_json:
+        print_json({"count": result.count, "memories": memories})
+        return
+    rows = [(m["id"], m["scope"], ", ".join(m["tags"]), m["text"], m["ts"]) for m in memories]
+    console().print(table("id", "scope", "tags", "text", "since", rows=rows) if rows else "no memories")
+
+
+@app.command()
+def delete(memory_id: Annotated[str, typer.Argument(metavar="ID")], *, as_json: JsonOption = False) -> None:
+    """Forget a memory for good."""
+
+    async def work() -> DeleteReceipt:
+        async with WorkspaceMemory.open(settings()) as memory:
+            return await memory.delete(memory_id)
+
+    receipt = run(work())
+    if as_json:
+        print_json({"ok": True, "id": receipt.id})
+    else:
+        typer.echo(f"deleted {memory_id}")
+
+
+@app.command()
+def context(
+    *,
+    message: Annotated[str, typer.Option(help="The last message of the user.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Print the block that a model call with this message gets; nothing where there is nothing to show."""
+
+    async def work() -> str:
+        async with WorkspaceMemory.open(settings()) as memory:
+            return await memory.context_block(message)
+
+    block = run(work())
+    if as_json:
+        print_json({"text": block})
+    elif block:
+        typer.echo(block)

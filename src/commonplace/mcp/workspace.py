@@ -1,0 +1,94 @@
+"""The ``workspace`` MCP server: the three memory tools of one workspace.
+
+Start it with ``python -m commonplace.mcp.workspace``. What it imports decides how soon it answers, and a client
+may wait no longer than a second: nothing here needs a database or a model.
+"""
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from fastmcp import FastMCP
+from fastmcp.tools import Tool as McpTool
+from fastmcp.tools import ToolResult
+from mcp_types import ToolAnnotations
+from pydantic import PrivateAttr
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.settings import load_settings
+from commonplace.workspace.guidance import system_prompt_section
+from commonplace.workspace.memory import WorkspaceMemory
+from commonplace.workspace.tools import TOOLS, Tool, call_tool
+
+SERVER_NAME = "workspace"
+
+
+class _WorkspaceTool(McpTool):
+    """One built-in tool as MCP shows it.
+
+    Arguments reach the tool as the model sent them: it answers bad ones in the specification's form, where the
+    framework's own validation would answer in another.
+    """
+
+    _memory: WorkspaceMemory = PrivateAttr()
+
+    @classmethod
+    def wrap(cls, tool: Tool, memory: WorkspaceMemory) -> "_WorkspaceTool":
+        wrapped = cls(
+            name=tool.name,
+            title=tool.title,
+            description=tool.description,
+            parameters=tool.parameters,
+            annotations=ToolAnnotations(
+                read_only_hint=tool.reads_only,
+                destructive_hint=tool.destroys,
+                idempotent_hint=False,
+                open_world_hint=False,
+            ),
+        )
+        wrapped._memory = memory
+        return wrapped
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        return ToolResult(structured_content=await call_tool(self._memory, self.name, arguments))
+
+
+def build_server(memory: WorkspaceMemory) -> FastMCP:
+    """Return an MCP server with ``memory_store``, ``memory_search`` and ``memory_delete`` over an open memory.
+
+    Its instructions are the system prompt section of the specification (WSP-12).
+    """
+    server = FastMCP(SERVER_NAME, instructions=system_prompt_section())
+    for tool in TOOLS:
+        server.add_tool(_WorkspaceTool.wrap(tool, memory))
+    return server
+
+
+async def serve_stdio(workspace: Path) -> None:
+    """Serve a workspace on standard input and output until the client hangs up.
+
+    Raises:
+        InvalidInputError: The workspace is not a directory.
+        SettingsError: Its ``agent.json`` cannot be used.
+    """
+    async with WorkspaceMemory.open(workspace=workspace) as memory:
+        await build_server(memory).run_stdio_async(show_banner=False, log_level="WARNING")
+
+
+def main() -> int:
+    """Serve the workspace that the settings name, the current directory by default; return the exit status."""
+    # Each call is durable on its own, and a thread waits on standard input: an interrupt may end us on the spot.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        settings = load_settings(read_current_directory=False).settings
+        asyncio.run(serve_stdio(settings.workspace))
+    except CommonplaceError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,25 @@
+"""Staleness: a memory that nobody reinforces for 30 days loses 0.1 a week.
+
+Each elapsed week is charged once, however often the check runs: what was charged already is a parameter. Source:
+OPS-11, R-OPS-7.
+"""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Final
+
+from commonplace.core import confidence
+
+GRACE: Final = timedelta(days=30)
+WEEK: Final = timedelta(days=7)
+LOSS_PER_WEEK: Final = Decimal("0.1")
+
+
+def weeks_stale(updated_at: datetime, now: datetime) -> int:
+    """Return how many whole weeks have passed since the grace period ended; 0 before that."""
+    return max(0, (now - updated_at - GRACE) // WEEK)
+
+
+def decayed(value: float, weeks: int) -> float:
+    """Return a confidence after a number of weeks of decay, never below 0.0."""
+    return confidence.step(value, -LOSS_PER_WEEK * weeks)

@@ -1,0 +1,336 @@
+"""Memories of operational memory: their rows, and each way in which one changes.
+
+Every change writes the row and its history in the transaction of the statements that are passed in. Nothing here
+decides whether something should change: that is :mod:`~commonplace.operational.lifecycle`.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final, Literal, cast
+
+from commonplace.core.clock import format_timestamp, parse_timestamp
+from commonplace.core.confidence import ACTIVE_THRESHOLD
+from commonplace.core.errors import NotFoundError
+from commonplace.operational.context import Candidate
+from commonplace.operational.markers import MemoryCategory
+from commonplace.storage.database import Row, Statements
+
+DEFAULT_CONFIDENCE: Final = 0.7
+"""Of a memory that the agent creates. Source: OPS-08.1."""
+
+Sort = Literal["service", "confidence", "recency"]
+
+
+class ChangeKind(StrEnum):
+    """What happened to a memory; the word that its history uses."""
+
+    CREATED = "created"
+    REINFORCED = "reinforced"
+    CONTRADICTED = "contradicted"
+    DECAYED = "decayed"
+    EDITED = "edited"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One row of ``memories``.
+
+    Attributes:
+        id: Never used again, also after deletion.
+        service: ``None`` for a general memory.
+        category: What it is about.
+        observation: What was learned.
+        confidence: 0.0 to 1.0.
+        active: Whether it may be shown to the agent.
+        created_at: Aware UTC.
+        updated_at: Aware UTC: the last creation, reinforcement or edit; neither contradiction nor decay moves it.
+        session_id: The session that created it; ``None`` where an operator did.
+        tier: The tier of that session.
+    """
+
+    id: int
+    service: str | None
+    category: MemoryCategory
+    observation: str
+    confidence: float
+    active: bool
+    created_at: datetime
+    updated_at: datetime
+    session_id: int | None
+    tier: int
+
+    @classmethod
+    def from_row(cls, row: Row) -> "Memory":
+        """Read a row."""
+        return cls(
+            id=row["id"],
+            service=row["service"],
+            category=MemoryCategory(row["category"]),
+            observation=row["observation"],
+            confidence=row["confidence"],
+            active=bool(row["active"]),
+            created_at=parse_timestamp(row["created_at"]),
+            updated_at=parse_timestamp(row["updated_at"]),
+            session_id=row["session_id"],
+            tier=row["tier"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One entry of a memory's history: ``before`` and ``after`` hold only the fields that differ."""
+
+    memory_id: int
+    kind: ChangeKind
+    actor: str
+    session_id: int | None
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+    reason: str
+    created_at: datetime
+
+    @classmethod
+    def from_row(cls, row: Row) -> "Change":
+        """Read a row."""
+        return cls(
+            memory_id=row["memory_id"],
+            kind=ChangeKind(row["kind"]),
+            actor=row["actor"],
+            session_id=row["session_id"],
+            before=_load(row["before"]),
+            after=_load(row["after"]),
+            reason=row["reason"],
+            created_at=parse_timestamp(row["created_at"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Author:
+    """Who makes a change: the actor's name, and the session where it is the agent."""
+
+    actor: str
+    session_id: int | None = None
+    tier: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryFilter:
+    """Which memories to list and in which order.
+
+    Attributes:
+        service: Of one service, in any case of letters.
+        general: Only those of no service.
+        category: Of one category.
+        active: Only active or only inactive ones.
+        search: Text that the observation holds, in any case of letters.
+        sort: ``"service"`` groups them, general last, most trusted first within; ``"confidence"`` puts the most
+            trusted first, ``"recency"`` the last updated. Ties: the newest id first.
+        limit: At most this many.
+        offset: After skipping this many.
+    """
+
+    service: str | None = None
+    general: bool = False
+    category: MemoryCategory | None = None
+    active: bool | None = None
+    search: str | None = None
+    sort: Sort = "service"
+    limit: int = 1_000_000
+    offset: int = 0
+
+
+def _load(text: str | None) -> dict[str, Any] | None:
+    return None if text is None else cast("dict[str, Any]", json.loads(text))
+
+
+async def get(sql: Statements, memory_id: int) -> Memory:
+    """Return one memory.
+
+    Raises:
+        NotFoundError: No memory has this id.
+    """
+    row = await sql.get_memory(id=memory_id)
+    if row is None:
+        raise NotFoundError("memory", memory_id)
+    return Memory.from_row(row)
+
+
+async def find(sql: Statements, wanted: MemoryFilter) -> list[Memory]:
+    """Return the memories that a filter lets through, in its order."""
+    rows = await sql.list_memories(
+        service=wanted.service,
+        general=int(wanted.general),
+        category=wanted.category,
+        active=None if wanted.active is None else int(wanted.active),
+        search=None if wanted.search is None else f"%{_literal(wanted.search.lower())}%",
+        sort=wanted.sort,
+        limit=wanted.limit,
+        offset=wanted.offset,
+    )
+    return [Memory.from_row(row) for row in rows]
+
+
+def _literal(text: str) -> str:
+    """Escape what LIKE would read as a wildcard."""
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+
+
+async def candidates(sql: Statements, service: str | None, category: MemoryCategory) -> list[Memory]:
+    """Return the active memories of one service and category, oldest first."""
+    return [Memory.from_row(row) for row in await sql.candidates(service=service, category=category)]
+
+
+async def count_eligible(sql: Statements) -> int:
+    """Return how many memories a prompt could hold."""
+    return await sql.count_eligible(threshold=float(ACTIVE_THRESHOLD))
+
+
+async def eligible(
+    sql: Statements, *, max_chars: int, after: Candidate | None, limit: int
+) -> list[Candidate]:
+    """Return what a prompt could hold, most trusted first, then most recent, then the newest id.
+
+    Args:
+        sql: Inside one reading, so that pages fit together.
+        max_chars: Only observations of at most this length.
+        after: The last one that was read before; ``None`` begins.
+        limit: At most this many.
+    """
+    rows = await sql.eligible(
+        threshold=float(ACTIVE_THRESHOLD),
+        max_chars=max_chars,
+        after_confidence=after.confidence if after else 2.0,
+        after_updated_at=after.updated_at if after else "",
+        after_id=after.id if after else 0,
+        limit=limit,
+    )
+    return [Candidate(**row) for row in rows]
+
+
+async def eligible_of_services(sql: Statements, services: Sequence[str], max_chars: int) -> list[Candidate]:
+    """Return what a prompt could hold of some services, in the same order."""
+    rows = await sql.eligible_of_services(
+        threshold=float(ACTIVE_THRESHOLD), max_chars=max_chars, services=f",{','.join(services).lower()},"
+    )
+    return [Candidate(**row) for row in rows]
+
+
+async def history(sql: Statements, memory_id: int) -> list[Change]:
+    """Return what happened to a memory, oldest first; also for one that was deleted."""
+    return [Change.from_row(row) for row in await sql.changes_of(memory_id=memory_id)]
+
+
+async def session_changed(sql: Statements, memory: Memory, kind: ChangeKind, session_id: int | None) -> bool:
+    """Tell whether a session has changed a memory in this way before; an operator's work is no session."""
+    if session_id is None:
+        return False
+    return bool(await sql.session_changed(memory_id=memory.id, kind=kind, session_id=session_id))
+
+
+async def create(
+    sql: Statements,
+    *,
+    service: str | None,
+    category: MemoryCategory,
+    observation: str,
+    confidence: float,
+    active: bool,
+    author: Author,
+    now: datetime,
+) -> Memory:
+    """Add a memory."""
+    row = await sql.insert_memory(
+        service=service,
+        category=category,
+        observation=observation,
+        confidence=confidence,
+        active=int(active),
+        moment=format_timestamp(now),
+        session_id=author.session_id,
+        tier=author.tier,
+    )
+    memory = Memory.from_row(row)
+    await _record(sql, memory.id, ChangeKind.CREATED, author, now, after=_fields(memory))
+    return memory
+
+
+async def replace(
+    sql: Statements,
+    before: Memory,
+    after: Memory,
+    kind: ChangeKind,
+    author: Author,
+    now: datetime,
+    *,
+    reason: str = "",
+) -> Memory:
+    """Write what may change of a memory: observation, confidence, active, ``updated_at``."""
+    row = await sql.update_memory(
+        id=after.id,
+        observation=after.observation,
+        confidence=after.confidence,
+        active=int(after.active),
+        updated_at=format_timestamp(after.updated_at),
+    )
+    if row is None:
+        raise NotFoundError("memory", after.id)
+    old, new = _fields(before), _fields(after)
+    changed = [key for key in new if new[key] != old[key]]
+    await _record(
+        sql,
+        after.id,
+        kind,
+        author,
+        now,
+        before={key: old[key] for key in changed},
+        after={key: new[key] for key in changed},
+        reason=reason,
+    )
+    return Memory.from_row(row)
+
+
+async def delete(sql: Statements, ids: Sequence[int], author: Author, now: datetime) -> list[int]:
+    """Remove memories for good, their words out of their history too, and return the ids that were there."""
+    deleted: list[int] = []
+    for memory_id in sorted(set(ids)):
+        if await sql.delete_memory(id=memory_id) is None:
+            continue
+        await sql.forget_texts(memory_id=memory_id)
+        await _record(sql, memory_id, ChangeKind.DELETED, author, now)
+        deleted.append(memory_id)
+    return deleted
+
+
+def _fields(memory: Memory) -> dict[str, Any]:
+    return {
+        "observation": memory.observation,
+        "confidence": memory.confidence,
+        "active": memory.active,
+    }
+
+
+async def _record(
+    sql: Statements,
+    memory_id: int,
+    kind: ChangeKind,
+    author: Author,
+    now: datetime,
+    *,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+    reason: str = "",
+) -> None:
+    await sql.record_change(
+        memory_id=memory_id,
+        kind=kind,
+        actor=author.actor,
+        session_id=author.session_id,
+        before=None if before is None else json.dumps(before, ensure_ascii=False),
+        after=None if after is None else json.dumps(after, ensure_ascii=False),
+        reason=reason,
+        moment=format_timestamp(now),
+    )

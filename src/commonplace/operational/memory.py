@@ -1,0 +1,312 @@
+"""Operational memory as a whole: the functions that the command line, the dashboard and a host call."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.confidence import clamp, is_active
+from commonplace.core.context import current_context
+from commonplace.core.errors import InvalidInputError, SecretRefusedError
+from commonplace.core.secrets import find_secret
+from commonplace.core.settings import Settings, load_settings
+from commonplace.core.text import require_text
+from commonplace.operational import cooldowns, events, lifecycle, memories, sessions
+from commonplace.operational.context import (
+    GENERAL,
+    SHORTEST_BULLET_CHARS,
+    BlockBuilder,
+    Candidate,
+    MemoryContext,
+)
+from commonplace.operational.cooldowns import Cooldown
+from commonplace.operational.events import Event
+from commonplace.operational.ingest import Recorder
+from commonplace.operational.lifecycle import Effect
+from commonplace.operational.markers import MAX_TEXT_CHARS, SERVICE_PATTERN, MemoryCategory
+from commonplace.operational.memories import Author, Change, ChangeKind, Memory, MemoryFilter
+from commonplace.operational.receipts import Receipt, SessionReport
+from commonplace.operational.sessions import Session
+from commonplace.operational.stream import read_stream
+from commonplace.storage.database import Database
+from commonplace.storage.opening import open_database
+
+OPERATOR: Final = "operator"
+SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
+MAX_SERVICE_CHARS: Final = 100
+
+
+class OperationalMemory:
+    """What a scheduled ops agent learned, in a database that is open.
+
+    Use :meth:`open`. Everything here is safe to call from several tasks at once, and from several processes on
+    one database. Who changes something is taken from the request context, else it is the operator.
+    """
+
+    def __init__(self, database: Database, *, clock: Clock = utc_now, budget_tokens: int = 2000) -> None:
+        self._database = database
+        self._queries = database.load(SQL_DIRECTORY)
+        self._clock = clock
+        self._budget_tokens = budget_tokens
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls, settings: Settings | None = None, *, clock: Clock = utc_now
+    ) -> "AsyncGenerator[OperationalMemory]":
+        """Open the database that the settings name, bring it up to date, and close it at the end of the block.
+
+        Raises:
+            SettingsError: The settings are not passed and cannot be loaded.
+            StorageError: The database cannot be opened, or is newer than this release.
+        """
+        settings = settings or load_settings().settings
+        database = await open_database(settings, "operational")
+        try:
+            yield cls(database, clock=clock, budget_tokens=settings.memory_budget)
+        finally:
+            await database.close()
+
+    async def ingest(
+        self,
+        chunks: AsyncIterator[bytes],
+        *,
+        tiers: Sequence[int] = (1,),
+        trigger: str = "ingest",
+        allow_secrets: bool = False,
+        on_receipt: Callable[[Receipt], None] | None = None,
+    ) -> list[SessionReport]:
+        """Read a stream-json transcript, live or from a file, and store the sessions that it holds.
+
+        Args:
+            chunks: Pieces of the stream, cut anywhere.
+            tiers: The tier of the first session, the second, and so on; the last counts for all that follow.
+            trigger: Why the sessions ran.
+            allow_secrets: Whether text that looks like a secret is stored all the same.
+            on_receipt: Called with each receipt as soon as what it says is durable.
+
+        Returns:
+            A report for each session, in order. Reading the same transcript again changes nothing.
+
+        Raises:
+            InvalidInputError: A tier is not 1, 2 or 3.
+            StorageError: The database cannot be reached or written. What receipts said stays.
+        """
+        recorder = Recorder(
+            self._database,
+            self._queries,
+            tiers=tiers,
+            trigger=trigger,
+            clock=self._clock,
+            allow_secrets=allow_secrets,
+            on_receipt=on_receipt,
+        )
+        async for event in read_stream(chunks):
+            await recorder.take(event)
+        return await recorder.end()
+
+    async def build_memory_context(
+        self, *, budget_tokens: int | None = None, services: Sequence[str] = ()
+    ) -> MemoryContext:
+        """Build the block of memories for the next session's system prompt.
+
+        Args:
+            budget_tokens: For the whole block; by default the setting ``memory_budget``.
+            services: The services that the session will check: their memories are chosen first.
+
+        Source: OPS-06, OPS-07, OPS-15, OPS-19.
+        """
+        budget = self._budget_tokens if budget_tokens is None else budget_tokens
+        async with self._database.reading(self._queries) as sql:
+            builder = BlockBuilder(eligible=await memories.count_eligible(sql), budget_tokens=budget)
+            if services:
+                for candidate in await memories.eligible_of_services(sql, services, builder.room):
+                    builder.offer(candidate)
+            last: Candidate | None = None
+            while builder.room > 0:
+                # Fewer than this many fit, and only ones as short as this: the rest need not be read.
+                page = builder.room // SHORTEST_BULLET_CHARS + 1
+                found = await memories.eligible(sql, max_chars=builder.room, after=last, limit=page)
+                for candidate in found:
+                    builder.offer(candidate)
+                if len(found) < page:
+                    break
+                last = found[-1]
+        return builder.build()
+
+    async def run_decay(self) -> list[Effect]:
+        """Charge every active memory for the weeks it went without reinforcement; see :mod:`.decay`.
+
+        Returns:
+            The memories whose confidence moved, by id; running it again at once moves nothing.
+        """
+        async with self._database.transaction(self._queries, lock="operational:decay") as sql:
+            return await lifecycle.run_decay(sql, self._clock())
+
+    async def list_memories(self, wanted: MemoryFilter | None = None) -> list[Memory]:
+        """Return the memories that a filter lets through, in its order; all of them by default."""
+        async with self._database.reading(self._queries) as sql:
+            return await memories.find(sql, wanted or MemoryFilter())
+
+    async def get(self, memory_id: int) -> Memory:
+        """Return one memory.
+
+        Raises:
+            NotFoundError: No memory has this id.
+        """
+        async with self._database.reading(self._queries) as sql:
+            return await memories.get(sql, memory_id)
+
+    async def history(self, memory_id: int) -> list[Change]:
+        """Return what happened to a memory, oldest first; also for one that was deleted."""
+        async with self._database.reading(self._queries) as sql:
+            return await memories.history(sql, memory_id)
+
+    async def add(
+        self,
+        *,
+        category: str,
+        observation: str,
+        service: str | None = None,
+        confidence: float = memories.DEFAULT_CONFIDENCE,
+        allow_secrets: bool = False,
+    ) -> Memory:
+        """Add a memory by hand, as it is: it is compared with no other.
+
+        Args:
+            category: One of the five categories.
+            observation: 1 to 2,000 characters.
+            service: Letters, digits, ``-`` and ``_``; ``None`` or ``"general"`` for a general memory.
+            confidence: Clamped to 0.0 to 1.0; below 0.3 the memory begins inactive.
+            allow_secrets: Whether text that looks like a secret is stored all the same.
+
+        Raises:
+            InvalidInputError: A value is not of its form; nothing was written.
+            SecretRefusedError: The observation looks like it holds a secret.
+        """
+        kind = require_category(category)
+        text = _require_observation(observation, allow_secrets=allow_secrets)
+        name = require_service(service)
+        value = _require_confidence(confidence)
+        async with self._database.transaction(self._queries) as sql:
+            return await memories.create(
+                sql,
+                service=name,
+                category=kind,
+                observation=text,
+                confidence=value,
+                active=is_active(value),
+                author=_author(),
+                now=self._clock(),
+            )
+
+    async def edit(
+        self,
+        ids: Sequence[int],
+        *,
+        observation: str | None = None,
+        confidence: float | None = None,
+        allow_secrets: bool = False,
+    ) -> list[Memory]:
+        """Change text or confidence of memories; all of them, or none where one id is unknown.
+
+        Args:
+            ids: Which ones.
+            observation: The new text, for one memory only.
+            confidence: Clamped to 0.0 to 1.0. Below 0.3 makes inactive, above 0.3 active.
+            allow_secrets: Whether text that looks like a secret is stored all the same.
+
+        Raises:
+            InvalidInputError: A value is not of its form, or there is nothing to change.
+            NotFoundError: No memory has one of the ids; nothing was written.
+        """
+        if observation is None and confidence is None:
+            raise InvalidInputError("edit", "an observation or a confidence to change", None)
+        if observation is not None and len(ids) != 1:
+            raise InvalidInputError("observation", "one memory to give it to", f"{len(ids)} memories")
+        text = None if observation is None else _require_observation(observation, allow_secrets=allow_secrets)
+        value = None if confidence is None else _require_confidence(confidence)
+        now = self._clock()
+        async with self._database.transaction(self._queries) as sql:
+            changed: list[Memory] = []
+            for memory_id in sorted(set(ids)):
+                before = await memories.get(sql, memory_id)
+                after = lifecycle.edited(before, observation=text, confidence_value=value, now=now)
+                changed.append(await memories.replace(sql, before, after, ChangeKind.EDITED, _author(), now))
+            return changed
+
+    async def delete(self, ids: Sequence[int]) -> list[int]:
+        """Remove memories for good; all of them, or none where one id is unknown.
+
+        Returns:
+            The ids, ascending.
+
+        Raises:
+            NotFoundError: No memory has one of the ids; nothing was removed.
+        """
+        async with self._database.transaction(self._queries) as sql:
+            for memory_id in ids:
+                await memories.get(sql, memory_id)
+            return await memories.delete(sql, ids, _author(), self._clock())
+
+    async def sessions(self, *, limit: int = 50, offset: int = 0) -> list[Session]:
+        """Return sessions, newest first."""
+        async with self._database.reading(self._queries) as sql:
+            return await sessions.recent(sql, limit=limit, offset=offset)
+
+    async def events(self, *, session_id: int | None = None, limit: int = 50, offset: int = 0) -> list[Event]:
+        """Return the events of one session or of all, newest first."""
+        async with self._database.reading(self._queries) as sql:
+            return await events.recent(sql, session_id=session_id, limit=limit, offset=offset)
+
+    async def cooldowns(self, *, limit: int = 50, offset: int = 0) -> list[Cooldown]:
+        """Return cooldown actions, newest first."""
+        async with self._database.reading(self._queries) as sql:
+            return await cooldowns.recent(sql, limit=limit, offset=offset)
+
+
+def require_category(category: str) -> MemoryCategory:
+    """Return a category, or refuse the word.
+
+    Raises:
+        InvalidInputError: It is none of the five (OPS-02).
+    """
+    try:
+        return MemoryCategory(category)
+    except ValueError:
+        raise InvalidInputError("category", f"one of {', '.join(MemoryCategory)}", category) from None
+
+
+def require_service(service: str | None) -> str | None:
+    """Return the name of a service, ``None`` for general, or refuse it.
+
+    Raises:
+        InvalidInputError: It holds other than letters, digits, ``-`` and ``_``, or is too long.
+    """
+    if service is None or service == GENERAL:
+        return None
+    if not SERVICE_PATTERN.fullmatch(service) or len(service) > MAX_SERVICE_CHARS:
+        form = f"1 to {MAX_SERVICE_CHARS} letters, digits, - or _"
+        raise InvalidInputError("service", form, service)
+    return service
+
+
+def _require_observation(observation: str, *, allow_secrets: bool) -> str:
+    text = require_text(observation, field="observation", max_chars=MAX_TEXT_CHARS)
+    secret = None if allow_secrets else find_secret(text)
+    if secret is not None:
+        raise SecretRefusedError("observation", secret.kind)
+    return text
+
+
+def _require_confidence(confidence: float) -> float:
+    try:
+        return clamp(confidence)
+    except (TypeError, ValueError):
+        raise InvalidInputError("confidence", "a number from 0.0 to 1.0", confidence) from None
+
+
+def _author() -> Author:
+    context = current_context()
+    return Author(actor=context.actor if context else OPERATOR)

@@ -1,0 +1,116 @@
+"""Quantities in an observation: numbers with their units made comparable.
+
+``60s``, ``60 seconds``, ``one minute`` and ``1m`` are one quantity; so are ``1,5 GB`` and ``1536 MB``, ``weekly``
+and ``every 7 days``, ``3 am`` and ``03:00``. It is an interval: ``60-90s`` runs from 60 to 90, ``at least 4 GB``
+has no upper end, ``about 60s`` is as wide as its hedge allows. Two quantities agree when their intervals meet.
+
+Source: R-OPS-5.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+HEDGE_TOLERANCE: Final = 0.2
+"""Share by which "about" widens a quantity on either side."""
+
+CLOCK_TOLERANCE_MIN: Final = 30.0
+"""Minutes by which "around" widens a time of day."""
+
+
+class Kind(StrEnum):
+    """What a quantity measures; only quantities of one kind are compared."""
+
+    DURATION = "duration"
+    SIZE = "size"
+    PERCENT = "percent"
+    TEMPERATURE = "temperature"
+    CLOCK = "time of day"
+    WEEKDAY = "weekday"
+    ORDINAL = "ordinal"
+    PORT = "port"
+    VERSION = "version"
+    ADDRESS = "address"
+    NUMBER = "number"
+
+
+class Bound(StrEnum):
+    """Whether a quantity stands for itself or for a limit."""
+
+    NONE = ""
+    LOWER = "at least"
+    UPPER = "at most"
+
+
+class Agreement(StrEnum):
+    """How two quantities compare."""
+
+    AGREE = "agree"
+    DIFFER = "differ"
+    APART = "apart"
+    """Not comparable: another kind, or limits from opposite sides that leave room for both."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """An amount, a limit or a name made of digits.
+
+    ``low`` and ``high`` are inclusive, in the base unit of the kind: seconds, bytes, percent, degrees, minutes since
+    midnight, Monday = 0; without a unit the number itself. ``name`` is set instead where digits only identify
+    (versions, addresses). ``denied`` marks ``not 200``. ``label`` is the noun that the number identifies.
+    """
+
+    kind: Kind
+    low: float = 0.0
+    high: float = 0.0
+    name: str = ""
+    hedged: bool = False
+    bound: Bound = Bound.NONE
+    denied: bool = False
+    label: str = ""
+    text: str = ""
+
+
+def compare(first: Quantity, second: Quantity) -> Agreement:
+    """Compare two quantities; the order of the two never matters.
+
+    A bare number compares with a port or a version of the same digits. Limits from the same side agree when they are
+    equal, a value and a limit when the value keeps it. A hedge on either side widens that side.
+    """
+    if {first.kind, second.kind} == {Kind.NUMBER, Kind.PORT} or first.kind == second.kind:
+        return _compare_values(first, second)
+    if {first.kind, second.kind} == {Kind.NUMBER, Kind.VERSION}:
+        digits = {first.name or _plain_number(first.low), second.name or _plain_number(second.low)}
+        return Agreement.AGREE if len(digits) == 1 else Agreement.DIFFER
+    return Agreement.APART
+
+
+def _compare_values(first: Quantity, second: Quantity) -> Agreement:
+    if first.name or second.name:
+        return Agreement.AGREE if first.name == second.name else Agreement.DIFFER
+    if first.bound is not Bound.NONE and first.bound == second.bound:
+        first, second = _limit(first), _limit(second)
+    (low_1, high_1), (low_2, high_2) = _widened(first), _widened(second)
+    meet = low_1 <= high_2 and low_2 <= high_1
+    if meet and first.bound is not Bound.NONE and second.bound is not Bound.NONE:
+        return Agreement.APART
+    return Agreement.AGREE if meet else Agreement.DIFFER
+
+
+def _limit(quantity: Quantity) -> Quantity:
+    value = quantity.low if quantity.bound is Bound.LOWER else quantity.high
+    return replace(quantity, low=value, high=value, bound=Bound.NONE)
+
+
+def _widened(quantity: Quantity) -> tuple[float, float]:
+    slack = 1e-9 * max(1.0, abs(quantity.low) if math.isfinite(quantity.low) else 1.0)
+    if not quantity.hedged:
+        return quantity.low - slack, quantity.high + slack
+    if quantity.kind is Kind.CLOCK:
+        return quantity.low - CLOCK_TOLERANCE_MIN, quantity.high + CLOCK_TOLERANCE_MIN
+    return quantity.low * (1 - HEDGE_TOLERANCE) - slack, quantity.high * (1 + HEDGE_TOLERANCE) + slack
+
+
+def _plain_number(value: float) -> str:
+    return f"{value:g}"

@@ -1,0 +1,100 @@
+-- Statements for SQLite and PostgreSQL alike. Order of locks in a writing transaction: the category's lock first,
+-- then memories by ascending id.
+
+-- name: insert_memory(service, category, observation, confidence, active, moment, session_id, tier)^
+-- Adds a memory and returns it.
+INSERT INTO memories (service, category, observation, confidence, active, created_at, updated_at, session_id, tier)
+VALUES (:service, :category, :observation, :confidence, :active, :moment, :moment, :session_id, :tier)
+RETURNING *;
+
+-- name: get_memory(id)^
+-- One memory, or nothing.
+SELECT * FROM memories WHERE id = :id;
+
+-- name: candidates(service, category)
+-- The active memories that a new observation of the same service and category is compared with, oldest first.
+SELECT * FROM memories
+WHERE active = 1 AND category = :category
+  AND lower(service) IS NOT DISTINCT FROM lower(CAST(:service AS TEXT))
+ORDER BY id;
+
+-- name: update_memory(id, observation, confidence, active, updated_at)^
+-- Writes what may change of a memory and returns it.
+UPDATE memories
+SET observation = :observation, confidence = :confidence, active = :active, updated_at = :updated_at
+WHERE id = :id
+RETURNING *;
+
+-- name: delete_memory(id)^
+-- Removes a memory for good and returns its id.
+DELETE FROM memories WHERE id = :id RETURNING id;
+
+-- name: list_memories(service, general, category, active, search, sort, limit, offset)
+-- Memories by filter, each of which counts only where it is given; the last order is always the newest id first.
+SELECT * FROM memories
+WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
+  AND (CAST(:general AS INTEGER) = 0 OR service IS NULL)
+  AND (CAST(:category AS TEXT) IS NULL OR category = :category)
+  AND (CAST(:active AS INTEGER) IS NULL OR active = :active)
+  AND (CAST(:search AS TEXT) IS NULL OR lower(observation) LIKE :search ESCAPE '!')
+ORDER BY
+  CASE WHEN CAST(:sort AS TEXT) = 'service' AND service IS NULL THEN 1 ELSE 0 END,
+  CASE WHEN CAST(:sort AS TEXT) = 'service' THEN lower(service) END,
+  CASE WHEN CAST(:sort AS TEXT) IN ('service', 'confidence') THEN confidence END DESC,
+  CASE WHEN CAST(:sort AS TEXT) IN ('confidence', 'recency') THEN updated_at END DESC,
+  id DESC
+LIMIT :limit OFFSET :offset;
+
+-- name: count_eligible(threshold)$
+-- How many memories a prompt could hold.
+SELECT count(*) FROM memories WHERE active = 1 AND confidence >= :threshold;
+
+-- name: eligible(threshold, max_chars, after_confidence, after_updated_at, after_id, limit)
+-- What still fits a prompt, behind the last one that was read: most trusted first, then most recent.
+SELECT id, service, category, observation, confidence, updated_at FROM memories
+WHERE active = 1 AND confidence >= :threshold AND length(observation) <= :max_chars
+  AND (confidence, updated_at, id) < (:after_confidence, CAST(:after_updated_at AS TEXT), :after_id)
+ORDER BY confidence DESC, updated_at DESC, id DESC
+LIMIT :limit;
+
+-- name: eligible_of_services(threshold, max_chars, services)
+-- What fits a prompt of the services in a list written as ',a,b,' in lower case, in the same order.
+SELECT id, service, category, observation, confidence, updated_at FROM memories
+WHERE active = 1 AND confidence >= :threshold AND length(observation) <= :max_chars
+  AND CAST(:services AS TEXT) LIKE '%,' || lower(service) || ',%'
+ORDER BY confidence DESC, updated_at DESC, id DESC;
+
+-- name: stale(updated_before)
+-- Active memories that were last updated before a moment, with the weeks of decay already charged since then.
+SELECT m.*, CASE WHEN d.counted_from = m.updated_at THEN d.weeks_charged ELSE 0 END AS weeks_charged
+FROM memories m LEFT JOIN memory_decay d ON d.memory_id = m.id
+WHERE m.active = 1 AND m.updated_at < :updated_before
+ORDER BY m.id;
+
+-- name: charge_decay(memory_id, counted_from, weeks_charged)$
+-- Notes how many weeks have been charged to a memory since its last update.
+INSERT INTO memory_decay (memory_id, counted_from, weeks_charged)
+VALUES (:memory_id, :counted_from, :weeks_charged)
+ON CONFLICT (memory_id) DO UPDATE
+SET counted_from = excluded.counted_from, weeks_charged = excluded.weeks_charged
+RETURNING memory_id;
+
+-- name: record_change(memory_id, kind, actor, session_id, before, after, reason, moment)$
+-- Adds to the history of a memory.
+INSERT INTO memory_changes (memory_id, kind, actor, session_id, before, after, reason, created_at)
+VALUES (:memory_id, :kind, :actor, :session_id, :before, :after, :reason, :moment)
+RETURNING id;
+
+-- name: session_changed(memory_id, kind, session_id)$
+-- Whether a session has changed a memory in this way before.
+SELECT 1 FROM memory_changes
+WHERE memory_id = :memory_id AND kind = :kind AND session_id = :session_id
+LIMIT 1;
+
+-- name: changes_of(memory_id)
+-- The history of a memory, oldest first.
+SELECT * FROM memory_changes WHERE memory_id = :memory_id ORDER BY id;
+
+-- name: forget_texts(memory_id)
+-- Takes what a deleted memory said out of its history; that it was there, and when, stays.
+UPDATE memory_changes SET before = NULL, after = NULL, reason = '' WHERE memory_id = :memory_id RETURNING id;

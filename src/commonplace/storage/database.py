@@ -1,0 +1,89 @@
+"""One face for SQLite and PostgreSQL: transactions that hand out a memory's named statements.
+
+A store keeps its SQL in ``.sql`` files, loads them once with :meth:`Database.load`, and runs them inside
+:meth:`Database.transaction` or :meth:`Database.reading`. The statements are written in the dialect that both
+servers share: named parameters, ``RETURNING``, ``ON CONFLICT``, ``CAST``, ``IS NOT DISTINCT FROM``.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, Literal, Protocol, cast
+
+import aiosql
+from aiosql.queries import Queries
+
+Dialect = Literal["sqlite", "postgresql"]
+Row = Mapping[str, Any]
+
+
+class Statements:
+    """The named statements of a memory, bound to one connection.
+
+    ``await statements.name(parameter=…)`` runs the statement of that name. What it returns follows from the
+    mark behind its name in the ``.sql`` file: nothing gives a list of rows, ``^`` one row or ``None``, ``$`` one
+    value or ``None``.
+    """
+
+    def __init__(self, queries: Queries, connection: object) -> None:
+        self._queries = queries
+        self._connection = connection
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        statement: Callable[..., Any] = getattr(self._queries, name)
+        connection = self._connection
+
+        async def run(**parameters: object) -> object:
+            result = statement(connection, **parameters)
+            if hasattr(result, "__aiter__"):
+                return [cast("Row", row) async for row in result]
+            return await result
+
+        return run
+
+
+class Database(Protocol):
+    """A database that is open and migrated, shared by everything in this process."""
+
+    dialect: Dialect
+    where: str
+    """The database in words, for messages; never holds a password."""
+
+    def load(self, directory: Path) -> Queries:
+        """Load the named statements of every ``.sql`` file of a directory."""
+        ...
+
+    def transaction(
+        self, queries: Queries, *, lock: str | None = None
+    ) -> AbstractAsyncContextManager[Statements]:
+        """Open a transaction that commits at the end of the block, and rolls back on any exception.
+
+        Args:
+            queries: What :meth:`load` gave.
+            lock: Transactions with the same word run one after the other, in all processes. For a step that
+                reads, decides and writes what no row lock covers.
+
+        Raises:
+            StorageUnavailableError: The database cannot be reached or written; nothing was written.
+        """
+        ...
+
+    def reading(self, queries: Queries) -> AbstractAsyncContextManager[Statements]:
+        """Open a consistent view for reading only.
+
+        Raises:
+            StorageUnavailableError: The database cannot be reached.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release every connection; a second call does nothing."""
+        ...
+
+
+_DRIVERS: Mapping[Dialect, str] = {"sqlite": "aiosqlite", "postgresql": "asyncpg"}
+
+
+def load_queries(directory: Path, dialect: Dialect) -> Queries:
+    """Load the named statements of every ``.sql`` file of a directory, for the driver of one server."""
+    return aiosql.from_path(directory, _DRIVERS[dialect])  # pyright: ignore[reportUnknownMemberType] - its stubs

@@ -1,0 +1,6 @@
+"""What Alembic runs: the revisions, on the connection that the runner has opened."""
+
+from alembic import context
+
+context.configure(connection=context.config.attributes["connection"])
+context.run_migrations()

@@ -1,0 +1,84 @@
+"""Brings a database up to the newest revision of one branch, and refuses one that is newer than this release.
+
+All revisions of an upgrade run in one transaction that begins by taking the database's own lock, so that two
+processes may start at once, and a process that is killed in the middle leaves the older schema behind, whole.
+A database that is up to date costs one query and does not load Alembic.
+"""
+
+# asyncpg brings no type annotations.
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+
+import asyncio
+import sqlite3
+from contextlib import closing
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from commonplace.storage import sqlite
+from commonplace.storage.postgres_access import Access, connect, prepare_access
+
+Branch = Literal["operational"]
+
+HEADS: Final[dict[Branch, str]] = {"operational": "ops_006"}
+"""The newest revision of each branch; known here so that most starts need not load Alembic."""
+
+
+async def migrate_sqlite(path: Path, branch: Branch, *, target: str = "head") -> None:
+    """Bring a SQLite file up to a revision, making the file if there is none.
+
+    Args:
+        path: The file.
+        branch: Whose tables.
+        target: A revision's name, or ``"head"``. A revision that was already passed stays passed.
+
+    Raises:
+        DatabaseTooNewError: A newer release has changed its schema; nothing is touched.
+        StorageUnavailableError: It cannot be opened or written.
+    """
+    await asyncio.to_thread(_migrate_sqlite, path, branch, target)
+
+
+def _migrate_sqlite(path: Path, branch: Branch, target: str) -> None:
+    with closing(sqlite.connect(path)) as connection, sqlite.translated_errors(path):
+        if HEADS[branch] in _sqlite_revisions(connection):
+            return
+    _upgrades().upgrade_sqlite(path, branch, target)
+
+
+def _sqlite_revisions(connection: sqlite3.Connection) -> set[str]:
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").fetchone():
+        return set()
+    return {row[0] for row in connection.execute("SELECT version_num FROM alembic_version")}
+
+
+async def migrate_postgres(url: str, branch: Branch, *, target: str = "head") -> None:
+    """Bring a PostgreSQL database up to a revision.
+
+    Args:
+        url: Of the database.
+        branch: Whose tables.
+        target: A revision's name, or ``"head"``. A revision that was already passed stays passed.
+
+    Raises:
+        DatabaseTooNewError: A newer release has changed its schema; nothing is touched.
+        StorageUnavailableError: The server cannot be reached or does not fit.
+    """
+    access = await prepare_access(url)
+    if HEADS[branch] not in await _postgres_revisions(access):
+        await _upgrades().upgrade_postgres(access, branch, target)
+
+
+async def _postgres_revisions(access: Access) -> set[str]:
+    connection = await connect(access.url, where=access.where, server_settings=access.server_settings)
+    try:
+        if await connection.fetchval("SELECT to_regclass('alembic_version')") is None:
+            return set()
+        return {row[0] for row in await connection.fetch("SELECT version_num FROM alembic_version")}
+    finally:
+        await connection.close()
+
+
+def _upgrades() -> Any:  # noqa: ANN401 - a module
+    """Load Alembic, which costs more than everything else at a start, now that there is something to migrate."""
+    return import_module("commonplace.storage.migrations.upgrade")

@@ -1,0 +1,91 @@
+"""The part of the runner that needs Alembic; loaded only where there is something to migrate."""
+
+from pathlib import Path
+from typing import Final
+
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from alembic.util.exc import CommandError
+from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.pool import NullPool
+
+from commonplace.core.errors import DatabaseTooNewError
+from commonplace.storage import sqlite
+from commonplace.storage.postgres_access import Access, connect
+
+DIRECTORY: Final = Path(__file__).parent
+VERSIONS: Final = DIRECTORY / "versions"
+_POSTGRES_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtext('commonplace migration'))"
+
+
+def configuration() -> Config:
+    """Return Alembic's configuration: where the revisions of each branch are."""
+    config = Config()
+    config.set_main_option("script_location", str(DIRECTORY))
+    config.set_main_option("path_separator", "os")
+    branches = sorted(str(path) for path in VERSIONS.iterdir() if path.is_dir() and path.name[0] != "_")
+    config.set_main_option("version_locations", ":".join(branches))
+    return config
+
+
+def upgrade(connection: Connection, branch: str, target: str, *, where: str) -> None:
+    """Run the revisions of a branch that are missing, in the transaction that the caller opened.
+
+    Args:
+        connection: Of either server, inside a transaction that excludes other upgrades.
+        branch: A branch label.
+        target: A revision's name, or ``"head"`` for the newest of the branch.
+        where: The database in words.
+
+    Raises:
+        DatabaseTooNewError: The database holds a revision that this release does not know.
+    """
+    config = configuration()
+    scripts = ScriptDirectory.from_config(config)
+    for found in _revisions(connection):
+        try:
+            scripts.get_revision(found)
+        except CommandError:
+            newest = scripts.get_revision(f"{branch}@head").revision
+            raise DatabaseTooNewError(where, found, newest) from None
+    config.attributes["connection"] = connection
+    command.upgrade(config, f"{branch}@{target}" if target == "head" else target)
+
+
+def _revisions(connection: Connection) -> list[str]:
+    if not connection.dialect.has_table(connection, "alembic_version"):
+        return []
+    return list(connection.execute(text("SELECT version_num FROM alembic_version")).scalars())
+
+
+def _begin_immediate(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def upgrade_sqlite(path: Path, branch: str, target: str) -> None:
+    """Upgrade a SQLite file; see :func:`~commonplace.storage.migrations.runner.migrate_sqlite`."""
+    engine = create_engine("sqlite://", creator=lambda: sqlite.connect(path), poolclass=NullPool)
+    # The driver begins no transaction by itself; this one also keeps other processes out.
+    event.listen(engine, "begin", _begin_immediate)
+    try:
+        with sqlite.translated_errors(path), engine.begin() as connection:
+            upgrade(connection, branch, target, where=str(path))
+    finally:
+        engine.dispose()
+
+
+async def upgrade_postgres(access: Access, branch: str, target: str) -> None:
+    """Upgrade a PostgreSQL database; see :func:`~commonplace.storage.migrations.runner.migrate_postgres`."""
+
+    async def open_connection() -> object:
+        return await connect(access.url, where=access.where, server_settings=access.server_settings)
+
+    engine = create_async_engine("postgresql+asyncpg://", async_creator=open_connection, poolclass=NullPool)
+    try:
+        async with engine.begin() as connection:
+            await connection.execute(text(_POSTGRES_LOCK))
+            await connection.run_sync(upgrade, branch, target, where=access.where)
+    finally:
+        await engine.dispose()

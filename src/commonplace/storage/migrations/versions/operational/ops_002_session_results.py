@@ -1,0 +1,28 @@
+"""What a session's result line says: the answer, the cost, the turns, the time."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "ops_002"
+down_revision = "ops_001"
+branch_labels = None
+depends_on = None
+
+COLUMNS = (
+    ("response", sa.Text),
+    ("cost_usd", sa.Float),
+    ("num_turns", sa.Integer),
+    ("duration_ms", sa.Integer),
+)
+
+
+def upgrade() -> None:
+    """Add the columns; sessions that are there have none of it."""
+    for name, kind in COLUMNS:
+        op.add_column("sessions", sa.Column(name, kind))
+
+
+def downgrade() -> None:
+    """Drop them."""
+    for name, _ in COLUMNS:
+        op.drop_column("sessions", name)

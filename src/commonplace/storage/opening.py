@@ -1,0 +1,21 @@
+"""Opens the database that the settings name: SQLite by path, PostgreSQL by URL."""
+
+from commonplace.core.settings import Settings
+from commonplace.storage.database import Database
+from commonplace.storage.migrations.runner import Branch, migrate_postgres, migrate_sqlite
+from commonplace.storage.postgres_database import PostgresDatabase
+from commonplace.storage.sqlite import SQLiteDatabase
+
+
+async def open_database(settings: Settings, branch: Branch) -> Database:
+    """Open the database of operational and app memory, with the tables of one branch up to date.
+
+    Raises:
+        StorageError: It cannot be opened or brought up to date, or is newer than this release.
+    """
+    if settings.database_is_postgres:
+        await migrate_postgres(settings.database, branch)
+        return await PostgresDatabase.open(settings.database)
+    path = settings.database_path
+    await migrate_sqlite(path, branch)
+    return await SQLiteDatabase.open(path)

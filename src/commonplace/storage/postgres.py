@@ -1,0 +1,98 @@
+"""Pools of PostgreSQL connections, alike for the embedded server and for one that a URL names.
+
+Every connection speaks the same types: ``jsonb`` and ``json`` are Python objects, encoded once, and
+pgvector's types are lists, arrays or :class:`pgvector.Vector`. A statement that runs too long is cancelled by
+the server.
+"""
+# asyncpg brings no type annotations.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
+
+import json
+from functools import partial
+from typing import Any
+
+import asyncpg
+from pgvector.asyncpg import register_vector
+
+from commonplace.core.errors import StorageUnavailableError
+from commonplace.storage.embedded import EmbeddedPostgres
+from commonplace.storage.postgres_access import Access, connect, prepare_access
+from commonplace.storage.postgres_url import describe_url
+
+MAX_POOL_SIZE = 10
+"""A server allows 100 connections in all by default, and several processes share it."""
+
+STATEMENT_TIMEOUT_S = 30.0
+CLIENT_GRACE_S = 5.0
+"""What the client waits longer than the server, so that the server's own cancellation is what is reported."""
+
+
+async def open_pool(
+    source: str | EmbeddedPostgres,
+    *,
+    application_name: str = "commonplace",
+    max_size: int = MAX_POOL_SIZE,
+    statement_timeout_s: float = STATEMENT_TIMEOUT_S,
+) -> asyncpg.Pool:
+    """Open a pool of connections; the caller closes it, before the embedded server if it is that.
+
+    With the embedded server a connection that cannot be made starts the server again, once per attempt.
+    With a URL whose role bypasses row-level security, connections assume a plain role: see
+    :mod:`commonplace.storage.postgres_access`.
+
+    Args:
+        source: A URL of PostgreSQL 14 or later with pgvector, or the embedded server.
+        application_name: What the server's list of connections shows.
+        max_size: Most connections at once; one is opened at the beginning.
+        statement_timeout_s: Seconds after which a statement is cancelled.
+
+    Raises:
+        SettingsError: The URL is not a PostgreSQL URL.
+        StorageUnavailableError: The server cannot be reached or does not fit. No message holds the password.
+        EmbeddedPostgresError: The embedded server cannot be started.
+    """
+    access = await _access(source)
+    settings = {
+        "application_name": application_name,
+        "statement_timeout": str(int(statement_timeout_s * 1000)),
+        **access.server_settings,
+    }
+    return await asyncpg.create_pool(
+        access.url,
+        min_size=1,
+        max_size=max_size,
+        command_timeout=statement_timeout_s + CLIENT_GRACE_S,
+        connect=partial(_connect_again, source, access.where),
+        init=partial(_set_codecs, access.vector_schema),
+        server_settings=settings,
+    )
+
+
+async def _access(source: str | EmbeddedPostgres) -> Access:
+    if isinstance(source, str):
+        return await prepare_access(source)
+    url = await source.start()
+    return Access(url=url, where=describe_url(url), role=None, vector_schema="public")
+
+
+async def _connect_again(
+    source: str | EmbeddedPostgres,
+    where: str,
+    url: str,
+    **options: Any,  # noqa: ANN401 - handed on to asyncpg, which has no types
+) -> asyncpg.Connection:
+    try:
+        return await connect(url, where=where, **options)
+    except StorageUnavailableError:
+        if isinstance(source, str):
+            raise
+        return await connect(await source.start(), where=where, **options)
+
+
+async def _set_codecs(vector_schema: str, connection: asyncpg.Connection) -> None:
+    for name in ("json", "jsonb"):
+        await connection.set_type_codec(
+            name, schema="pg_catalog", encoder=partial(json.dumps, allow_nan=False), decoder=json.loads
+        )
+    await register_vector(connection, schema=vector_schema)

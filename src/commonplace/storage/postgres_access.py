@@ -1,0 +1,172 @@
+"""What a PostgreSQL server allows, and the role that the application takes on it.
+
+Row-level security does not hold for superusers and for roles with ``BYPASSRLS``. A URL often names one
+(``postgres`` in a container, the owner of a managed database). Then every connection assumes the plain role
+``commonplace``, which is created without login when it is missing. The role is set in the start-up packet:
+neither ``RESET ALL``, which the pool sends between two users of a connection, nor ``RESET ROLE`` gives the
+privileges back.
+"""
+
+# asyncpg brings no type annotations.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
+
+import logging
+from dataclasses import dataclass
+from typing import Any, cast
+
+import asyncpg
+
+from commonplace.core.errors import SettingsError, StorageUnavailableError
+from commonplace.storage.postgres_url import describe_url, mask_password
+
+logger = logging.getLogger(__name__)
+
+PLAIN_ROLE = "commonplace"
+MIN_SERVER_MAJOR = 14
+CONNECT_TIMEOUT_S = 10
+
+_CREATE_PLAIN_ROLE = f"CREATE ROLE {PLAIN_ROLE} NOLOGIN NOSUPERUSER NOBYPASSRLS"
+_IS_PRIVILEGED = "SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = $1"
+_MISSING_GRANTS = """
+SELECT format('GRANT CREATE, CONNECT, TEMPORARY ON DATABASE %I TO %I', current_database(), $1::name)
+WHERE NOT has_database_privilege($1::name, current_database(), 'CREATE')
+UNION ALL
+SELECT format('GRANT USAGE, CREATE ON SCHEMA %I TO %I', current_schema(), $1::name)
+WHERE NOT has_schema_privilege($1::name, current_schema(), 'CREATE')
+UNION ALL
+SELECT format('GRANT %I TO %I', $1::name, current_user) WHERE NOT pg_has_role(current_user, $1::name,
+'MEMBER')
+"""
+_SERIALISE = "SELECT pg_advisory_xact_lock(hashtext('commonplace access'))"
+_CREATE_VECTOR = "CREATE EXTENSION IF NOT EXISTS vector"
+_VECTOR_SCHEMA = """
+SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How to connect to a database so that row-level security holds.
+
+    ``role`` is the role to assume (the setting ``role`` of each connection), or ``None`` where the URL's own
+    will do. ``vector_schema`` is where pgvector's types are. ``where`` names host and database, for messages.
+    """
+
+    url: str
+    where: str
+    role: str | None
+    vector_schema: str
+
+    @property
+    def server_settings(self) -> dict[str, str]:
+        """The start-up settings of every connection."""
+        return {"role": self.role} if self.role else {}
+
+
+async def connect(
+    url: str,
+    *,
+    where: str,
+    **options: Any,  # noqa: ANN401 - handed on to asyncpg, which has no types
+) -> asyncpg.Connection:
+    """Open one connection.
+
+    Args:
+        url: A PostgreSQL URL.
+        where: Host and database in words, from :func:`~commonplace.storage.postgres_url.describe_url`.
+        **options: More arguments of ``asyncpg.connect``.
+
+    Raises:
+        SettingsError: The URL has parameters that are not understood.
+        StorageUnavailableError: The server cannot be reached or refuses. No message holds the password.
+    """
+    try:
+        return await asyncpg.connect(url, timeout=CONNECT_TIMEOUT_S, **options)
+    except (asyncpg.PostgresError, OSError) as error:
+        reason = mask_password(str(error) or type(error).__name__, url)
+        raise StorageUnavailableError(f"cannot connect to PostgreSQL, {where}: {reason}") from None
+    except (asyncpg.InterfaceError, ValueError) as error:
+        raise SettingsError(f"the PostgreSQL URL of {where}: {mask_password(str(error), url)}") from None
+
+
+async def prepare_access(url: str) -> Access:
+    """Look at a server, and set up role and extension where they are missing and the URL's role may do so.
+
+    Args:
+        url: ``postgresql://user:password@host:port/database`` of PostgreSQL 14 or later with pgvector.
+
+    Raises:
+        SettingsError: It is not a PostgreSQL URL.
+        StorageUnavailableError: The server cannot be reached or refuses, is too old, has no pgvector, or has
+            no plain role to assume. No message holds the password.
+    """
+    where = describe_url(url)
+    connection = await connect(url, where=where)
+    try:
+        _require_version(connection.get_server_version().major, where)
+        async with connection.transaction():
+            await connection.execute(_SERIALISE)
+            role = await _plain_role(connection, where)
+            vector_schema = await _vector_schema(connection, where)
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        raise StorageUnavailableError(f"cannot prepare {where}: {error}") from error
+    finally:
+        await connection.close()
+    return Access(url=url, where=where, role=role, vector_schema=vector_schema)
+
+
+def _require_version(major: int, where: str) -> None:
+    if major < MIN_SERVER_MAJOR:
+        raise StorageUnavailableError(
+            f"{where} runs PostgreSQL {major}: {MIN_SERVER_MAJOR} or later is needed"
+        )
+
+
+async def _plain_role(connection: asyncpg.Connection, where: str) -> str | None:
+    login = cast("str", await connection.fetchval("SELECT current_user"))
+    if not await connection.fetchval(_IS_PRIVILEGED, login):
+        return None
+    try:
+        if await connection.fetchval(_IS_PRIVILEGED, PLAIN_ROLE) is None:
+            await _create_plain_role(connection)
+        for (grant,) in await connection.fetch(_MISSING_GRANTS, PLAIN_ROLE):
+            await connection.execute(grant)
+    except asyncpg.InsufficientPrivilegeError as error:
+        raise StorageUnavailableError(
+            f"{where}: role {login!r} bypasses row-level security, and the role {PLAIN_ROLE!r} to use in its place "
+            f"cannot be set up ({error}): connect as a plain role that owns the database"
+        ) from error
+    if await connection.fetchval(_IS_PRIVILEGED, PLAIN_ROLE):
+        raise StorageUnavailableError(
+            f"{where}: role {login!r} bypasses row-level security, and so does {PLAIN_ROLE!r}: "
+            f"ALTER ROLE {PLAIN_ROLE} NOSUPERUSER NOBYPASSRLS"
+        )
+    logger.info("%s: role %r bypasses row-level security; connections use %r", where, login, PLAIN_ROLE)
+    return PLAIN_ROLE
+
+
+async def _create_plain_role(connection: asyncpg.Connection) -> None:
+    try:
+        async with connection.transaction():
+            await connection.execute(_CREATE_PLAIN_ROLE)
+    except (asyncpg.DuplicateObjectError, asyncpg.UniqueViolationError):
+        # Roles belong to the whole server, and the advisory lock to one database.
+        logger.debug("role %r was created by another process meanwhile", PLAIN_ROLE)
+
+
+async def _vector_schema(connection: asyncpg.Connection, where: str) -> str:
+    schema: str | None = await connection.fetchval(_VECTOR_SCHEMA)
+    if schema is not None:
+        return schema
+    try:
+        await connection.execute(_CREATE_VECTOR)
+    except asyncpg.InsufficientPrivilegeError as error:
+        raise StorageUnavailableError(
+            f"{where} has no pgvector, and this role may not create it: as a superuser, run {_CREATE_VECTOR} there"
+        ) from error
+    except (asyncpg.FeatureNotSupportedError, asyncpg.UndefinedFileError) as error:
+        raise StorageUnavailableError(
+            f"{where}: the server has no pgvector; install it there (Debian: postgresql-NN-pgvector)"
+        ) from error
+    return cast("str", await connection.fetchval(_VECTOR_SCHEMA))

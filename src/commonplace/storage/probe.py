@@ -1,0 +1,55 @@
+"""Shows that PostgreSQL is there and works, by using it."""
+
+# asyncpg brings no type annotations.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
+
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
+
+from commonplace.core.errors import StorageUnavailableError
+from commonplace.core.settings import Settings
+from commonplace.storage.embedded import EmbeddedPostgres
+from commonplace.storage.postgres import open_pool
+from commonplace.storage.postgres_database import translated_errors
+
+if TYPE_CHECKING:
+    from asyncpg.pool import PoolConnectionProxy
+
+
+async def probe_postgres(settings: Settings) -> str:
+    """Write, search by vector and delete in a temporary table of the server that the settings name.
+
+    Returns:
+        What was seen, in words.
+
+    Raises:
+        StorageError: The server cannot be started or reached, or does not do what it should.
+    """
+    async with AsyncExitStack() as stack:
+        where = "by URL" if settings.postgres_url else f"embedded, {settings.postgres_directory}"
+        if settings.postgres_url:
+            source: str | EmbeddedPostgres = settings.postgres_url
+        else:
+            source = await stack.enter_async_context(EmbeddedPostgres(settings.postgres_directory))
+        with translated_errors(where):
+            pool = await stack.enter_async_context(await open_pool(source, max_size=1))
+            async with pool.acquire() as connection:
+                return f"{await _use(connection)}; {where}"
+
+
+async def _use(connection: "PoolConnectionProxy") -> str:
+    async with connection.transaction():
+        await connection.execute("CREATE TEMPORARY TABLE probe (id int, v vector(3)) ON COMMIT DROP")
+        vectors = [(1, [1.0, 0.0, 0.0]), (2, [0.0, 1.0, 0.0])]
+        await connection.executemany("INSERT INTO probe VALUES ($1, $2)", vectors)
+        nearest = await connection.fetchval("SELECT id FROM probe ORDER BY v <=> $1 LIMIT 1", [0.1, 0.9, 0.0])
+        deleted = await connection.execute("DELETE FROM probe")
+    if nearest != vectors[1][0] or deleted != "DELETE 2":
+        raise StorageUnavailableError(
+            f"the server found {nearest!r} as the nearest of two vectors, and said {deleted!r}"
+        )
+    server = await connection.fetchval("SHOW server_version")
+    pgvector = await connection.fetchval("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    role = await connection.fetchval("SELECT current_user")
+    return f"PostgreSQL {server} with pgvector {pgvector} as role {role}: wrote, searched by vector, deleted"

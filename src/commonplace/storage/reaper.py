@@ -1,0 +1,74 @@
+"""The process that stops the embedded server once its last user has gone.
+
+Run as a script, with nothing but the standard library, so that it is small and starts in milliseconds:
+
+    python -I -S reaper.py CLUSTER PG_CTL UID GID
+
+Standard input is ``reaper.lock``, held for as long as this process lives. Every user of the server holds
+``users.lock`` shared, and this process waits to hold it alone. It then stops the server and ends.
+The order of letting go matters: ``reaper.lock`` first (file descriptor 0, which the kernel also closes first
+when it is killed), then ``users.lock``. A new user waits for the second, and thus never takes a reaper that
+is about to end for one that will look after it.
+"""
+
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+STOP_TIMEOUT_S = 120
+POLL_S = 0.02
+
+
+def main(directory: Path, pg_ctl: str, uid: int, gid: int) -> None:
+    """Leave the caller, wait until nobody uses the cluster in ``directory``, then stop its server."""
+    if os.fork():
+        # The caller waits for this first process only, and gets no zombie; the second belongs to init.
+        os._exit(0)
+    users = os.open(directory / "users.lock", os.O_RDWR | os.O_NOFOLLOW)
+    fcntl.flock(users, fcntl.LOCK_EX)
+    deadline = time.monotonic() + STOP_TIMEOUT_S
+    while time.monotonic() < deadline and _is_needed(directory, users):
+        switch = os.geteuid() == 0
+        # It fails while the server has yet to write its pid file; the lock tells when it is really gone.
+        subprocess.run(  # noqa: S603 - PostgreSQL's own program, arguments in a list, no shell
+            [pg_ctl, "stop", "-s", "-w", "-t", "60", "-m", "fast", "-D", directory / "data"],
+            check=False,
+            cwd="/",
+            env={"PATH": os.defpath, "LC_ALL": "C"},
+            extra_groups=[] if switch else None,
+            group=gid if switch else None,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            user=uid if switch else None,
+        )
+        time.sleep(POLL_S)
+    os.close(0)
+    os.close(users)
+
+
+def _is_needed(directory: Path, users: int) -> bool:
+    """Tell whether there is a server, and it is ours: a home deleted and made anew has new locks."""
+    try:
+        ours = os.path.samestat(os.fstat(users), (directory / "users.lock").stat())
+        return ours and _server_lives(directory / "server.lock")
+    except FileNotFoundError:
+        return False
+
+
+def _server_lives(path: Path) -> bool:
+    fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

@@ -1,0 +1,153 @@
+"""SQLite as a :class:`~commonplace.storage.database.Database`: one file, several processes.
+
+Write-ahead logging lets readers go on while somebody writes; a busy timeout makes writers of other processes
+wait for each other; foreign keys are enforced. The file is readable by its owner only, and so are the files
+that SQLite puts beside it.
+
+One connection writes, under a lock of this process, and one reads, so that a reader never sees half of a
+transaction. Transactions begin with ``IMMEDIATE``: a writer that has to wait does so before it has read anything
+that could be stale by the time it writes. That serialises all writers, and makes the ``lock`` of a transaction
+needless here.
+"""
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+import aiosqlite
+from aiosql.queries import Queries
+
+from commonplace.core.errors import StorageError, StorageUnavailableError
+from commonplace.storage.database import Dialect, Statements, load_queries
+
+BUSY_TIMEOUT_S: Final = 10.0
+"""How long a writer waits for the writers of other processes."""
+
+OWNER_ONLY: Final = 0o600
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the file with the settings that every connection needs.
+
+    Returns:
+        A connection in autocommit mode, for any one thread at a time; transactions are begun by hand.
+
+    Raises:
+        StorageUnavailableError: It cannot be opened or made.
+        StorageError: It is not a SQLite database.
+    """
+    _create_private(path)
+    with translated_errors(path):
+        connection = sqlite3.connect(
+            path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.row_factory = sqlite3.Row
+            # SQLite's own function folds the case of ASCII letters only.
+            connection.create_function("lower", 1, _lower, deterministic=True)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA foreign_keys = ON")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+def _lower(value: str | None) -> str | None:
+    return None if value is None else value.lower()
+
+
+def _create_private(path: Path) -> None:
+    """Make the file and its directory for the owner alone; SQLite gives its side files the same mode.
+
+    A file that is there must not be opened: closing it again would drop the locks that this process's other
+    connections hold on it, and with them the writes of whoever relies on those locks.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWNER_ONLY))
+    except OSError as error:
+        raise StorageUnavailableError(f"{path}: {error.strerror or error}") from error
+
+
+@contextmanager
+def translated_errors(path: Path) -> Generator[None]:
+    """Turn what SQLite raises about the file, not about a statement, into storage errors that name it."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        raise StorageUnavailableError(f"{path}: {error}") from error
+    except sqlite3.DatabaseError as error:
+        if type(error) is not sqlite3.DatabaseError:  # its subclasses speak of statements and values
+            raise
+        raise StorageError(f"{path}: {error}; move it away, or restore it from a copy") from error
+
+
+class SQLiteDatabase:
+    """A SQLite file, open; see the module for how it is shared."""
+
+    dialect: Dialect = "sqlite"
+
+    def __init__(self, path: Path, writer: aiosqlite.Connection, reader: aiosqlite.Connection) -> None:
+        self.path = path
+        self.where = str(path)
+        self._writer = writer
+        self._reader = reader
+        self._writing = asyncio.Lock()
+        self._reading = asyncio.Lock()
+
+    @classmethod
+    async def open(cls, path: Path) -> "SQLiteDatabase":
+        """Open a file that :func:`~commonplace.storage.migrations.runner.migrate_sqlite` has brought up to date.
+
+        Raises:
+            StorageUnavailableError: It cannot be opened.
+        """
+        writer = await aiosqlite.Connection(lambda: connect(path), iter_chunk_size=256)
+        try:
+            reader = await aiosqlite.Connection(lambda: connect(path), iter_chunk_size=256)
+        except BaseException:
+            await writer.close()
+            raise
+        return cls(path, writer, reader)
+
+    def load(self, directory: Path) -> Queries:
+        """Load the named statements of every ``.sql`` file of a directory."""
+        return load_queries(directory, self.dialect)
+
+    @asynccontextmanager
+    async def transaction(self, queries: Queries, *, lock: str | None = None) -> AsyncGenerator[Statements]:
+        """Open a transaction; see :meth:`Database.transaction`."""
+        del lock  # every transaction of SQLite excludes every other
+        async with self._writing:
+            with translated_errors(self.path):
+                try:
+                    await self._writer.execute("BEGIN IMMEDIATE")
+                    yield Statements(queries, self._writer)
+                    await self._writer.commit()
+                except BaseException:
+                    # Also after a cancelled BEGIN, which the connection's thread carries out all the same.
+                    await self._writer.rollback()
+                    raise
+
+    @asynccontextmanager
+    async def reading(self, queries: Queries) -> AsyncGenerator[Statements]:
+        """Open a consistent view; see :meth:`Database.reading`."""
+        async with self._reading:
+            with translated_errors(self.path):
+                try:
+                    await self._reader.execute("BEGIN")
+                    yield Statements(queries, self._reader)
+                finally:
+                    await self._reader.rollback()
+
+    async def close(self) -> None:
+        """Close both connections; a second call does nothing."""
+        await self._reader.close()
+        await self._writer.close()

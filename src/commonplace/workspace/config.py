@@ -1,0 +1,109 @@
+"""The ``memory`` section of ``agent.json``.
+
+Source: WSP-08, WSP-10.
+"""
+
+import json
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, cast
+
+from commonplace.core.errors import SettingsError
+
+FILE_NAME: Final = "agent.json"
+
+
+class InjectMode(StrEnum):
+    """Which memories are put into the prompt."""
+
+    RELEVANT = "relevant"
+    RECENT_ONLY = "recent_only"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryConfig:
+    """How much of the memory is kept and shown.
+
+    Attributes:
+        inject_mode: ``relevant`` scores against the last user message, ``recent_only`` takes the newest,
+            ``off`` shows nothing; the tools work in every mode.
+        max_inject_chars: Characters of memory text in the prompt, at most; the frame around it comes on top.
+        max_inject_count: Memories in the prompt, at most.
+        max_total: Memories kept; a store beyond it lets the oldest go.
+    """
+
+    inject_mode: InjectMode = InjectMode.RELEVANT
+    max_inject_chars: int = 2000
+    max_inject_count: int = 10
+    max_total: int = 500
+
+
+def load_config(workspace: Path) -> MemoryConfig:
+    """Read the ``memory`` section of a workspace's ``agent.json``; what is not set has its default.
+
+    Other sections belong to others and are not looked at.
+
+    Raises:
+        SettingsError: The file cannot be read as JSON, or the section holds an unknown key or a bad value.
+    """
+    path = workspace / FILE_NAME
+    try:
+        document: object = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return MemoryConfig()
+    except OSError as error:
+        raise SettingsError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"{path}: expected JSON, got {error}") from None
+    try:
+        return parse_config(document)
+    except SettingsError as error:
+        raise SettingsError(f"{path}: {error}") from None
+
+
+def parse_config(document: object) -> MemoryConfig:
+    """Read the ``memory`` section of a parsed ``agent.json``.
+
+    Raises:
+        SettingsError: Names the key, what was expected and what came.
+    """
+    if not isinstance(document, dict):
+        raise _bad("the document", "a JSON object", document)
+    section = cast("dict[str, object]", document).get("memory")
+    if section is None:
+        return MemoryConfig()
+    if not isinstance(section, dict):
+        raise _bad("memory", "a JSON object", section)
+    values = cast("dict[str, object]", section)
+    known = [field.name for field in fields(MemoryConfig)]
+    for key in values:
+        if key not in known:
+            raise _bad(f"memory.{key}", f"one of the keys {', '.join(known)}", key)
+    defaults = MemoryConfig()
+    return MemoryConfig(
+        inject_mode=_mode(values.get("inject_mode", defaults.inject_mode)),
+        max_inject_chars=_count("max_inject_chars", values, defaults.max_inject_chars),
+        max_inject_count=_count("max_inject_count", values, defaults.max_inject_count),
+        max_total=_count("max_total", values, defaults.max_total),
+    )
+
+
+def _mode(value: object) -> InjectMode:
+    if isinstance(value, str):
+        for mode in InjectMode:
+            if mode == value:
+                return mode
+    raise _bad("memory.inject_mode", f"one of {', '.join(InjectMode)}", value)
+
+
+def _count(key: str, values: dict[str, object], default: int) -> int:
+    value = values.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise _bad(f"memory.{key}", "a whole number of 1 or more", value)
+    return value
+
+
+def _bad(key: str, expected: str, got: object) -> SettingsError:
+    return SettingsError(f"{key}: expected {expected}, got {got!r}")

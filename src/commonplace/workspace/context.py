@@ -1,0 +1,121 @@
+"""The ``[Memories]`` block: which memories a model call sees, and how. Pure.
+
+Source: WSP-07, WSP-08, R-WSP-4.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, assert_never, cast
+
+from commonplace.core.text import collapse_whitespace
+from commonplace.workspace.config import InjectMode, MemoryConfig
+from commonplace.workspace.entries import Memory, age_key
+from commonplace.workspace.relevance import rank
+
+HEADER: Final = "[Memories]"
+FALLBACK_COUNT: Final = 5
+"""How many of the newest are shown where nothing scores. Source: WSP-07.4."""
+
+Message = Mapping[str, Any]
+"""A chat message: ``role``, and ``content`` as text or as a list of parts with ``text``."""
+
+_SYSTEM_ROLES = frozenset({"system", "developer"})
+_CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")
+_BRACKETS = str.maketrans("()", "[]")
+
+
+def select(
+    memories: Sequence[Memory], message: str, config: MemoryConfig, now: datetime
+) -> tuple[Memory, ...]:
+    """Choose the memories that a model call sees, newest first.
+
+    Candidates come by score (of equal ones the newest) or, in ``recent_only`` and where nothing scores, by
+    age. They are taken in this order until the count or the budget of characters is reached: the first that
+    does not fit ends it, so that a better or newer memory never makes way for a lesser one.
+
+    Args:
+        memories: From oldest to newest.
+        message: The last user message.
+        config: Mode, budget and count.
+        now: The present (aware).
+    """
+    newest_first = tuple(reversed(memories))
+    match config.inject_mode:
+        case InjectMode.OFF:
+            candidates: Iterable[Memory] = ()
+        case InjectMode.RECENT_ONLY:
+            candidates = newest_first
+        case InjectMode.RELEVANT:
+            scored = rank(memories, message, now)
+            candidates = [found.memory for found in scored] or newest_first[:FALLBACK_COUNT]
+        case _ as unreachable:
+            assert_never(unreachable)
+    return tuple(sorted(_within_budget(candidates, config), key=age_key, reverse=True))
+
+
+def render(memories: Iterable[Memory]) -> str:
+    """Write memories as the block, in the order given; no memories, no block.
+
+    Each is one line, ``- (m-2, infra) Project uses PostgreSQL 16``, with its id and first tag. Line breaks and
+    control characters inside become spaces, so that no memory can look like another bullet or a header.
+    """
+    bullets = [f"- ({_label(memory)}) {_one_line(memory.text)}" for memory in memories]
+    return "\n".join([HEADER, *bullets]) if bullets else ""
+
+
+def last_user_message(messages: Sequence[Message]) -> str:
+    """Return the text of the last message in which the user wrote some; tool results are none."""
+    for message in reversed(messages):
+        if message.get("role") == "user" and (text := _text_of(message)):
+            return text
+    return ""
+
+
+def insert_block(messages: Sequence[Message], block: str) -> list[Message]:
+    """Return the messages with the block right after the system messages that they begin with.
+
+    A block from an earlier call is taken out, so that memories never pile up in a conversation.
+
+    Source: WSP-07.5.
+    """
+    kept = [message for message in messages if not _is_block(message)]
+    if not block:
+        return kept
+    position = 0
+    while position < len(kept) and kept[position].get("role") in _SYSTEM_ROLES:
+        position += 1
+    return [*kept[:position], {"role": "system", "content": block}, *kept[position:]]
+
+
+def _within_budget(candidates: Iterable[Memory], config: MemoryConfig) -> Iterable[Memory]:
+    left = config.max_inject_chars
+    for count, memory in enumerate(candidates):
+        left -= len(memory.text)
+        if left < 0 or count == config.max_inject_count:
+            return
+        yield memory
+
+
+def _label(memory: Memory) -> str:
+    if not memory.tags:
+        return memory.id
+    return f"{memory.id}, {_one_line(memory.tags[0]).translate(_BRACKETS)}"
+
+
+def _one_line(text: str) -> str:
+    return collapse_whitespace(text.translate(_CONTROLS))
+
+
+def _is_block(message: Message) -> bool:
+    return message.get("role") in _SYSTEM_ROLES and _text_of(message).startswith(f"{HEADER}\n- (m-")
+
+
+def _text_of(message: Message) -> str:
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    parts = cast("list[object]", content)
+    texts = [cast("Message", part).get("text") for part in parts if isinstance(part, Mapping)]
+    return "\n".join(text for text in texts if isinstance(text, str))

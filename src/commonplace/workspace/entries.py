@@ -1,0 +1,190 @@
+"""One memory, and the line of JSON that it is kept as."""
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, Final, Literal, cast, get_args
+
+from commonplace.core.clock import format_timestamp, parse_timestamp
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import clean_text, collapse_whitespace, require_text
+
+Scope = Literal["user", "workspace", "session"]
+"""Kept for later filtering; nothing filters by it yet."""
+
+SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
+DEFAULT_SCOPE: Final[Scope] = "workspace"
+MAX_TEXT_CHARS: Final = 500
+MAX_TAGS: Final = 5
+MAX_TAG_CHARS: Final = 50
+MAX_NUMBER: Final = 10**15 - 1
+"""The largest n of an id ``m-<n>``; a line that shows a larger one is damaged."""
+
+_ID = re.compile(r"m-([1-9][0-9]{0,14})")
+_ID_IN_DAMAGE = re.compile(rb'"id"\s{0,8}:\s{0,8}"m-([1-9][0-9]{0,14})"')
+_EXPECTED_TAGS = f"a list of at most {MAX_TAGS} tags of 1 to {MAX_TAG_CHARS} characters"
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_LINE_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """A fact that the agent keeps.
+
+    Attributes:
+        number: The n of the id ``m-<n>``; it counts up and is never given twice.
+        text: 1 to 500 characters.
+        scope: ``user``, ``workspace`` or ``session``.
+        tags: At most five, in the order given.
+        created_at: Aware UTC, in whole seconds when this package wrote it.
+    """
+
+    number: int
+    text: str
+    scope: Scope
+    tags: tuple[str, ...]
+    created_at: datetime
+
+    @property
+    def id(self) -> str:
+        """What the agent calls it: ``m-<n>``."""
+        return f"m-{self.number}"
+
+
+age_key: Final = attrgetter("created_at", "number")
+"""Sorts memories from oldest to newest: by time, then by id within one second."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A memory on its way in: its values are valid, and the store gives it an id."""
+
+    text: str
+    scope: Scope
+    tags: tuple[str, ...]
+    created_at: datetime
+
+    def numbered(self, number: int) -> Memory:
+        """Return the memory with the id ``m-<number>``, its time cut to the second that the file keeps."""
+        return Memory(
+            number=number,
+            text=self.text,
+            scope=self.scope,
+            tags=self.tags,
+            created_at=self.created_at.replace(microsecond=0),
+        )
+
+
+def format_line(memory: Memory) -> bytes:
+    """Write a memory as one line of JSON with its newline.
+
+    The fields are exactly id, scope, text, tags and ts. Text is UTF-8; the three Unicode line breaks are
+    escaped, since some readers of JSONL split there too.
+
+    Source: WSP-01.
+    """
+    record = {
+        "id": memory.id,
+        "scope": memory.scope,
+        "text": memory.text,
+        "tags": memory.tags,
+        "ts": format_timestamp(memory.created_at, precision="seconds"),
+    }
+    line = _ENCODER.encode(record)
+    if not line.isascii():
+        line = line.translate(_LINE_BREAKS)
+    return f"{line}\n".encode()
+
+
+def parse_line(raw: bytes) -> Memory:
+    """Read a memory from one line; fields beyond the five are left to whoever wrote them.
+
+    Raises:
+        InvalidInputError: The line is damaged: no JSON object, or a field missing or not of its form.
+    """
+    try:
+        record: object = json.loads(raw)
+    except (ValueError, RecursionError):
+        raise InvalidInputError("line", "a JSON object", f"{len(raw)} bytes that are none") from None
+    if not isinstance(record, dict):
+        raise InvalidInputError("line", "a JSON object", type(record).__name__)
+    fields = cast("dict[str, Any]", record)
+    timestamp = fields.get("ts")
+    if not isinstance(timestamp, str):
+        raise InvalidInputError("ts", "an ISO 8601 timestamp such as 2026-02-26T12:00:00Z", timestamp)
+    return Memory(
+        number=require_id(fields.get("id")),
+        text=require_text(fields.get("text"), field="text", max_chars=MAX_TEXT_CHARS),
+        scope=require_scope(fields.get("scope")),
+        tags=require_tags(fields.get("tags")),
+        created_at=parse_timestamp(timestamp, field="ts"),
+    )
+
+
+def number_in_damage(raw: bytes) -> int:
+    """Return the number of the id that a damaged line still shows, or 0."""
+    found = _ID_IN_DAMAGE.search(raw)
+    return int(found[1]) if found else 0
+
+
+def require_id(value: object) -> int:
+    """Return the number of an id ``m-<n>`` that a caller passed, or refuse what cannot be one.
+
+    Raises:
+        InvalidInputError: It is not ``m-<n>`` with an n of 1 or more.
+    """
+    found = _ID.fullmatch(value.strip()) if isinstance(value, str) else None
+    if not found:
+        raise InvalidInputError("id", "the id of a memory, such as m-4", value)
+    return int(found[1])
+
+
+def require_scope(value: object) -> Scope:
+    """Return a scope that a caller passed; ``None`` is ``workspace``, case does not matter.
+
+    Raises:
+        InvalidInputError: It is not one of the three.
+    """
+    if value is None:
+        return DEFAULT_SCOPE
+    wanted = value.strip().lower() if isinstance(value, str) else value
+    for scope in SCOPES:
+        if scope == wanted:
+            return scope
+    raise InvalidInputError("scope", f"one of {', '.join(SCOPES)}", value)
+
+
+def require_tags(value: object) -> tuple[str, ...]:
+    """Return tags that a caller passed: whitespace collapsed, repeated ones once, in the order given.
+
+    ``None`` is no tags. A JSON list inside a string is read as the list, since models write that.
+
+    Raises:
+        InvalidInputError: Not a list of strings, too many, or one that is empty or too long.
+    """
+    if value is None:
+        return ()
+    tags: object = _read_json_list(value) if isinstance(value, str) else value
+    if not isinstance(tags, list | tuple):
+        raise InvalidInputError("tags", _EXPECTED_TAGS, value)
+    items = cast("list[object] | tuple[object, ...]", tags)
+    kept = tuple(dict.fromkeys(_require_tag(tag) for tag in items))
+    if len(kept) > MAX_TAGS:
+        raise InvalidInputError("tags", _EXPECTED_TAGS, f"{len(kept)} tags")
+    return kept
+
+
+def _require_tag(value: object) -> str:
+    tag = collapse_whitespace(clean_text(value)) if isinstance(value, str) else ""
+    if not 1 <= len(tag) <= MAX_TAG_CHARS:
+        raise InvalidInputError("tags", _EXPECTED_TAGS, value)
+    return tag
+
+
+def _read_json_list(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

@@ -1,0 +1,120 @@
+"""What a memory file holds: its lines as they stand, and the memories and problems in them. No I/O."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.workspace.entries import Memory, age_key, format_line, number_in_damage, parse_line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A line that cannot be used as it stands. It is never changed or removed.
+
+    Attributes:
+        line: Its number, from 1.
+        reason: What is wrong with it.
+    """
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """One line of the file, without its newline: a memory, or damage and why, or blank."""
+
+    raw: bytes
+    memory: Memory | None = None
+    damage: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """A memory file as read at one moment.
+
+    Attributes:
+        lines: Every line, byte for byte, in file order.
+        memories: What can be used, from oldest to newest.
+        problems: What cannot, in file order.
+        highest: The largest number of an id that the file shows, even in a damaged line; 0 when none.
+        terminated: Whether the last line ends with a newline. One that does not was torn, or typed by hand.
+    """
+
+    lines: tuple[Line, ...] = ()
+    memories: tuple[Memory, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    highest: int = 0
+    terminated: bool = True
+
+    def plus(self, memory: Memory) -> "Contents":
+        """Return the contents with one more memory, in a line at the end."""
+        raw = format_line(memory).removesuffix(b"\n")
+        memories = (*self.memories, memory)
+        if self.memories and age_key(self.memories[-1]) > age_key(memory):
+            memories = tuple(sorted(memories, key=age_key))
+        return Contents(
+            lines=(*self.lines, Line(raw, memory)),
+            memories=memories,
+            problems=self.problems,
+            highest=max(self.highest, memory.number),
+        )
+
+    def without(self, gone: Iterable[Memory]) -> "Contents":
+        """Return the contents less some memories; every other line stays as it is."""
+        dropped = {id(memory) for memory in gone}
+        return from_lines(
+            line for line in self.lines if line.memory is None or id(line.memory) not in dropped
+        )
+
+    def to_bytes(self) -> bytes:
+        """Write all lines, each with its newline."""
+        return b"".join(b"%s\n" % line.raw for line in self.lines)
+
+
+NOTHING: Final = Contents()
+"""What a missing file holds."""
+
+
+def read_contents(data: bytes) -> Contents:
+    """Take a memory file apart; damage in one line does not touch another."""
+    pieces = data.split(b"\n")
+    terminated = not pieces[-1]
+    if terminated:
+        pieces.pop()
+    return from_lines((_read_line(piece) for piece in pieces), terminated=terminated)
+
+
+def from_lines(lines: Iterable[Line], *, terminated: bool = True) -> Contents:
+    """Gather what some lines hold together."""
+    kept = tuple(lines)
+    seen: set[int] = set()
+    problems: list[Problem] = []
+    highest_in_damage = 0
+    for position, line in enumerate(kept, start=1):
+        memory = line.memory
+        if memory is None:
+            if line.damage:
+                problems.append(Problem(line=position, reason=line.damage))
+                highest_in_damage = max(highest_in_damage, number_in_damage(line.raw))
+        elif memory.number in seen:
+            problems.append(Problem(line=position, reason=f"id {memory.id} stands in an earlier line too"))
+        else:
+            seen.add(memory.number)
+    return Contents(
+        lines=kept,
+        memories=tuple(sorted((line.memory for line in kept if line.memory), key=age_key)),
+        problems=tuple(problems),
+        highest=max(highest_in_damage, max(seen, default=0)),
+        terminated=terminated,
+    )
+
+
+def _read_line(raw: bytes) -> Line:
+    if not raw.strip():
+        return Line(raw)
+    try:
+        return Line(raw, parse_line(raw))
+    except InvalidInputError as error:
+        return Line(raw, damage=str(error))

@@ -1,0 +1,172 @@
+"""Workspace memory as a host uses it: store, search, delete, and a block for every model call."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Self, TypeVar
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import InvalidInputError, SecretRefusedError
+from commonplace.core.secrets import find_secret
+from commonplace.core.settings import Settings, load_settings
+from commonplace.core.text import require_text
+from commonplace.workspace.config import MemoryConfig, load_config
+from commonplace.workspace.context import Message, insert_block, last_user_message, render, select
+from commonplace.workspace.entries import MAX_TEXT_CHARS, Draft, require_id, require_scope, require_tags
+from commonplace.workspace.lines import Problem
+from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
+from commonplace.workspace.relevance import Relevance, rank
+from commonplace.workspace.search import SearchResult, search
+from commonplace.workspace.store import DEFAULT_LOCK_TIMEOUT_S, MemoryStore
+
+_T = TypeVar("_T")
+
+
+class WorkspaceMemory:
+    """The memory of one workspace; get one from ``open``.
+
+    File work runs on one thread of its own, so that a slow disk does not stop the event loop. Values come
+    unchecked from a model, so each method takes whatever came and says what it expected.
+    """
+
+    def __init__(self, store: MemoryStore, config: MemoryConfig, *, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self.config = config
+        """What ``agent.json`` says."""
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="workspace-memory")
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        settings: Settings | None = None,
+        *,
+        workspace: Path | None = None,
+        clock: Clock = utc_now,
+        lock_timeout_s: float = DEFAULT_LOCK_TIMEOUT_S,
+    ) -> AsyncGenerator[Self]:
+        """Open the memory of a workspace for the ``async with`` block; nothing is made on disk yet.
+
+        Args:
+            settings: Name the workspace; loaded where neither they nor ``workspace`` are given.
+            workspace: Another directory than the settings name, with or without ``agent.json`` and ``.aegis``.
+            clock: Gives the present.
+            lock_timeout_s: How long a call waits for another process.
+
+        Raises:
+            InvalidInputError: The workspace is not a directory.
+            SettingsError: ``agent.json`` cannot be used.
+        """
+        if workspace is None:
+            workspace = (settings or load_settings().settings).workspace
+        config = await asyncio.to_thread(load_config, workspace)
+        store = MemoryStore(workspace, max_total=config.max_total, lock_timeout_s=lock_timeout_s)
+        memory = cls(store, config, clock=clock)
+        try:
+            yield memory
+        finally:
+            await asyncio.to_thread(memory._thread.shutdown)
+
+    @property
+    def path(self) -> Path:
+        """The file of memories, whether or not it is there yet."""
+        return self._store.path
+
+    async def store(
+        self, text: object, *, tags: object = None, scope: object = None, allow_secrets: bool = False
+    ) -> StoreReceipt:
+        """Keep a fact; it is on the disk when this returns.
+
+        Args:
+            text: 1 to 500 characters.
+            tags: At most five, as a list or a JSON list in a string.
+            scope: ``user``, ``workspace`` (default) or ``session``.
+            allow_secrets: Whether what looks like a secret is stored all the same: an operator's to say.
+
+        Raises:
+            InvalidInputError: A value is not of its form; nothing was written.
+            SecretRefusedError: The text or a tag looks like a secret; nothing was written.
+            StorageUnavailableError: It cannot be written; nothing was.
+        """
+        draft = Draft(
+            text=require_text(text, field="text", max_chars=MAX_TEXT_CHARS),
+            scope=require_scope(scope),
+            tags=require_tags(tags),
+            created_at=self._clock(),
+        )
+        for field, value in (("text", draft.text), *(("tags", tag) for tag in draft.tags)):
+            finding = None if allow_secrets else find_secret(value)
+            if finding is not None:
+                raise SecretRefusedError(field, finding.kind)
+        return await self._run(lambda: self._store.store(draft))
+
+    async def search(self, query: object = None, *, tag: object = None) -> SearchResult:
+        """Find at most 20 memories, newest first, by a substring of the text, a tag, or both.
+
+        Raises:
+            InvalidInputError: ``query`` or ``tag`` is neither text nor ``None``.
+            StorageUnavailableError: The file cannot be read.
+        """
+        wanted, wanted_tag = _optional_text(query, field="query"), _optional_text(tag, field="tag")
+        return await self._run(lambda: search(self._store.load().memories, query=wanted, tag=wanted_tag))
+
+    async def delete(self, memory_id: object) -> DeleteReceipt:
+        """Remove the memory with an id such as ``m-4``, durably.
+
+        Raises:
+            InvalidInputError: It is not an id.
+            NotFoundError: No memory has it.
+            StorageUnavailableError: It cannot be written; the memory stands.
+        """
+        number = require_id(memory_id)
+        return await self._run(lambda: self._store.delete(number))
+
+    async def context_block(self, message: str) -> str:
+        """Return the ``[Memories]`` block for the last user message; empty where there is nothing to show.
+
+        Raises:
+            StorageUnavailableError: The file cannot be read.
+        """
+        now = self._clock()
+        return await self._run(lambda: render(select(self._store.load().memories, message, self.config, now)))
+
+    async def assemble(self, messages: Sequence[Message]) -> list[Message]:
+        """Return chat messages with the block right after the system prompt; call it before every model call.
+
+        The messages themselves are not touched, and a block from an earlier call is replaced.
+
+        Raises:
+            StorageUnavailableError: The file cannot be read.
+        """
+        return insert_block(messages, await self.context_block(last_user_message(messages)))
+
+    async def explain(self, message: str) -> tuple[Relevance, ...]:
+        """Return every memory that shares a word with a message, best first, with the words and the score.
+
+        Raises:
+            StorageUnavailableError: The file cannot be read.
+        """
+        now = self._clock()
+        return await self._run(lambda: rank(self._store.load().memories, message, now))
+
+    async def problems(self) -> tuple[Problem, ...]:
+        """Return the lines of the file that cannot be used as they stand.
+
+        Raises:
+            StorageUnavailableError: The file cannot be read.
+        """
+        return await self._run(lambda: self._store.load().problems)
+
+    async def _run(self, work: Callable[[], _T]) -> _T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+
+def _optional_text(value: object, *, field: str) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise InvalidInputError(field, "text", value)
+    return value

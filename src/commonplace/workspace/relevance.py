@@ -1,0 +1,106 @@
+"""How relevant a memory is to a message: the words that both have, and a little for being recent. Pure.
+
+Source: WSP-09, R-WSP-2.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Final
+
+from commonplace.workspace.entries import Memory
+
+MIN_WORD_CHARS: Final = 3
+
+STOPWORDS: Final = frozenset(
+    """
+    the and for are but not you all can has her
+    was one our out its use how may who did get
+    had him his let say she too own way about
+    could from have into just like make many some
+    than that them then this very when what with
+    will would been each more most much must only
+    also back being come every first here know made
+    need over such take where which while work
+    project please help want using thing file should
+    """.split()  # noqa: SIM905 - reads as the specification's list does
+)
+"""Words too frequent to tell anything. Source: WSP-09.4, the specification's list."""
+
+_HOUR_S: Final = 3600.0
+_WORD = re.compile(r"[^\W_]+")
+_UNSPACED = re.compile(r"[\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]{2,}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relevance:
+    """Why a memory was chosen for a message.
+
+    Attributes:
+        memory: The memory.
+        words: The words that it shares with the message.
+        bonus: For being recent, 0.0 to 1.0; 0.0 where no word is shared.
+    """
+
+    memory: Memory
+    words: frozenset[str]
+    bonus: float
+
+    @property
+    def score(self) -> float:
+        """The number of shared words plus the bonus; 0.0 means not relevant."""
+        return len(self.words) + self.bonus
+
+
+@lru_cache(maxsize=2048)
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text that count.
+
+    Text is split at whatever is no letter and no digit of any script, and lowered; words under three
+    characters and stopwords drop out. Chinese, Japanese and Korean leave no space where a word ends, so that a
+    whole clause would count as one word: of such a run each pair of neighbouring characters counts as well.
+    """
+    found: set[str] = set()
+    for word in _WORD.findall(unicodedata.normalize("NFC", text).lower()):
+        if len(word) >= MIN_WORD_CHARS and word not in STOPWORDS:
+            found.add(word)
+        if not word.isascii():
+            for run in _UNSPACED.findall(word):
+                found.update(run[start : start + 2] for start in range(len(run) - 1))
+    return frozenset(found)
+
+
+def recency_bonus(created_at: datetime, now: datetime) -> float:
+    """Return ``min(1.0, 0.1 / max(hours, 0.1))``: 1.0 for the first six minutes, 0.1 after an hour.
+
+    Source: WSP-09.2. A time in the future counts as now.
+    """
+    hours = (now - created_at).total_seconds() / _HOUR_S
+    return min(1.0, 0.1 / max(hours, 0.1))
+
+
+def relevance(memory: Memory, message_words: frozenset[str], now: datetime) -> Relevance:
+    """Score one memory against the words of a message; only a shared word earns the bonus."""
+    shared = words(memory.text) & message_words
+    bonus = recency_bonus(memory.created_at, now) if shared else 0.0
+    return Relevance(memory=memory, words=shared, bonus=bonus)
+
+
+def rank(memories: Iterable[Memory], message: str, now: datetime) -> tuple[Relevance, ...]:
+    """Return the memories that share a word with a message, best first; of equal ones the newest.
+
+    Args:
+        memories: From oldest to newest.
+        message: The last user message.
+        now: The present (aware).
+    """
+    message_words = words(message)
+    if not message_words:
+        return ()
+    scored = [found for memory in memories if (found := relevance(memory, message_words, now)).words]
+    scored.reverse()
+    scored.sort(key=lambda found: -found.score)
+    return tuple(scored)

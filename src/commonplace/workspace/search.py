@@ -1,0 +1,50 @@
+"""Search: a substring, a tag, or both. Pure.
+
+Source: WSP-05.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from commonplace.workspace.entries import Memory
+
+MAX_RESULTS: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """The memories found, newest first, at most 20."""
+
+    memories: tuple[Memory, ...]
+
+    @property
+    def count(self) -> int:
+        """How many are returned."""
+        return len(self.memories)
+
+
+def search(memories: Sequence[Memory], *, query: str = "", tag: str = "") -> SearchResult:
+    """Find memories whose text contains the query and that bear the tag.
+
+    Case does not matter, nor how an accent is encoded. A part that is empty matches everything. Since the query
+    is a substring, text in any script is found, with or without spaces between its words.
+
+    Args:
+        memories: From oldest to newest.
+        query: Looked for within the text, whole, its spaces included.
+        tag: Compared with whole tags.
+    """
+    wanted, wanted_tag = _fold(query.strip()), _fold(tag.strip())
+    found: list[Memory] = []
+    for memory in reversed(memories):
+        if wanted in _fold(memory.text) and (not wanted_tag or wanted_tag in map(_fold, memory.tags)):
+            found.append(memory)
+            if len(found) == MAX_RESULTS:
+                break
+    return SearchResult(memories=tuple(found))
+
+
+def _fold(text: str) -> str:
+    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).casefold()

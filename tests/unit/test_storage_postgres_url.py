@@ -1,0 +1,77 @@
+"""PostgreSQL URLs in messages."""
+
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.core.errors import SettingsError
+from commonplace.core.urls import mask_url
+from commonplace.storage.postgres_url import describe_url, mask_password
+
+
+@pytest.mark.parametrize(
+    ("url", "masked"),
+    [
+        ("postgresql://ann:secret@db:5432/notes", "postgresql://ann:***@db:5432/notes"),
+        ("postgresql://ann:se@cr/et@db/notes", "postgresql://ann:***@db/notes"),
+        (
+            "postgresql://db/notes?user=ann&password=secret&x=1",
+            "postgresql://db/notes?user=ann&password=***&x=1",
+        ),
+        ("postgresql://ann@db/notes", "postgresql://ann@db/notes"),
+        ("postgresql://db:5432/notes", "postgresql://db:5432/notes"),
+    ],
+)
+def test_a_masked_url_shows_all_but_the_password(url: str, masked: str) -> None:
+    """User, host and database stay readable; the password is gone wherever it stands."""
+    assert mask_url(url) == masked
+
+
+@given(st.text(st.characters(codec="ascii", categories=("L", "N", "P", "S"))))
+def test_no_password_survives(end: str) -> None:
+    """Whatever the password and however badly it is encoded, neither mask nor description nor error show it."""
+    password = f"hunter2{end}"
+    for written in (password, quote(password, safe="")):
+        url = f"postgresql://u:{written}@h/d"
+        assert "hunter2" not in mask_url(url)
+        try:
+            shown = describe_url(url)
+        except SettingsError as error:
+            shown = str(error)
+        assert "hunter2" not in shown
+    assert mask_password(f"said {password}", f"postgresql://u:{quote(password, safe='')}@h/d") == "said ***"
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("postgresql://ann:secret@db:5432/notes", "database 'notes' at db:5432"),
+        ("postgres://db1:5432,db2:5433/notes", "database 'notes' at db1:5432,db2:5433"),
+        ("postgresql://ann@/notes?host=/run/pg&port=5432", "database 'notes' at /run/pg"),
+        ("postgresql://", "the default database at the default host"),
+    ],
+)
+def test_a_description_names_database_and_host(url: str, words: str) -> None:
+    """Host and database are named in words."""
+    assert describe_url(url) == words
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://u:hunter2@h/d",
+        "u:hunter2@h",
+        "postgresql://u:hunter2/x@h/d",
+        "postgresql://u:1#hunter2@h/d",
+        "postgresql://u:1?hunter2@h/d",
+        "postgresql://u:[hunter2@h/d",
+    ],
+)
+def test_what_is_no_postgresql_url_is_refused_without_repeating_it(url: str) -> None:
+    """The error says what is expected and how to encode a password, and shows nothing of the URL."""
+    with pytest.raises(SettingsError, match="percent-encoded") as raised:
+        describe_url(url)
+    assert "hunter2" not in str(raised.value)
+    assert raised.value.__cause__ is None
