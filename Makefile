@@ -13,7 +13,7 @@ demo: $(VENV)/.installed ## Tour of the memories on real input; needs nothing in
 	$(BIN)/commonplace demo
 
 test: $(VENV)/.installed-test ## Run all tests on embedded storage
-	$(BIN)/pytest $(PYTEST)
+	$(BIN)/pytest --numprocesses auto $(PYTEST)
 
 check: $(VENV)/.installed-check ## Lint, format, types and layers, as CI does
 	$(BIN)/ruff check .

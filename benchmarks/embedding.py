@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -29,6 +28,7 @@ from tokenizers import Tokenizer
 from commonplace.core.errors import EmbeddingError
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.embedding.model_files import find_model
+from commonplace.embedding.quiet_runtime import onnxruntime
 
 THREADS = 2
 SENTENCE = (

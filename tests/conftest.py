@@ -1,6 +1,6 @@
 """What tests share: a home of their own, settings in it, and a clock that they set."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
+from support.commands import CommandLine
 
 pytest_plugins = ["support.postgres"]
 
@@ -28,17 +29,9 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """Set the environment of commands: an empty home; keywords add variables. Returns the home."""
-
-    def prepare(**variables: str) -> Path:
-        home = tmp_path / "home"
-        monkeypatch.setenv("COMMONPLACE_HOME", str(home))
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-        return home
-
-    return prepare
+def commonplace(settings: Settings) -> CommandLine:
+    """The ``commonplace`` command, in an empty home and an empty workspace."""
+    return CommandLine(settings.workspace, settings.home)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

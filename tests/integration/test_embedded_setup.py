@@ -1,12 +1,15 @@
 """What the embedded server's directory, settings and roles are, and what happens when they cannot be made."""
 
 import asyncio
+import multiprocessing
 import os
 import re
 import shutil
 import stat
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import asyncpg
@@ -27,8 +30,8 @@ from commonplace.storage.postmaster import is_running
 from commonplace.storage.server_account import server_account
 from support.postgres import fresh_database, wait_until
 
+NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="root only: another account runs the server")
-not_root = pytest.mark.skipif(os.geteuid() == 0, reason="root keeps the cluster elsewhere")
 
 
 def modes(*paths: Path) -> dict[Path, int]:
@@ -255,10 +258,31 @@ def test_a_deleted_home_does_not_give_its_memories_back(tmp_path: Path) -> None:
     second.rmdir()
 
 
-@not_root
-def test_everything_is_inside_the_home(postgres_directory: Path) -> None:
-    """Without root, data, socket and log are in the directory that was asked for."""
-    cluster = locate_cluster(postgres_directory)
-    assert cluster.directory == postgres_directory.resolve()
-    assert cluster.account.uid == os.geteuid()
-    assert stat.S_IMODE(postgres_directory.stat().st_mode) == 0o700
+def test_everything_is_inside_the_home_without_root() -> None:
+    """Data, socket and log are in the directory that was asked for, which is its owner's alone."""
+    home = Path(tempfile.mkdtemp())  # below no directory of root's own
+
+    def check() -> None:
+        cluster = locate_cluster(home / "postgres")
+        assert cluster.directory == (home / "postgres").resolve()
+        assert cluster.account.uid == os.geteuid()
+        assert stat.S_IMODE(cluster.directory.stat().st_mode) == 0o700
+
+    try:
+        if os.geteuid() != 0:
+            check()
+            return
+        os.chown(home, NOBODY, NOBODY)
+        child = multiprocessing.get_context("fork").Process(target=_as_nobody, args=(check,))
+        child.start()
+        child.join(timeout=5)
+        assert child.exitcode == 0
+    finally:
+        shutil.rmtree(home)
+
+
+def _as_nobody(work: Callable[[], None]) -> None:
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+    work()

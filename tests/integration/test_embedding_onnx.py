@@ -257,3 +257,13 @@ def test_processes_that_start_together_share_one_graph(model: Path, cache: Path)
     assert len(printed) == 1
     assert _graph(cache).read_bytes() == build_graph(model / "model.safetensors")
     assert not list(cache.rglob("*.partial"))
+
+
+def test_the_runtime_reports_to_nobody(tmp_path: Path) -> None:
+    """Its telemetry would leave an id of this machine in the temporary directory."""
+    script = "from commonplace.embedding import EmbeddingEngine; EmbeddingEngine().embed('x')"
+    environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    subprocess.run(
+        [sys.executable, "-c", script], env=environment | {"TMPDIR": str(tmp_path)}, check=True, timeout=30
+    )
+    assert list(tmp_path.iterdir()) == []

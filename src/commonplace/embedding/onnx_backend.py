@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field, ValidationError
 
@@ -21,6 +20,7 @@ from commonplace.embedding.backend import EMBEDDING_DIMENSIONS, EmbeddingOptions
 from commonplace.embedding.graph import ATTENTION_MASK, GRAPH_REVISION, INPUT_IDS, build_graph
 from commonplace.embedding.graph_cache import cached_graph
 from commonplace.embedding.model_files import SAFETENSORS, ModelFiles, find_model
+from commonplace.embedding.quiet_runtime import onnxruntime
 from commonplace.embedding.tokens import TokenCutter
 
 _Config = TypeVar("_Config", bound=BaseModel)

@@ -1,0 +1,248 @@
+"""The command line: what each command prints, and how it fails."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.commands import COMMAND, CommandLine, clean_environment
+from support.streams import encode, init, result, says, session
+
+JELLYFIN = "[MEMORY:timing:jellyfin] Takes 60s to start after restart"
+
+
+def test_help_lists_every_command_without_loading_it(commonplace: CommandLine) -> None:
+    """Each group is named with what it is for."""
+    done = commonplace("--help")
+    assert done.status == 0
+    for name in ("demo", "ops", "workspace", "mcp", "doctor", "config"):
+        assert f" {name} " in done.out
+    assert commonplace("--version").out.startswith("commonplace 0.")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ops"],
+        ["ops", "nothing"],
+        ["ops", "edit"],
+        ["ops", "edit", "x"],
+        ["ops", "ingest", "--tier", "4"],
+        ["nothing"],
+    ],
+)
+def test_wrong_usage_is_status_2(commonplace: CommandLine, arguments: list[str]) -> None:
+    """And nothing on standard output that a program would take for records."""
+    done = commonplace(*arguments)
+    assert done.status == 2
+    assert not done.out.lstrip().startswith("{")
+
+
+@pytest.mark.requirement("OPS-19.1", "OPS-07.2")
+def test_a_transcript_on_standard_input_reaches_the_next_prompt(commonplace: CommandLine) -> None:
+    """Piped in; read back within the budget that the variable sets."""
+    data = session(JELLYFIN, *(f"[MEMORY:behavior:s{n}] {'word ' * 60}" for n in range(40)))
+    done = commonplace("ops", "ingest", "--json", "-", stdin=data)
+    assert done.status == 0
+    (report,) = done.json["sessions"]
+    assert report["session"]["status"] == "completed"
+    assert [receipt["outcome"] for receipt in report["receipts"]] == ["created"] * 41
+    usual = commonplace("ops", "context").out
+    assert 7000 < len(usual) <= 8001
+    more = commonplace("ops", "context", CLAUDEOPS_MEMORY_BUDGET="4000")
+    assert 12_000 < len(more.out) <= 16_001
+    assert (
+        commonplace("ops", "context", "--json", CLAUDEOPS_MEMORY_BUDGET="4000").json["budget_tokens"] == 4000
+    )
+    assert "60s" in commonplace("ops", "context", "--service", "jellyfin", "--budget", "60").out
+
+
+def test_receipts_are_for_people_too(commonplace: CommandLine, tmp_path: Path) -> None:
+    """What became of each marker, and why."""
+    file = tmp_path / "run.jsonl"
+    file.write_bytes(session(JELLYFIN, "[MEMORY:misc] x"))
+    done = commonplace("ops", "ingest", str(file))
+    assert done.status == 0
+    assert "created    memory [timing:jellyfin] Takes 60s to start after restart (0.7)" in done.out
+    assert "rejected" in done.out
+    assert "invalid category 'misc'" in done.out
+    assert "session 1 tier 1: completed, 2 receipts" in done.out
+
+
+def test_a_live_pipe_is_stored_as_it_comes(commonplace: CommandLine) -> None:
+    """A marker is in the database while the session still runs, and killing the reader loses none."""
+    with subprocess.Popen(
+        [COMMAND, "ops", "ingest", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=commonplace.directory,
+        env=clean_environment(commonplace.home, PYTHONUNBUFFERED="1"),
+    ) as reader:
+        assert reader.stdin is not None
+        assert reader.stdout is not None
+        reader.stdin.write(encode(init(), says(JELLYFIN)))
+        reader.stdin.flush()
+        assert b"created" in reader.stdout.readline()
+        assert commonplace("ops", "list", "--json").json["count"] == 1
+        reader.send_signal(signal.SIGKILL)
+    assert commonplace("ops", "list", "--json").json["count"] == 1
+    again = commonplace("ops", "ingest", "-", "--json", stdin=encode(init(), says(JELLYFIN), result()))
+    assert again.status == 0
+    assert commonplace("ops", "list", "--json").json["count"] == 1
+
+
+@pytest.mark.requirement("OPS-13.1", "OPS-13.2", "OPS-13.3", "OPS-13.4", "OPS-13.5", "OPS-16.2")
+def test_an_operator_curates(commonplace: CommandLine) -> None:
+    """Add, edit, list, deactivate, delete; every record also as JSON."""
+    added = commonplace(
+        "ops", "add", "Needs VACUUM weekly", "--category", "maintenance", "--service", "postgres",
+        "--confidence", "0.9", "--json",
+    ).json  # fmt: skip
+    (memory,) = added["memories"]
+    assert (memory["service"], memory["confidence"], memory["active"], memory["session_id"]) == (
+        "postgres", 0.9, True, None,
+    )  # fmt: skip
+    commonplace("ops", "add", "other", "--category", "timing")
+    assert commonplace("ops", "edit", "1", "--observation", "Needs VACUUM daily").status == 0
+    (edited,) = commonplace("ops", "edit", "1", "--confidence", "0.1", "--json").json["memories"]
+    assert (edited["observation"], edited["active"]) == ("Needs VACUUM daily", False)
+    assert commonplace("ops", "list", "--inactive", "--json").json["count"] == 1
+    listed = commonplace("ops", "list", "--service", "general").out
+    assert "other" in listed
+    assert "VACUUM" not in listed
+    assert commonplace("ops", "delete", "1", "2").out == "deleted #1, #2\n"
+    assert commonplace("ops", "list", "--json").json == {"count": 0, "memories": []}
+    assert commonplace("ops", "list").out == "no memories\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["ops", "add", "x", "--category", "misc"], "error: category: expected one of timing"),
+        (["ops", "edit", "7", "--confidence", "0.5"], "error: no memory with id 7"),
+        (["ops", "edit", "7"], "error: edit: expected an observation or a confidence"),
+        (["ops", "delete", "7"], "error: no memory with id 7"),
+        (["ops", "list", "--category", "misc"], "error: category: expected one of timing"),
+        (["ops", "ingest", "missing.jsonl"], "error: file: expected a readable stream-json file"),
+        (["workspace", "store", "x" * 501], "error: text: expected text of 1 to 500"),
+        (["workspace", "store", "x", "--scope", "world"], "error: scope: expected"),
+        (["workspace", "delete", "m-9"], "error: no memory with id 'm-9'"),
+    ],
+)
+def test_an_error_is_one_line_and_status_1(
+    commonplace: CommandLine, arguments: list[str], message: str
+) -> None:
+    """It names the field, what was expected and what came."""
+    done = commonplace(*arguments)
+    assert (done.status, done.out) == (1, "")
+    assert done.err.startswith(message)
+    assert done.err.count("\n") == 1
+
+
+def test_bad_settings_are_one_line_too(commonplace: CommandLine) -> None:
+    """Whichever command reads them."""
+    for command in (["ops", "list"], ["workspace", "search"], ["config", "show"], ["doctor"]):
+        done = commonplace(*command, COMMONPLACE_HOEM="x")
+        assert (done.status, done.err.count("\n")) == (1, 1)
+        assert "did you mean 'COMMONPLACE_HOME'" in done.err
+
+
+def test_settings_are_shown_with_their_origin(commonplace: CommandLine) -> None:
+    """And without passwords."""
+    shown = commonplace(
+        "config", "show", "--json", COMMONPLACE_POSTGRES_URL="postgresql://u:hunter2@h/d"
+    ).json
+    assert shown["home"] == {"value": str(commonplace.home), "origin": "environment COMMONPLACE_HOME"}
+    assert shown["postgres_url"]["value"] == "postgresql://u:***@h/d"
+    assert shown["memory_budget"]["origin"] == "default"
+    assert "memory_budget" in commonplace("config", "show").out
+
+
+@pytest.mark.requirement("WSP-02.1", "WSP-05.1", "WSP-05.2", "WSP-06.2", "WSP-07.2")
+def test_the_workspace_from_the_command_line(commonplace: CommandLine) -> None:
+    """Store, search, the block, delete."""
+    store = [
+        "workspace",
+        "store",
+        "PostgreSQL listens on port 5433",
+        "--tag",
+        "infra",
+        "--tag",
+        "db",
+        "--json",
+    ]
+    assert commonplace(*store).json == {"ok": True, "id": "m-1", "pruned": []}
+    assert commonplace("workspace", "store", "User prefers tabs").out == "stored m-2\n"
+    found = commonplace("workspace", "search", "postgres", "--json").json
+    assert found["count"] == 1
+    assert found["memories"][0]["tags"] == ["infra", "db"]
+    assert commonplace("workspace", "search", "--tag", "db", "--json").json["count"] == 1
+    block = commonplace("workspace", "context", "--message", "which port for postgresql?").out
+    assert block == "[Memories]\n- (m-1, infra) PostgreSQL listens on port 5433\n"
+    assert commonplace("workspace", "delete", "m-1").out == "deleted m-1\n"
+    assert (commonplace.directory / ".aegis/memory/memories.jsonl").read_bytes().count(b"\n") == 1
+
+
+def test_a_secret_needs_the_operators_word(commonplace: CommandLine) -> None:
+    """Refused without repeating it, in both memories; stored when asked for."""
+    secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+    for command in (["workspace", "store", secret], ["ops", "add", secret, "--category", "behavior"]):
+        refused = commonplace(*command)
+        assert refused.status == 1
+        assert "appears to contain a secret" in refused.err
+        assert secret not in refused.err
+        assert commonplace(*command, "--allow-secrets").status == 0
+
+
+def test_a_reader_that_goes_away_is_no_traceback(commonplace: CommandLine) -> None:
+    """As in ``commonplace ops list | head -1``."""
+    data = session(*(f"[MEMORY:behavior:s{n}] number {n} of many" for n in range(200)))
+    commonplace("ops", "ingest", "-", stdin=data)
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(
+        [COMMAND, "ops", "list"],
+        stdout=write_end,
+        stderr=subprocess.PIPE,
+        cwd=commonplace.directory,
+        env=clean_environment(commonplace.home),
+        check=False,
+    )
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_the_doctor_uses_every_part(commonplace: CommandLine) -> None:
+    """And leaves nothing behind in them."""
+    commonplace("workspace", "store", "kept")
+    done = commonplace("doctor", "--json")
+    assert done.status == 0, done.out
+    assert [check["part"] for check in done.json["checks"]] == [
+        "operational memory", "workspace memory", "embedding", "PostgreSQL",
+    ]  # fmt: skip
+    assert all(check["ok"] for check in done.json["checks"])
+    assert commonplace("ops", "list", "--json").json["count"] == 0
+    assert commonplace("workspace", "search", "--json").json["count"] == 1
+    assert sorted(path.name for path in commonplace.directory.iterdir()) == [".aegis"]
+
+
+def test_the_doctor_says_what_is_broken_and_goes_on(commonplace: CommandLine) -> None:
+    """One line a part, exit status 1."""
+    commonplace.home.mkdir()
+    (commonplace.home / "commonplace.db").write_bytes(b"no database" * 200)
+    done = commonplace("doctor", "--json", COMMONPLACE_EMBEDDING_MODEL="/nowhere")
+    assert done.status == 1
+    found = {check["part"]: check for check in done.json["checks"]}
+    assert "not a database" in found["operational memory"]["found"]
+    assert "/nowhere" in found["embedding"]["found"]
+    assert found["PostgreSQL"]["ok"]
+
+
+def test_logs_go_to_standard_error(commonplace: CommandLine) -> None:
+    """Standard output stays one JSON document."""
+    done = commonplace("ops", "ingest", "-", "--json", stdin=session("[MEMORY:misc] x"))
+    assert json.loads(done.out)
+    assert "invalid category 'misc'" in done.err
