@@ -48,7 +48,9 @@ def _try_lock(path: Path) -> int | None:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(descriptor), path.lstat()):
+        # On the path of every store, where pathlib would take as long as the system call itself.
+        standing = os.stat(path, follow_symlinks=False)  # noqa: PTH116
+        if os.path.samestat(os.fstat(descriptor), standing):
             return descriptor
     except (BlockingIOError, FileNotFoundError):
         pass

@@ -226,7 +226,7 @@ class MemoryStore:
     def _locked(self, *, create: bool = False) -> AbstractContextManager[int]:
         """Lock the memories; the directory is made where that is wanted, and never outside the workspace."""
         try:
-            status = self._directory.stat()
+            status = os.stat(self._directory)  # noqa: PTH116 - on the path of every store, as in lock.py
         except FileNotFoundError:
             if not create:
                 raise
