@@ -29,7 +29,7 @@ bench: $(VENV)/.installed-test ## Run the benchmarks; each prints a table with i
 	$(BIN)/python benchmarks/all.py
 
 docs: $(VENV)/.installed-docs ## Build the documentation into site/
-	$(BIN)/mkdocs build --strict
+	$(BIN)/zensical build --strict
 
 clean: ## Remove what the other targets made
 	rm -rf $(VENV) site .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov .import_linter_cache
