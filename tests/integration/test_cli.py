@@ -246,3 +246,16 @@ def test_logs_go_to_standard_error(commonplace: CommandLine) -> None:
     done = commonplace("ops", "ingest", "-", "--json", stdin=session("[MEMORY:misc] x"))
     assert json.loads(done.out)
     assert "invalid category 'misc'" in done.err
+
+
+def test_a_memory_cannot_drive_the_terminal(commonplace: CommandLine) -> None:
+    """Neither in a receipt, nor in a table, nor in the block."""
+    data = session("[MEMORY:behavior:x] title \x1b]0;owned\x07 set")
+    for done in (
+        commonplace("ops", "ingest", "-", stdin=data),
+        commonplace("ops", "list"),
+        commonplace("ops", "context"),
+    ):
+        assert "owned" in done.out
+        assert "\x1b" not in done.out
+        assert "\x07" not in done.out

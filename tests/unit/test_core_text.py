@@ -80,3 +80,9 @@ def test_text_that_is_required_is_refused_by_field(value: object) -> None:
 def test_text_that_is_required_comes_back_cleaned() -> None:
     """NUL and blanks at the ends go."""
     assert text.require_text(" a\x00b ", field="note", max_chars=2) == "ab"
+
+
+def test_what_is_shown_drives_no_terminal() -> None:
+    """Control characters become escapes that can be read; line breaks, tabs and every script stay."""
+    assert text.visible("a\x1b[2Jb\x07\u202ec\x9b") == r"a\x1b[2Jb\x07\u202ec\x9b"
+    assert text.visible("a\tb\nc é 启 🐢") == "a\tb\nc é 启 🐢"

@@ -10,13 +10,12 @@ from typing import Final
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.panel import Panel
 
 from commonplace.cli.checks import run_checks
 from commonplace.cli.doctor import check_line
 from commonplace.cli.ops import effect_line
-from commonplace.cli.output import console, table
+from commonplace.cli.output import console, shown, table
 from commonplace.cli.run import run
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import SecretRefusedError
@@ -86,7 +85,7 @@ async def _learn(out: Console, operational: OperationalMemory) -> None:
     out.print(table("session", "what", "became", "text", "confidence", rows=rows))
     for receipt in receipts:
         if receipt.outcome is ReceiptOutcome.REINFORCED:
-            out.print(f"[cyan]Said again in other words[/], so trusted more: {escape(receipt.reason)}")
+            out.print(f"[cyan]Said again in other words[/], so trusted more: {shown(receipt.reason)}")
         for effect in receipt.contradicted:
             out.print(f"[yellow]Contradicted[/], so trusted less: {effect_line(effect)}")
     lines = path.read_text(encoding="utf-8").count("\n")
@@ -112,10 +111,10 @@ async def _brief(out: Console, operational: OperationalMemory) -> None:
         "The most trusted memories within a budget of tokens, grouped by service.",
     )
     block = await operational.build_memory_context()
-    out.print(Panel(escape(block.text), title="--append-system-prompt", title_align="left", expand=False))
+    out.print(Panel(shown(block.text), title="--append-system-prompt", title_align="left", expand=False))
     small = await operational.build_memory_context(budget_tokens=120)
     header = small.text.splitlines()[0]
-    out.print(f"With 120 tokens instead of {block.budget_tokens}: [bold]{escape(header)}[/]")
+    out.print(f"With 120 tokens instead of {block.budget_tokens}: [bold]{shown(header)}[/]")
 
 
 async def _forget(out: Console, operational: OperationalMemory, clock: ManualClock) -> None:
@@ -151,22 +150,22 @@ async def _remember(out: Console, settings: Settings) -> None:
     async with WorkspaceMemory.open(settings) as memory:
         for text, tag in FACTS:
             receipt = await memory.store(text, tags=[tag])
-            out.print(f"memory_store → [green]{receipt.id}[/] {escape(text)}")
+            out.print(f"memory_store → [green]{receipt.id}[/] {shown(text)}")
         try:
             await memory.store(SECRET)
         except SecretRefusedError as error:
-            out.print(f"memory_store → [red]refused[/] {escape(str(error))}")
+            out.print(f"memory_store → [red]refused[/] {shown(str(error))}")
         out.print(f'\nThe user asks: [bold]"{MESSAGE}"[/] — the model call gets:')
         out.print(
             Panel(
-                escape(await memory.context_block(MESSAGE)),
+                shown(await memory.context_block(MESSAGE)),
                 title="after the system prompt",
                 title_align="left",
             )
         )
         for relevance in await memory.explain(MESSAGE):
             words = ", ".join(sorted(relevance.words))
-            out.print(f"[dim]{relevance.memory.id} scores {relevance.score:.2f} for: {escape(words)}[/]")
+            out.print(f"[dim]{relevance.memory.id} scores {relevance.score:.2f} for: {shown(words)}[/]")
 
 
 async def _examine(out: Console, settings: Settings) -> None:

@@ -1,10 +1,9 @@
 """``commonplace doctor``: is everything here and working?"""
 
 import typer
-from rich.markup import escape
 
 from commonplace.cli.checks import Check, run_checks
-from commonplace.cli.output import JsonOption, console, print_json
+from commonplace.cli.output import JsonOption, console, print_json, shown
 from commonplace.cli.run import run, settings
 
 app = typer.Typer(help="Check each part by using it.")
@@ -13,7 +12,7 @@ app = typer.Typer(help="Check each part by using it.")
 def check_line(check: Check) -> str:
     """Return what a check found as a line of console markup."""
     mark = "[green]ok    [/]" if check.ok else "[bold red]FAILED[/]"
-    return f"{mark} {check.part:<18} {escape(check.found)} [dim]({check.took_ms} ms)[/]"
+    return f"{mark} {check.part:<18} {shown(check.found)} [dim]({check.took_ms} ms)[/]"
 
 
 @app.command()

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from rich.markup import escape
 
-from commonplace.cli.output import JsonOption, console, plain, print_json, table
+from commonplace.cli.output import JsonOption, console, plain, print_json, shown, table
 from commonplace.cli.run import run, settings
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.operational.context import GENERAL, MemoryContext, format_confidence
@@ -51,11 +50,11 @@ def receipt_line(receipt: Receipt) -> str:
     }
     about = ":".join(part for part in (receipt.category, receipt.service) if part)
     line = f"[{colours.get(receipt.outcome, 'dim')}]{receipt.outcome:<10}[/] {receipt.kind} "
-    line += escape(f"[{about}] " if about else "") + escape(receipt.text)
+    line += shown(f"[{about}] " if about else "") + shown(receipt.text)
     if receipt.confidence is not None:
         line += f" [bold]({format_confidence(receipt.confidence)})[/]"
     if receipt.reason:
-        line += f"\n           [dim]{escape(receipt.reason)}[/]"
+        line += f"\n           [dim]{shown(receipt.reason)}[/]"
     for effect in receipt.contradicted:
         line += f"\n           [yellow]contradicts[/] {effect_line(effect)}"
     return line
@@ -65,8 +64,8 @@ def effect_line(effect: Effect) -> str:
     """Return a moved confidence as a line of console markup."""
     moved = f"{format_confidence(effect.confidence_before)} → {format_confidence(effect.confidence_after)}"
     ended = "" if effect.active else ", now inactive"
-    headline = f"#{effect.memory_id} {escape(effect.observation)} [bold]({moved}{ended})[/]"
-    return f"{headline}\n           [dim]{escape(effect.reason)}[/]"
+    headline = f"#{effect.memory_id} {shown(effect.observation)} [bold]({moved}{ended})[/]"
+    return f"{headline}\n           [dim]{shown(effect.reason)}[/]"
 
 
 @app.command()

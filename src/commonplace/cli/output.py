@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from commonplace.core.clock import format_timestamp
+from commonplace.core.text import visible
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
@@ -47,8 +48,13 @@ def plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
 
 
 def table(*columns: str, title: str | None = None, rows: Iterable[Sequence[object]]) -> Table:
-    """Build a table; cells are shown as they are, never read as markup."""
+    """Build a table; cells are never read as markup, and cannot drive the terminal."""
     built = Table(*columns, title=title, title_justify="left", header_style="bold")
     for row in rows:
-        built.add_row(*(escape("" if cell is None else str(cell)) for cell in row))
+        built.add_row(*("" if cell is None else shown(str(cell)) for cell in row))
     return built
+
+
+def shown(text: str) -> str:
+    """Return text from a memory as console markup that shows it and does nothing else."""
+    return escape(visible(text))

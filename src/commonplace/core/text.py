@@ -3,10 +3,14 @@
 Source: KNW-11 for search vectors and queries. NUL bytes break PostgreSQL, lone surrogates break UTF-8.
 """
 
+import re
+
 from commonplace.core.errors import InvalidInputError
 
 MAX_SEARCH_TEXT_BYTES = 1024 * 1024
 """PostgreSQL refuses a tsvector over 1 MiB; the text that feeds one is cut there."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -32,6 +36,15 @@ def clean_text(text: str) -> str:
 def collapse_whitespace(text: str) -> str:
     """Return text with each run of whitespace as one space, and none at the ends."""
     return " ".join(text.split())
+
+
+def visible(text: str) -> str:
+    """Return text fit for a terminal or a prompt: each control character as an escape that can be read.
+
+    Line breaks and tabs stay. What an agent wrote may hold sequences that move the cursor, set a title, or reorder
+    what is shown; nobody who only looks at a memory should be subject to them.
+    """
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def preprocess_text(text: str | None) -> str:

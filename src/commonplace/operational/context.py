@@ -13,7 +13,7 @@ from typing import Final
 
 from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens
 from commonplace.core.confidence import to_decimal
-from commonplace.core.text import collapse_whitespace
+from commonplace.core.text import collapse_whitespace, visible
 
 GENERAL: Final = "general"
 TITLE: Final = "## Operational Memory"
@@ -64,7 +64,7 @@ def render_bullet(candidate: Candidate) -> str:
     No line break in an observation can make a second line, and a marker quoted in one is none any more: an agent
     that repeats the block must not be taken to have learned it anew.
     """
-    observation = _MARKER.sub("(", collapse_whitespace(candidate.observation))
+    observation = visible(_MARKER.sub("(", collapse_whitespace(candidate.observation)))
     return f"- [{candidate.category}] {observation} (confidence: {format_confidence(candidate.confidence)})"
 
 
