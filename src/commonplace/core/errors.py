@@ -5,13 +5,22 @@
     ├── InvalidInputError (ValueError)      a value that a caller passed: field, expected, got
     │   └── SecretRefusedError              text that looks like a secret
     ├── NotFoundError (LookupError)         an id that names nothing
+    ├── TenantUnsetError                    work on tenants' data without saying whose
     ├── StorageError                        a file or database
     │   ├── StorageUnavailableError         cannot be reached or written: disk full, server down, locked
     │   ├── DatabaseTooNewError             its schema is newer than this release
     │   └── EmbeddedPostgresError           the embedded server cannot be set up, started or stopped
-    └── EmbeddingError                      the embedding engine
-        ├── ModelMissingError               no weights are found
-        └── ModelDamagedError               weights or tokenizer are there and cannot be used
+    ├── ListenError                         the service cannot take connections at an address
+    ├── EmbeddingError                      the embedding engine
+    │   ├── ModelMissingError               no weights are found
+    │   └── ModelDamagedError               weights or tokenizer are there and cannot be used
+    └── ModelError                          a language model that was asked for something
+        ├── ModelUnavailableError           cannot answer now: busy, failing, not reachable
+        ├── ModelRefusedError               will not answer however often it is asked: key, name, request
+        ├── ModelTimeoutError               did not answer in time
+        ├── ModelOutputError                answered something else than what was asked for
+        ├── ModelCannotError                is not made for this kind of work
+        └── ModelBudgetError                was not asked: the tokens of the day are spent
 
 A message says what failed, what was expected and what came, and what to do. Expected outcomes are no errors:
 they come back as receipts or as ``None``.
@@ -40,7 +49,10 @@ class InvalidInputError(CommonplaceError, ValueError):
     def __init__(self, field: str, expected: str, got: object) -> None:
         self.field = field
         self.expected = expected
-        shown = repr(got)
+        try:
+            shown = repr(got)
+        except RecursionError:
+            shown = f"a deeply nested {type(got).__name__}"
         if len(shown) > self.SHOWN_CHARS:
             shown = f"{shown[: self.SHOWN_CHARS]}… ({len(shown)} characters)"
         self.got = shown
@@ -79,6 +91,16 @@ class NotFoundError(CommonplaceError, LookupError):
         super().__init__(f"no {kind} with id {key!r}")
 
 
+class TenantUnsetError(CommonplaceError):
+    """Knowledge memory was asked for something outside of a request context, so that no tenant is known."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "no tenant is set, and knowledge memory shows nothing without one: "
+            "call it inside `with request_context(tenant_id=…, actor=…)`"
+        )
+
+
 class StorageError(CommonplaceError):
     """A file or a database did not do what was asked."""
 
@@ -109,6 +131,19 @@ class EmbeddedPostgresError(StorageError):
     """The embedded PostgreSQL server cannot be set up, started or stopped."""
 
 
+class ListenError(CommonplaceError):
+    """The service cannot take connections at an address.
+
+    Args:
+        host: Where it was to listen.
+        port: Likewise.
+        reason: Why it cannot, and what to do.
+    """
+
+    def __init__(self, host: str, port: int, reason: str) -> None:
+        super().__init__(f"cannot listen at {host}, port {port}: {reason}")
+
+
 class EmbeddingError(CommonplaceError):
     """The embedding engine cannot do its work."""
 
@@ -119,3 +154,53 @@ class ModelMissingError(EmbeddingError):
 
 class ModelDamagedError(EmbeddingError):
     """Embedding weights or tokenizer are there, and cannot be used."""
+
+
+class ModelError(CommonplaceError):
+    """A language model that was asked for something did not give it."""
+
+
+class ModelUnavailableError(ModelError):
+    """A model cannot answer now: a rate limit, an overload, a fault of the server, no connection.
+
+    Args:
+        message: What happened.
+        retry_after_s: How long the server asked to be left alone, if it said.
+    """
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__(message)
+
+
+class ModelRefusedError(ModelError):
+    """A model will not answer this however often it is asked: a wrong key, name or request, a policy."""
+
+
+class ModelTimeoutError(ModelError):
+    """A model did not answer in time; what was asked of it has been stopped."""
+
+
+class ModelOutputError(ModelError):
+    """A model answered, and the answer is none: cut off, not of the form asked for, not of its API."""
+
+
+class ModelCannotError(ModelError):
+    """A model was asked for something that it is not made for; the caller falls back on a rule."""
+
+
+class ModelBudgetError(ModelError):
+    """No model was asked, because the tokens of the day are spent.
+
+    Args:
+        spent: Tokens used since midnight UTC.
+        limit: Tokens allowed a day.
+    """
+
+    def __init__(self, spent: int, limit: int) -> None:
+        self.spent = spent
+        self.limit = limit
+        super().__init__(
+            f"the model budget of {limit} tokens a day is spent ({spent} used): work that needs a model waits "
+            "until midnight UTC; COMMONPLACE_MODEL_DAILY_TOKENS sets the budget, 0 lifts it"
+        )

@@ -70,6 +70,12 @@ class Settings(BaseSettings):
         default=None,
         description="anthropic:…, openai:…, ollama:…, claude-code or extractive; unset: extractive",
     )
+    model_timeout_s: Annotated[float, Field(gt=0)] = Field(
+        default=60.0, description="seconds that a model has for an answer, retries included"
+    )
+    model_daily_tokens: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="tokens that models may use a day (UTC); 0: no limit"
+    )
     memory_budget: Annotated[int, Field(ge=0)] = Field(
         default=2000, description="token budget of the operational block"
     )

@@ -1,0 +1,32 @@
+"""Language models: the one port through which every call of one goes.
+
+    async with open_model(settings, engine=engine) as model:
+        prompt = " ".join((task, data_notice("conversation"), fence(text, "conversation")))
+        completion = await model.complete(prompt, purpose="app.digest", timeout_s=30)
+
+Importing this package is cheap; each model's libraries are imported at its first call.
+"""
+
+from commonplace.llm.backend import ModelBackend, Reply, Request, Usage
+from commonplace.llm.fence import data_notice, fence, fenced_texts
+from commonplace.llm.ledger import Ledger, Totals
+from commonplace.llm.model import Completion, Model
+from commonplace.llm.opening import open_model
+from commonplace.llm.scripted import Hang, Script
+
+__all__ = [
+    "Completion",
+    "Hang",
+    "Ledger",
+    "Model",
+    "ModelBackend",
+    "Reply",
+    "Request",
+    "Script",
+    "Totals",
+    "Usage",
+    "data_notice",
+    "fence",
+    "fenced_texts",
+    "open_model",
+]

@@ -1,0 +1,93 @@
+"""Answers that must have a form: told to the model, read from its text, and asked for once more."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from commonplace.core.text import trim_to
+from commonplace.llm.fence import data_notice, fence
+
+T = TypeVar("T", bound=BaseModel)
+
+_FENCED_BLOCK: Final = re.compile(r"```(?:json)?\s*\n(.*?)```", re.DOTALL | re.IGNORECASE)
+_MOST_CANDIDATES: Final = 32
+_MOST_FAULTS: Final = 8
+_SHOWN_ANSWER_CHARS: Final = 4000
+
+
+class AnswerError(ValueError):
+    """Text that does not hold the object that was asked for; the message tells the model what is wrong."""
+
+
+def form_of(output: type[BaseModel]) -> str:
+    """Return the sentences that tell a model which JSON to answer with, for models without a way of their own."""
+    schema = json.dumps(output.model_json_schema(), ensure_ascii=False)
+    return (
+        f"Answer with one JSON object and nothing else. It must be valid against this JSON Schema:\n{schema}"
+    )
+
+
+def read_answer(text: str, output: type[T]) -> T:
+    """Return the object in a model's text: the first that is valid.
+
+    The whole text may be the object, or it stands in a fenced block, or between other words.
+
+    Raises:
+        AnswerError: There is none.
+    """
+    fault: AnswerError | None = None
+    for candidate in _candidates(text):
+        try:
+            return output.model_validate_json(candidate)
+        except ValidationError as error:
+            fault = fault or AnswerError(_explain(error))
+    raise fault or AnswerError("there is no JSON object in it")
+
+
+def ask_again(prompt: str, *, answer: str, fault: str) -> str:
+    """Return the prompt that asks a second time, with the answer that came and what is wrong with it."""
+    return "\n\n".join(
+        (
+            prompt,
+            "You were asked this before, and the answer was not of the form that is needed.",
+            fence(trim_to(answer, _SHOWN_ANSWER_CHARS), "previous_answer"),
+            fence(fault, "fault"),
+            data_notice("previous_answer", "fault"),
+            "Answer again, with the whole object.",
+        )
+    )
+
+
+def _candidates(text: str) -> Iterator[str]:
+    """Yield the pieces that are JSON objects, the likeliest first, each once."""
+    seen: set[str] = set()
+    for source in (text, *_FENCED_BLOCK.findall(text)):
+        for piece in _objects(source):
+            if piece not in seen:
+                seen.add(piece)
+                yield piece
+
+
+def _objects(text: str) -> Iterator[str]:
+    """Yield the JSON objects that stand in a text side by side; what is inside one of them does not count."""
+    decoder = json.JSONDecoder()
+    start = text.find("{")
+    for _ in range(_MOST_CANDIDATES):
+        if start < 0:
+            return
+        try:
+            _, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            start = text.find("{", start + 1)
+        else:
+            yield text[start:end]
+            start = text.find("{", end)
+
+
+def _explain(error: ValidationError) -> str:
+    faults = error.errors(include_url=False, include_input=False, include_context=False)
+    lines = [f"{'.'.join(map(str, fault['loc'])) or 'the object'}: {fault['msg']}" for fault in faults]
+    return "\n".join(lines[:_MOST_FAULTS])

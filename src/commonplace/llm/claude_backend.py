@@ -1,0 +1,198 @@
+"""The claude CLI as a model: one process a request, without tools, hooks, servers or memory of its own.
+
+Facts measured on Claude Code 2.1.197 that shape it:
+
+- ``@/path`` in a prompt makes the CLI put that file before the model, with all tools off and reading denied.
+  Prompts hold what others wrote, so every ``@`` gets an invisible joiner behind it, which the answer loses again.
+- A prompt that begins with ``/`` is a command, whatever is disabled. Ours begins with a word.
+- ``--safe-mode`` keeps the account and the choice of model, and drops hooks, CLAUDE.md, skills and plugins: a
+  memory that asks a model must not set off the hooks that feed the memory.
+- API failures have ``subtype`` ``success``; ``is_error`` and ``api_error_status`` tell.
+"""
+
+import asyncio
+import re
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from commonplace.core.errors import ModelError, ModelOutputError, ModelRefusedError, ModelUnavailableError
+from commonplace.core.text import clean_text, trim_to
+from commonplace.llm.answers import form_of
+from commonplace.llm.backend import Reply, Request, Usage
+from commonplace.llm.options import ClaudeOptions
+from commonplace.llm.process_tree import kill_tree
+
+_OPTIONS: Final = (
+    *("--output-format", "json"),
+    *("--max-turns", "1"),
+    *("--tools", ""),
+    "--strict-mcp-config",
+    "--safe-mode",
+    "--disable-slash-commands",
+    "--no-session-persistence",
+)
+_DEFAULT_SYSTEM: Final = "Do the task that the user gives, and answer with its result only."
+_OF_A_SESSION: Final = re.compile(
+    r"CLAUDECODE|CLAUDE_PROJECT_DIR|CLAUDE_ENV_FILE|CLAUDE_CODE_(SESSION_ID|CHILD_SESSION|ENTRYPOINT)"
+)
+"""Variables that tell a CLI that it runs inside a session; a memory call does not belong to any."""
+
+_MENTION: Final = "@\N{WORD JOINER}"
+_CUT_OFF: Final = "output token maximum"
+_NO_CONNECTION: Final = ("Unable to connect", "Connection error", "timed out")
+_MALFORMED: Final = "malformed response"
+_BUSY_STATUSES: Final = frozenset({408, 409, 429})
+_FIRST_SERVER_FAULT: Final = 500
+_SHOWN_CHARS: Final = 300
+
+
+class _Tokens(BaseModel):
+    input_tokens: int = 0
+    cache_creation_input_tokens: int = 0
+    cache_read_input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class _Result(BaseModel):
+    """The object that ``--output-format json`` prints."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    result: str = ""
+    subtype: str = ""
+    is_error: bool
+    api_error_status: int | None = None
+    total_cost_usd: float | None = None
+    usage: _Tokens = Field(default_factory=_Tokens)
+    used_models: dict[str, object] = Field(default_factory=dict[str, object], alias="modelUsage")
+
+
+async def connect(options: ClaudeOptions) -> "ClaudeBackend":
+    """Return the model; there is nothing to connect."""
+    return ClaudeBackend(options)
+
+
+class ClaudeBackend:
+    """The claude CLI."""
+
+    def __init__(self, options: ClaudeOptions) -> None:
+        self._options = options
+
+    async def send(self, request: Request) -> Reply:
+        """Run the CLI once, in an empty directory; cancelling kills it and all that it started.
+
+        Raises:
+            ModelUnavailableError: The API behind it is busy, failing or not reachable.
+            ModelRefusedError: It is not logged in, refuses the request, or does not start.
+            ModelOutputError: It printed something else than a result.
+        """
+        with tempfile.TemporaryDirectory(prefix="commonplace-claude-") as name:
+            directory = Path(name)
+            status = await self._run(request, directory)
+            printed = (directory / "out").read_text(encoding="utf-8", errors="replace")
+            said = (directory / "err").read_text(encoding="utf-8", errors="replace")
+        try:
+            result = _Result.model_validate_json(printed)
+        except ValidationError:
+            raise _no_result(status, printed, said) from None
+        return self._reply(result)
+
+    async def aclose(self) -> None:
+        """Do nothing: no process outlives its request."""
+
+    async def _run(self, request: Request, directory: Path) -> int:
+        """Run to the end and return the exit status.
+
+        Files in place of pipes: whatever else might hold a pipe open, only the CLI itself is waited for, and
+        neither the length of a prompt nor who can list processes matters.
+        """
+        (directory / "empty").mkdir()
+        (directory / "system").write_text(_system(request), encoding="utf-8")
+        (directory / "prompt").write_text(_prompt(request), encoding="utf-8")
+        with (
+            (directory / "prompt").open("rb") as stdin,
+            (directory / "out").open("wb") as stdout,
+            (directory / "err").open("wb") as stderr,
+        ):
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *self._command(directory / "system"),
+                    stdin=stdin,
+                    stdout=stdout,
+                    stderr=stderr,
+                    cwd=directory / "empty",
+                    env=self._environment(request),
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise ModelRefusedError(f"{self._options.executable} cannot be started: {error}") from None
+            try:
+                return await process.wait()
+            finally:
+                if process.returncode is None:
+                    kill_tree(process.pid)
+                    await process.wait()
+
+    def _command(self, system: Path) -> list[str]:
+        model = ["--model", self._options.model] if self._options.model else []
+        return [str(self._options.executable), "-p", *_OPTIONS, "--system-prompt-file", str(system), *model]
+
+    def _environment(self, request: Request) -> dict[str, str]:
+        inherited = {
+            name: value for name, value in self._options.environ.items() if not _OF_A_SESSION.fullmatch(name)
+        }
+        return inherited | {
+            # Retries are ours: they know how much time is left.
+            "CLAUDE_CODE_MAX_RETRIES": "0",
+            "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(request.max_output_tokens),
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        }
+
+    def _reply(self, result: _Result) -> Reply:
+        cut_off = result.is_error and _CUT_OFF in result.result
+        if result.is_error and not cut_off:
+            raise _failure(result)
+        tokens = result.usage
+        return Reply(
+            text=result.result.replace(_MENTION, "@"),
+            model=next(iter(result.used_models), self._options.model or "claude-code"),
+            usage=Usage(
+                input_tokens=tokens.input_tokens
+                + tokens.cache_creation_input_tokens
+                + tokens.cache_read_input_tokens,
+                output_tokens=tokens.output_tokens,
+                cost_usd=result.total_cost_usd,
+            ),
+            cut_off=cut_off,
+        )
+
+
+def _system(request: Request) -> str:
+    form = [form_of(request.output)] if request.output else []
+    return clean_text("\n\n".join([request.system or _DEFAULT_SYSTEM, *form]))
+
+
+def _prompt(request: Request) -> str:
+    return clean_text(f"Task:\n\n{request.prompt}").replace("@", _MENTION)
+
+
+def _failure(result: _Result) -> ModelError:
+    status = result.api_error_status
+    message = f"the claude CLI failed: {trim_to(result.result, _SHOWN_CHARS) or result.subtype}"
+    if status in _BUSY_STATUSES or (status or 0) >= _FIRST_SERVER_FAULT:
+        return ModelUnavailableError(message)
+    if status is None and any(sign in result.result for sign in _NO_CONNECTION):
+        return ModelUnavailableError(message)
+    if status is None and _MALFORMED in result.result:
+        return ModelOutputError(message)
+    return ModelRefusedError(message)
+
+
+def _no_result(status: int, printed: str, said: str) -> ModelError:
+    shown = trim_to((said or printed).strip(), _SHOWN_CHARS) or "nothing"
+    if status:
+        return ModelRefusedError(f"the claude CLI ended with status {status} and no result: {shown}")
+    return ModelOutputError(f"the claude CLI printed something else than a result: {shown}")

@@ -1,0 +1,123 @@
+"""What models were used for and what it took: counted by purpose, and held against the budget of the day."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date
+from types import MappingProxyType
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import ModelBudgetError
+from commonplace.llm.backend import Usage
+from commonplace.llm.day_file import DayFile
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """Counts of one purpose since the process began.
+
+    Args:
+        answers: Answers that came, valid or not; each took tokens.
+        unavailable: Attempts that were followed by another, or given up, because the model could not answer.
+        failures: Calls that ended without what was asked for, whatever the reason.
+        input_tokens: Tokens read.
+        output_tokens: Tokens written.
+        cost_usd: The price of the answers whose price is known.
+        unpriced: Answers whose price is not known.
+    """
+
+    answers: int = 0
+    unavailable: int = 0
+    failures: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float = 0.0
+    unpriced: int = 0
+
+
+class Ledger:
+    """Counts usage; the place that metrics are read from.
+
+    Args:
+        daily_tokens: Tokens allowed a day, input and output together, over all purposes; 0 for no limit.
+        clock: Its UTC date is the day.
+        day_file: Where the processes of this machine add up their tokens; without one, each counts its own.
+    """
+
+    def __init__(
+        self, *, daily_tokens: int = 0, clock: Clock = utc_now, day_file: DayFile | None = None
+    ) -> None:
+        self._daily_tokens = daily_tokens
+        self._clock = clock
+        self._day_file = day_file if daily_tokens else None
+        self._totals: dict[str, Totals] = {}
+        self._day: date | None = None
+        self._spent = 0
+
+    @property
+    def totals(self) -> Mapping[str, Totals]:
+        """The counts by purpose, as they are now."""
+        return MappingProxyType(dict(self._totals))
+
+    @property
+    def daily_tokens(self) -> int:
+        """Tokens allowed a day; 0 for no limit."""
+        return self._daily_tokens
+
+    @property
+    def spent_today(self) -> int:
+        """Tokens used since midnight UTC: by this process, or by all of this machine where there is a limit."""
+        today = self._today()
+        if self._day_file is None:
+            return self._spent
+        try:
+            return max(self._spent, self._day_file.total(today))
+        except OSError as error:
+            _log.warning("the day's tokens of other processes cannot be read, and do not count: %s", error)
+            return self._spent
+
+    def require_budget(self) -> None:
+        """Let a call pass while tokens are left. Calls under way are not stopped: they may go over the limit.
+
+        Raises:
+            ModelBudgetError: None are left.
+        """
+        if self._daily_tokens and (spent := self.spent_today) >= self._daily_tokens:
+            raise ModelBudgetError(spent, self._daily_tokens)
+
+    def add_answer(self, purpose: str, usage: Usage) -> None:
+        """Count an answer."""
+        before = self._totals.get(purpose, Totals())
+        self._totals[purpose] = replace(
+            before,
+            answers=before.answers + 1,
+            input_tokens=before.input_tokens + usage.input_tokens,
+            output_tokens=before.output_tokens + usage.output_tokens,
+            cost_usd=before.cost_usd + (usage.cost_usd or 0.0),
+            unpriced=before.unpriced + (usage.cost_usd is None),
+        )
+        today = self._today()
+        self._spent += usage.tokens
+        if self._day_file is not None and usage.tokens:
+            try:
+                self._day_file.add(today, usage.tokens)
+            except OSError as error:
+                _log.warning("tokens cannot be noted for other processes: %s", error)
+
+    def add_unavailable(self, purpose: str) -> None:
+        """Count an attempt that found the model unable to answer."""
+        before = self._totals.get(purpose, Totals())
+        self._totals[purpose] = replace(before, unavailable=before.unavailable + 1)
+
+    def add_failure(self, purpose: str) -> None:
+        """Count a call that ended without what was asked for."""
+        before = self._totals.get(purpose, Totals())
+        self._totals[purpose] = replace(before, failures=before.failures + 1)
+
+    def _today(self) -> date:
+        today = self._clock().astimezone(UTC).date()
+        if today != self._day:
+            self._day, self._spent = today, 0
+        return today

@@ -1,0 +1,88 @@
+"""A model that answers from a script: for tests of whatever asks a model, and for the tour."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final
+
+from pydantic import BaseModel
+
+from commonplace.core.errors import ModelError, ModelRefusedError
+from commonplace.llm.backend import Reply, Request, Usage
+from commonplace.llm.ledger import Ledger
+from commonplace.llm.model import DEFAULT_TIMEOUT_S, Model
+
+SCRIPTED: Final = "scripted"
+SCRIPTED_USAGE: Final = Usage(input_tokens=100, output_tokens=20, cost_usd=0.001)
+"""What every text and object of a script is said to have taken."""
+
+
+class Hang:
+    """A step that never answers: the call ends by its time limit, or is cancelled."""
+
+
+Step = str | BaseModel | Reply | ModelError | Hang | Callable[[Request], str]
+
+
+class Script:
+    """What a model says, in order, and what it was asked.
+
+    Args:
+        steps: A text, an object (given as its JSON), a whole reply, an error to raise, :class:`Hang`, or a
+            function from the request to a text. When they are used up, the model refuses.
+    """
+
+    def __init__(self, *steps: Step) -> None:
+        self._steps = list(steps)
+        self.requests: list[Request] = []
+
+    def model(
+        self,
+        *,
+        extractive: bool = False,
+        ledger: Ledger | None = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> Model:
+        """Return the model, with all that is true of any model; only the pauses between attempts take no time."""
+        return Model(
+            name=SCRIPTED,
+            connect=self._connect,
+            extractive=extractive,
+            ledger=ledger,
+            timeout_s=timeout_s,
+            sleep=_no_pause,
+        )
+
+    async def send(self, request: Request) -> Reply:
+        """Take the next step.
+
+        Raises:
+            ModelRefusedError: There is none.
+            ModelError: The step is one.
+        """
+        self.requests.append(request)
+        if not self._steps:
+            raise ModelRefusedError(f"the script is at its end and was asked: {request.prompt}")
+        match self._steps.pop(0):
+            case ModelError() as error:
+                raise error
+            case Hang():
+                return await asyncio.Future[Reply]()
+            case Reply() as reply:
+                return reply
+            case BaseModel() as value:
+                text = value.model_dump_json()
+            case str() as text:
+                pass
+            case answer:
+                text = answer(request)
+        return Reply(text=text, model=SCRIPTED, usage=SCRIPTED_USAGE)
+
+    async def aclose(self) -> None:
+        """Do nothing: there is no connection."""
+
+    async def _connect(self) -> "Script":
+        return self
+
+
+async def _no_pause(_: float) -> None:
+    await asyncio.sleep(0)

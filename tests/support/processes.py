@@ -1,0 +1,29 @@
+"""Processes that a test watches come and go."""
+
+import time
+from collections.abc import Collection
+from pathlib import Path
+
+import psutil
+
+DEADLINE_S = 5
+
+
+def ids_when_written(path: Path, count: int = 1) -> list[psutil.Process]:
+    """Block until so many lines, each a process id, are in a file, and return the processes.
+
+    Call it off the event loop.
+    """
+    deadline = time.monotonic() + DEADLINE_S
+    while time.monotonic() < deadline:
+        lines = path.read_text().splitlines() if path.exists() else []
+        if len(lines) >= count:
+            return [psutil.Process(int(line)) for line in lines]
+        time.sleep(0.01)
+    raise AssertionError(f"{path} never held {count} ids")
+
+
+def survivors(processes: Collection[psutil.Process]) -> list[psutil.Process]:
+    """Return those that have not ended within the deadline; blocks until all have."""
+    _, alive = psutil.wait_procs(list(processes), timeout=DEADLINE_S)
+    return alive
