@@ -11,7 +11,7 @@ from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
 from support.commands import CommandLine
 
-pytest_plugins = ["support.postgres"]
+pytest_plugins = ["support.postgres", "support.knowledge"]
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from pgvector import Vector
 from commonplace.core.errors import SettingsError, StorageUnavailableError
 from commonplace.storage.cluster import SUPERUSER, locate_cluster
 from commonplace.storage.embedded import EmbeddedPostgres, Membership, join_server
+from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from support.postgres import DEADLINE_S, fresh_database
 
@@ -69,6 +70,9 @@ async def test_vectors_work_with_pgvector_in_another_schema(embedded_cluster: Me
         await admin.close()
         async with await open_pool(url) as pool:
             assert await pool.fetchval("SELECT $1::extensions.vector", [1, 2]) == Vector([1, 2])
+        await migrate_postgres(url, "memory")
+        async with await open_pool(url) as pool:
+            assert await pool.fetchval("SELECT count(*) FROM embedding_versions") == 0
 
 
 async def test_a_statement_that_takes_too_long_is_cancelled(postgres_url: str) -> None:

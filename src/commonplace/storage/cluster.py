@@ -41,7 +41,7 @@ INITDB_TIMEOUT_S = 120
 
 TUNING = {
     "max_connections": "100",
-    "shared_buffers": "64MB",
+    "shared_buffers": "256MB",
     "maintenance_work_mem": "64MB",
     "max_wal_size": "256MB",
     "wal_level": "minimal",

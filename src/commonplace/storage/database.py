@@ -29,6 +29,11 @@ class Statements:
         self._queries = queries
         self._connection = connection
 
+    @property
+    def connection(self) -> Any:  # noqa: ANN401 - asyncpg has no types, and aiosqlite's differ
+        """The driver's own connection, for what no named statement can say."""
+        return self._connection
+
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
         statement: Callable[..., Any] = getattr(self._queries, name)
         connection = self._connection

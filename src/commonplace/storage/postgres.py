@@ -42,7 +42,7 @@ async def open_pool(
     :mod:`commonplace.storage.postgres_access`.
 
     Args:
-        source: A URL of PostgreSQL 14 or later with pgvector, or the embedded server.
+        source: A URL of PostgreSQL 15 or later with pgvector, or the embedded server.
         application_name: What the server's list of connections shows.
         max_size: Most connections at once; one is opened at the beginning.
         statement_timeout_s: Seconds after which a statement is cancelled.

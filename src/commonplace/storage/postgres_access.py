@@ -23,7 +23,7 @@ from commonplace.storage.postgres_url import describe_url, mask_password
 logger = logging.getLogger(__name__)
 
 PLAIN_ROLE = "commonplace"
-MIN_SERVER_MAJOR = 14
+MIN_SERVER_MAJOR = 15
 CONNECT_TIMEOUT_S = 10
 
 _CREATE_PLAIN_ROLE = f"CREATE ROLE {PLAIN_ROLE} NOLOGIN NOSUPERUSER NOBYPASSRLS"
@@ -60,8 +60,12 @@ class Access:
 
     @property
     def server_settings(self) -> dict[str, str]:
-        """The start-up settings of every connection."""
-        return {"role": self.role} if self.role else {}
+        """The start-up settings of every connection: the role, and a path on which pgvector is found."""
+        settings = {"role": self.role} if self.role else {}
+        if self.vector_schema != "public":
+            quoted = self.vector_schema.replace('"', '""')
+            settings["search_path"] = f'"$user", public, "{quoted}"'
+        return settings
 
 
 async def connect(
@@ -94,7 +98,7 @@ async def prepare_access(url: str) -> Access:
     """Look at a server, and set up role and extension where they are missing and the URL's role may do so.
 
     Args:
-        url: ``postgresql://user:password@host:port/database`` of PostgreSQL 14 or later with pgvector.
+        url: ``postgresql://user:password@host:port/database`` of PostgreSQL 15 or later with pgvector.
 
     Raises:
         SettingsError: It is not a PostgreSQL URL.

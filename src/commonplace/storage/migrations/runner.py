@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from commonplace.storage import sqlite
+from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.postgres_access import Access, connect, prepare_access
 
-Branch = Literal["operational"]
+Branch = Literal["operational", "apps", "memory"]
 
-HEADS: Final[dict[Branch, str]] = {"operational": "ops_006"}
+HEADS: Final[dict[Branch, str]] = {"operational": "ops_006", "apps": "app_004", "memory": "mem_009"}
 """The newest revision of each branch; known here so that most starts need not load Alembic."""
 
 
@@ -52,21 +53,42 @@ def _sqlite_revisions(connection: sqlite3.Connection) -> set[str]:
     return {row[0] for row in connection.execute("SELECT version_num FROM alembic_version")}
 
 
-async def migrate_postgres(url: str, branch: Branch, *, target: str = "head") -> None:
+async def migrate_postgres(source: str | EmbeddedPostgres, branch: Branch, *, target: str = "head") -> None:
     """Bring a PostgreSQL database up to a revision.
 
     Args:
-        url: Of the database.
+        source: A URL, or the embedded server.
         branch: Whose tables.
         target: A revision's name, or ``"head"``. A revision that was already passed stays passed.
 
     Raises:
         DatabaseTooNewError: A newer release has changed its schema; nothing is touched.
         StorageUnavailableError: The server cannot be reached or does not fit.
+        EmbeddedPostgresError: The embedded server cannot be started.
     """
-    access = await prepare_access(url)
+    access = await _access(source)
     if HEADS[branch] not in await _postgres_revisions(access):
         await _upgrades().upgrade_postgres(access, branch, target)
+
+
+async def downgrade_postgres(source: str | EmbeddedPostgres, branch: Branch, *, target: str) -> None:
+    """Take a PostgreSQL database back to an older revision; what the older schema cannot hold is dropped.
+
+    Args:
+        source: A URL, or the embedded server.
+        branch: Whose tables.
+        target: A revision's name, or ``"base"`` for nothing at all.
+
+    Raises:
+        DatabaseTooNewError: A newer release has changed its schema; nothing is touched.
+        StorageUnavailableError: The server cannot be reached or does not fit.
+        EmbeddedPostgresError: The embedded server cannot be started.
+    """
+    await _upgrades().downgrade_postgres(await _access(source), branch, target)
+
+
+async def _access(source: str | EmbeddedPostgres) -> Access:
+    return await prepare_access(source if isinstance(source, str) else await source.start())
 
 
 async def _postgres_revisions(access: Access) -> set[str]:

@@ -1,5 +1,7 @@
 """The part of the runner that needs Alembic; loaded only where there is something to migrate."""
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -8,7 +10,7 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import Connection, create_engine, event, text
-from sqlalchemy.ext.asyncio import create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from commonplace.core.errors import DatabaseTooNewError
@@ -42,6 +44,27 @@ def upgrade(connection: Connection, branch: str, target: str, *, where: str) -> 
     Raises:
         DatabaseTooNewError: The database holds a revision that this release does not know.
     """
+    config = _configuration_for(connection, branch, where=where)
+    command.upgrade(config, f"{branch}@{target}" if target == "head" else target)
+
+
+def downgrade(connection: Connection, branch: str, target: str, *, where: str) -> None:
+    """Take back the revisions of a branch that came after a target; see :func:`upgrade` for the rest.
+
+    Args:
+        connection: Of either server, inside a transaction that excludes other upgrades.
+        branch: A branch label.
+        target: A revision's name, or ``"base"`` for none.
+        where: The database in words.
+
+    Raises:
+        DatabaseTooNewError: The database holds a revision that this release does not know.
+    """
+    config = _configuration_for(connection, branch, where=where)
+    command.downgrade(config, f"{branch}@{target}" if target == "base" else target)
+
+
+def _configuration_for(connection: Connection, branch: str, *, where: str) -> Config:
     config = configuration()
     scripts = ScriptDirectory.from_config(config)
     for found in _revisions(connection):
@@ -51,7 +74,7 @@ def upgrade(connection: Connection, branch: str, target: str, *, where: str) -> 
             newest = scripts.get_revision(f"{branch}@head").revision
             raise DatabaseTooNewError(where, found, newest) from None
     config.attributes["connection"] = connection
-    command.upgrade(config, f"{branch}@{target}" if target == "head" else target)
+    return config
 
 
 def _revisions(connection: Connection) -> list[str]:
@@ -78,6 +101,19 @@ def upgrade_sqlite(path: Path, branch: str, target: str) -> None:
 
 async def upgrade_postgres(access: Access, branch: str, target: str) -> None:
     """Upgrade a PostgreSQL database; see :func:`~commonplace.storage.migrations.runner.migrate_postgres`."""
+    async with _migrating(access) as connection:
+        await connection.run_sync(upgrade, branch, target, where=access.where)
+
+
+async def downgrade_postgres(access: Access, branch: str, target: str) -> None:
+    """Downgrade a PostgreSQL database; see :func:`~commonplace.storage.migrations.runner.downgrade_postgres`."""
+    async with _migrating(access) as connection:
+        await connection.run_sync(downgrade, branch, target, where=access.where)
+
+
+@asynccontextmanager
+async def _migrating(access: Access) -> AsyncGenerator[AsyncConnection]:
+    """Open a transaction that no other migration of the database runs beside."""
 
     async def open_connection() -> object:
         return await connect(access.url, where=access.where, server_settings=access.server_settings)
@@ -86,6 +122,6 @@ async def upgrade_postgres(access: Access, branch: str, target: str) -> None:
     try:
         async with engine.begin() as connection:
             await connection.execute(text(_POSTGRES_LOCK))
-            await connection.run_sync(upgrade, branch, target, where=access.where)
+            yield connection
     finally:
         await engine.dispose()

@@ -1,0 +1,109 @@
+"""What the commands of knowledge memory share: whose memory, how it is opened, and how memories are shown."""
+
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Annotated, Any, Final, TypeVar, cast
+
+import typer
+from rich.console import Console
+
+from commonplace.cli.output import shown, table
+from commonplace.cli.run import ACTOR, run, settings
+from commonplace.core.context import DEFAULT_TENANT
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import trim_to
+from commonplace.knowledge.memory import KnowledgeMemory
+
+TENANT: Final = DEFAULT_TENANT
+SHOWN_CHARS: Final = 300
+"""Of a text in a table; ``--json`` and ``get`` show it whole."""
+
+SCORES: Final = ("composite_score", "contextual_score", "rrf_score", "similarity", "rank")
+"""What a result is ranked by: the first of these that it has."""
+
+TenantOption = Annotated[str, typer.Option("--tenant", help="Whose memories.")]
+ScopeOption = Annotated[
+    str | None,
+    typer.Option("--scope", help="Name of a butler: what is global or its own.", show_default="everything"),
+]
+AllowSecrets = Annotated[bool, typer.Option("--allow-secrets", help="Store text that looks like a secret.")]
+TypeArgument = Annotated[str, typer.Argument(metavar="TYPE", help="episode, fact or rule.")]
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A UUID.")]
+
+_T = TypeVar("_T")
+
+
+def use(tenant: str, work: Callable[[KnowledgeMemory], Awaitable[_T]]) -> _T:
+    """Run a command's work on the knowledge memory of a tenant.
+
+    Raises:
+        InvalidInputError: The tenant's id is malformed.
+        StorageError: The database cannot be opened.
+    """
+
+    async def opened() -> _T:
+        async with KnowledgeMemory.open(settings(), tenant_id=tenant, actor=ACTOR) as memory:
+            return await work(memory)
+
+    return run(opened())
+
+
+def show_memories(out: Console, found: Iterable[Mapping[str, Any]]) -> None:
+    """Print memories as a table, the best first, and under it why each was found where that was asked for."""
+    rows = [
+        (
+            number,
+            each["memory_type"],
+            each["id"],
+            _about(each),
+            _score(each),
+            f"{each['created_at']:%Y-%m-%d %H:%M}",
+        )
+        for number, each in enumerate(found, start=1)
+    ]
+    out.print(table("", "type", "id", "text", "score", "since (UTC)", rows=rows) if rows else "no memories")
+    for number, each in enumerate(found, start=1):
+        if "explanation" in each:
+            out.print(f"[bold]{number}[/] [dim]{shown(each['explanation']['why'])}[/]")
+
+
+def _about(memory: Mapping[str, Any]) -> str:
+    content = trim_to(memory["content"], SHOWN_CHARS)
+    if "subject" in memory:
+        return f"{memory['subject']} {memory['predicate']}: {content}"
+    return content
+
+
+def _score(memory: Mapping[str, Any]) -> str:
+    return next((f"{memory[name]:.4f}" for name in SCORES if name in memory), "")
+
+
+def show_fields(out: Console, record: Mapping[str, Any]) -> None:
+    """Print one record, a line for each field that says something."""
+    rows = [(name, _value(value)) for name, value in record.items() if value not in (None, [], {}, ())]
+    out.print(table("field", "value", rows=rows))
+
+
+def _value(value: object) -> str:
+    return (
+        json.dumps(value, ensure_ascii=False, default=str)
+        if isinstance(value, dict | list | tuple)
+        else str(value)
+    )
+
+
+def json_object(text: str | None, *, field: str) -> dict[str, Any] | None:
+    """Read an option that is a JSON object.
+
+    Raises:
+        InvalidInputError: It is not.
+    """
+    if text is None:
+        return None
+    try:
+        value: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise InvalidInputError(field, 'a JSON object such as {"team": "infra"}', text)
+    return cast("dict[str, Any]", value)

@@ -1,0 +1,1 @@
+"""Knowledge memory: episodes, facts and rules of many tenants, on PostgreSQL with pgvector (KNW)."""

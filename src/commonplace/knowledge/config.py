@@ -1,0 +1,58 @@
+"""What a host may set for knowledge memory: ``[modules.memory]`` of its ``butler.toml`` (KNW-23)."""
+
+from enum import StrEnum
+from typing import Annotated, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from commonplace.knowledge.context_block import ContextQuotas
+
+MAX_LIMIT: Final = 1_000
+"""Most results of one search."""
+
+
+class SearchMode(StrEnum):
+    """How a search finds its candidates. Source: KNW-07."""
+
+    SEMANTIC = "semantic"
+    KEYWORD = "keyword"
+    HYBRID = "hybrid"
+    CONTEXTUAL = "contextual"
+    """Episodes by what was said around them as well; facts and rules as in hybrid."""
+
+
+Weight = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+
+
+class ScoreWeights(BaseModel):
+    """What each part of a recalled memory's score counts; by default they sum to 1. Source: KNW-08."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    relevance: Weight = 0.4
+    importance: Weight = 0.3
+    recency: Weight = 0.2
+    confidence: Weight = 0.1
+
+
+class RetrievalConfig(BaseModel):
+    """``[modules.memory.retrieval]``: what searches and blocks use where a call says nothing else."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    context_token_budget: Annotated[int, Field(ge=0)] = 3000
+    """Tokens of the block for a prompt."""
+    default_limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = 20
+    """Results that a block is chosen from, and that a command prints."""
+    default_mode: SearchMode = SearchMode.HYBRID
+    score_weights: ScoreWeights = ScoreWeights()
+    section_quotas: ContextQuotas = ContextQuotas()
+    """What facts and rules may each take of the block."""
+
+
+class MemoryModuleConfig(BaseModel):
+    """``[modules.memory]``: everything that a host may set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    retrieval: RetrievalConfig = RetrievalConfig()

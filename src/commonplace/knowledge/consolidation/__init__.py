@@ -1,0 +1,1 @@
+"""Consolidation: what a butler's episodes have in common becomes facts and rules."""

@@ -1,0 +1,289 @@
+"""Entities: made, read and changed.
+
+Every change and its event are one transaction. That a name and type exist once is the database's doing, so that two
+who create the same entity at once get one entity and one error.
+"""
+
+# asyncpg brings no type annotations.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import asyncpg
+
+from commonplace.core.clock import format_timestamp
+from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.entities.fields import (
+    MERGED_INTO,
+    RESERVED_METADATA,
+    EntityType,
+    require_aliases,
+    require_name,
+    require_type,
+)
+from commonplace.knowledge.entities.names import fold_names
+from commonplace.knowledge.events import record_event
+from commonplace.knowledge.inputs import require_id, require_metadata
+from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+from commonplace.storage.database import Row, Statements
+
+CREATED: Final = "entity_created"
+UPDATED: Final = "entity_updated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """One row of ``entities``.
+
+    Attributes:
+        id: The anchor that facts point at.
+        tenant_id: Whose it is.
+        canonical_name: The name it is shown by; with the type, once in a tenant.
+        entity_type: What it is.
+        aliases: Further names, each once in any case of letters.
+        metadata: JSON; ``merged_into`` in a tombstone.
+        created_at: Aware UTC.
+        updated_at: Aware UTC.
+        survivor_id: The entity that it lives on in at the end of all merges; its own id where it was not merged.
+    """
+
+    id: UUID
+    tenant_id: str
+    canonical_name: str
+    entity_type: EntityType
+    aliases: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    survivor_id: UUID
+
+    @property
+    def merged_into(self) -> UUID | None:
+        """The entity that it was merged into, which may have been merged further; ``None`` if it was not."""
+        target = self.metadata.get(MERGED_INTO)
+        return None if target is None else UUID(target)
+
+    @classmethod
+    def from_row(cls, row: Row) -> "Entity":
+        """Read a row; of a tombstone, only one with its survivor tells more than the next entity."""
+        metadata: dict[str, Any] = row["metadata"]
+        survivor = row.get("survivor_id") or UUID(metadata.get(MERGED_INTO) or str(row["id"]))
+        return cls(
+            id=row["id"],
+            tenant_id=row["tenant_id"],
+            canonical_name=row["canonical_name"],
+            entity_type=EntityType(row["entity_type"]),
+            aliases=tuple(row["aliases"]),
+            metadata=metadata,
+            created_at=row["created_at"],
+            updated_at=row["updated_at"],
+            survivor_id=survivor,
+        )
+
+    def image(self) -> dict[str, Any]:
+        """Return what may change of it, for an event."""
+        return {
+            "canonical_name": self.canonical_name,
+            "aliases": list(self.aliases),
+            "metadata": dict(self.metadata),
+            "updated_at": format_timestamp(self.updated_at),
+        }
+
+
+def require_tenant(tenant_id: str | None) -> None:
+    """Refuse a tenant that is not the one of the request; ``None`` names none and passes.
+
+    Raises:
+        InvalidInputError: It is another.
+        TenantUnsetError: The request has none.
+    """
+    context = require_context()
+    if tenant_id is not None and tenant_id != context.tenant_id:
+        raise InvalidInputError("tenant_id", f"the tenant of this request ({context.tenant_id!r})", tenant_id)
+
+
+async def entity_create(
+    pool: asyncpg.Pool,
+    *,
+    canonical_name: str,
+    entity_type: str,
+    tenant_id: str | None = None,
+    aliases: object = None,
+    metadata: object = None,
+    allow_secrets: bool = False,
+) -> Entity:
+    """Add an entity.
+
+    Args:
+        pool: Of knowledge memory's database.
+        canonical_name: 1 to 500 characters.
+        entity_type: ``person``, ``organization``, ``place`` or ``other``.
+        tenant_id: Where it is given, it must be the request's.
+        aliases: A list of at most 200 further names; repeats in other case are left out.
+        metadata: A JSON object of at most 65,536 characters.
+        allow_secrets: Whether what looks like a secret is stored all the same: an operator's to say.
+
+    Raises:
+        InvalidInputError: A value is not of its form, or an entity of this name and type is there already, if only as
+            the tombstone of a merge (KNW-16.2); the message names it. Nothing was written.
+        SecretRefusedError: A name, an alias or the metadata looks like a secret.
+
+    Source: KNW-16.
+    """
+    require_tenant(tenant_id)
+    kind = require_type(entity_type)
+    name = require_name(canonical_name, field="canonical_name", allow_secrets=allow_secrets)
+    others = require_aliases(aliases, allow_secrets=allow_secrets)
+    data = require_metadata(metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
+    async with unit_of_work(pool) as sql:
+        row = await sql.entity_insert(
+            canonical_name=name,
+            entity_type=kind,
+            aliases=others,
+            metadata=data,
+            name_keys=fold_names(name, others),
+        )
+        if row is None:
+            raise await _name_taken(sql, name, kind)
+        entity = Entity.from_row(row)
+        await record_event(sql, CREATED, payload=_change(entity.id, None, entity))
+        return entity
+
+
+async def entity_get(
+    pool: asyncpg.Pool, entity_id: UUID | str, *, tenant_id: str | None = None
+) -> Entity | None:
+    """Return one entity, or ``None``. Of one that was merged away, ``survivor_id`` says where it went.
+
+    Raises:
+        InvalidInputError: The id is no UUID, or the tenant is not the request's.
+    """
+    require_tenant(tenant_id)
+    wanted = require_id(entity_id, field="entity_id")
+    async with unit_of_work(pool, readonly=True) as sql:
+        row = await sql.entity_by_id(id=wanted)
+    return None if row is None else Entity.from_row(row)
+
+
+async def entity_update(
+    pool: asyncpg.Pool,
+    entity_id: UUID | str,
+    *,
+    tenant_id: str | None = None,
+    canonical_name: str | None = None,
+    aliases: object = None,
+    metadata: object = None,
+    allow_secrets: bool = False,
+) -> Entity:
+    """Change an entity; what is ``None`` stays as it is.
+
+    Args:
+        pool: Of knowledge memory's database.
+        entity_id: Which one.
+        tenant_id: Where it is given, it must be the request's.
+        canonical_name: Takes the place of the current name.
+        aliases: The whole list that is wanted; an empty one removes all.
+        metadata: Its keys are set, the others stay.
+        allow_secrets: Whether what looks like a secret is stored all the same: an operator's to say.
+
+    Raises:
+        InvalidInputError: A value is not of its form, nothing is to be changed, no entity has the id, it was merged
+            away, or another one has the name already. Nothing was written.
+        SecretRefusedError: A name, an alias or the metadata looks like a secret.
+
+    Source: KNW-16.4.
+    """
+    require_tenant(tenant_id)
+    wanted = require_id(entity_id, field="entity_id")
+    if canonical_name is None and aliases is None and metadata is None:
+        raise InvalidInputError("entity_update", "a canonical_name, aliases or metadata to change", None)
+    name = None
+    if canonical_name is not None:
+        name = require_name(canonical_name, field="canonical_name", allow_secrets=allow_secrets)
+    others = require_aliases(aliases, allow_secrets=allow_secrets)
+    data = require_metadata(metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
+    try:
+        async with unit_of_work(pool) as sql:
+            before = await _lock_one(sql, wanted)
+            row = await write_entity(
+                sql,
+                wanted,
+                canonical_name=name or before.canonical_name,
+                aliases=list(before.aliases) if aliases is None else others,
+                metadata=_merged(before.metadata, data),
+            )
+            after = Entity.from_row(row)
+            await record_event(sql, UPDATED, payload=_change(wanted, before, after))
+            return after
+    except asyncpg.UniqueViolationError:
+        async with unit_of_work(pool, readonly=True) as sql:
+            row = await sql.entity_by_id(id=wanted)
+            raise await _name_taken(sql, name or "", EntityType(row["entity_type"])) from None
+
+
+async def write_entity(
+    sql: Statements,
+    entity_id: UUID,
+    *,
+    canonical_name: str,
+    aliases: list[str],
+    metadata: Mapping[str, Any],
+    updated_at: datetime | None = None,
+) -> Row:
+    """Write what may change of an entity that is locked; ``updated_at`` is now unless it is given."""
+    return await sql.entity_write(
+        id=entity_id,
+        canonical_name=canonical_name,
+        aliases=aliases,
+        metadata=dict(metadata),
+        name_keys=fold_names(canonical_name, aliases),
+        updated_at=updated_at,
+    )
+
+
+async def lock_entities(sql: Statements, *ids: UUID) -> dict[UUID, Entity]:
+    """Lock entities in ascending order of their ids, and return those that are there."""
+    return {row["id"]: Entity.from_row(row) for row in await sql.entity_lock(ids=list(ids))}
+
+
+async def _lock_one(sql: Statements, entity_id: UUID) -> Entity:
+    entity = (await lock_entities(sql, entity_id)).get(entity_id)
+    if entity is None:
+        raise InvalidInputError("entity_id", "the id of an entity", str(entity_id))
+    if entity.merged_into is not None:
+        expected = f"an entity that was not merged away; this one lives on in {entity.merged_into}"
+        raise InvalidInputError("entity_id", expected, str(entity_id))
+    return entity
+
+
+def _merged(metadata: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Set keys; the whole may not grow over the limit either, and its texts passed the gate before."""
+    return require_metadata({**metadata, **changes}, allow_secrets=True) if changes else metadata
+
+
+async def _name_taken(sql: Statements, name: str, entity_type: EntityType) -> InvalidInputError:
+    row = await sql.entity_named(canonical_name=name, entity_type=entity_type)
+    expected = f"a name that no other {entity_type} has"
+    if row is not None:
+        holder = Entity.from_row(row)
+        expected += f"; it is a duplicate of entity {holder.id}"
+        if holder.merged_into is not None:
+            expected += f", which was merged into {holder.merged_into}"
+    return InvalidInputError("canonical_name", expected, name)
+
+
+def _change(entity_id: UUID, before: Entity | None, after: Entity) -> dict[str, Any]:
+    """Return an event's payload: of a change, only what differs."""
+    new = after.image()
+    old = before.image() if before else {}
+    changed = [key for key in new if key not in old or old[key] != new[key]]
+    return {
+        "entity_id": str(entity_id),
+        "before": {key: old[key] for key in changed} if before else None,
+        "after": {key: new[key] for key in changed} | ({} if before else {"entity_type": after.entity_type}),
+    }

@@ -1,0 +1,222 @@
+"""A merge that was a mistake: undone, as far as nothing was built on it since.
+
+The record of the merge in the audit stream holds what everything was before. What the merge changed and nobody has
+changed since becomes what it was; what was changed since stays, and the receipt names it. Facts that were stored
+after the merge stay with the target. Where two facts would then be active for one key, or the target was merged
+further, nothing is done and the error says why.
+"""
+
+# asyncpg brings no type annotations.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+import asyncpg
+
+from commonplace.core.clock import parse_timestamp
+from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.entities.entities import Entity, lock_entities, require_tenant, write_entity
+from commonplace.knowledge.entities.fields import MERGED_INTO
+from commonplace.knowledge.entities.merge_plan import FactChange, Place, UnmergePlan, plan_unmerge
+from commonplace.knowledge.entities.merging import (
+    changes_to_json,
+    lock_facts,
+    point_facts,
+    set_validities,
+)
+from commonplace.knowledge.events import record_event
+from commonplace.knowledge.inputs import require_id
+from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.storage.database import Statements
+
+UNMERGED: Final = "entity_unmerge"
+_SHOWN_CONFLICTS: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnmergeReceipt:
+    """What undoing a merge did.
+
+    Attributes:
+        source_entity_id: The entity that is back.
+        target_entity_id: The entity that it had been merged into.
+        facts_restored: Facts of either that are again what they were.
+        aliases_removed: Names that the target had from the merge.
+        kept: What was changed after the merge and therefore stays, in words.
+        event_id: The record in the audit stream.
+    """
+
+    source_entity_id: UUID
+    target_entity_id: UUID
+    facts_restored: int
+    aliases_removed: int
+    kept: tuple[str, ...]
+    event_id: UUID
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Record:
+    """What the event of a merge says."""
+
+    event_id: UUID
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    facts: tuple[FactChange, ...]
+    links: tuple[tuple[UUID, UUID], ...]
+
+
+async def entity_unmerge(
+    pool: asyncpg.Pool, source_entity_id: UUID | str, *, tenant_id: str | None = None
+) -> UnmergeReceipt:
+    """Undo the merge of an entity into another.
+
+    Args:
+        pool: Of knowledge memory's database.
+        source_entity_id: The entity that was merged away.
+        tenant_id: Where it is given, it must be the request's.
+
+    Raises:
+        InvalidInputError: No entity has the id, it was not merged away, its target was merged further, the merge left
+            no record, or later facts are in the way; the message says which. Nothing was written.
+    """
+    require_tenant(tenant_id)
+    source_id = require_id(source_entity_id, field="source_entity_id")
+    async with unit_of_work(pool) as sql:
+        source, target = await _lock_pair(sql, source_id)
+        record = await _read_record(sql, source, target)
+        involved = [change.fact_id for change in record.facts]
+        facts = await lock_facts(sql, entities=[source.id, target.id], facts=involved)
+        plan = plan_unmerge(record.facts, facts)
+        if plan.conflicts:
+            reasons = "; ".join(plan.conflicts[:_SHOWN_CONFLICTS])
+            raise _refused(f"no facts stored since in the way: {reasons}", source_id)
+        # Everything goes home first, and only then becomes active again.
+        await point_facts(sql, plan.changes)
+        await set_validities(sql, plan.changes)
+        await _unlink(sql, record)
+        return await _restore_both(sql, source, target, record, plan)
+
+
+async def _lock_pair(sql: Statements, source_id: UUID) -> tuple[Entity, Entity]:
+    row = await sql.entity_by_id(id=source_id)
+    if row is None:
+        raise _refused("the id of an entity", source_id)
+    target_id = Entity.from_row(row).merged_into
+    if target_id is None:
+        raise _refused("an entity that was merged away", source_id)
+    found = await lock_entities(sql, source_id, target_id)
+    source, target = found[source_id], found.get(target_id)
+    if target is None:
+        raise _refused(f"a merge into an entity that is there; {target_id} is not", source_id)
+    if source.merged_into != target_id:
+        raise _refused("an entity that nobody else is unmerging", source_id)
+    if target.merged_into is not None:
+        expected = f"unmerging its target {target.id} first, which was merged into {target.merged_into}"
+        raise _refused(expected, source_id)
+    return source, target
+
+
+async def _read_record(sql: Statements, source: Entity, target: Entity) -> _Record:
+    row = await sql.entity_last_merge(source_entity_id=str(source.id), target_entity_id=str(target.id))
+    if row is None or "facts" not in row["payload"]:
+        raise _refused("a merge whose record says what everything was before", source.id)
+    payload = row["payload"]
+    return _Record(
+        event_id=row["id"],
+        before=payload["before"],
+        after=payload["after"],
+        facts=tuple(
+            FactChange(
+                fact_id=UUID(change["fact_id"]),
+                before=Place.from_json(change["before"]),
+                after=Place.from_json(change["after"]),
+            )
+            for change in payload["facts"]
+        ),
+        links=tuple((UUID(winner), UUID(loser)) for winner, loser in payload["links"]),
+    )
+
+
+async def _unlink(sql: Statements, record: _Record) -> None:
+    if record.links:
+        winners, losers = zip(*record.links, strict=True)
+        await sql.entity_unlink_superseded(winners=list(winners), losers=list(losers))
+
+
+async def _restore_both(
+    sql: Statements, source: Entity, target: Entity, record: _Record, plan: UnmergePlan
+) -> UnmergeReceipt:
+    risen = await write_entity(
+        sql,
+        source.id,
+        canonical_name=source.canonical_name,
+        aliases=list(source.aliases),
+        metadata={key: value for key, value in source.metadata.items() if key != MERGED_INTO},
+        updated_at=_updated_at(source, record, "source"),
+    )
+    metadata, changed_keys = _metadata_without(target, record)
+    aliases = _aliases_without(target, record)
+    poorer = await write_entity(
+        sql,
+        target.id,
+        canonical_name=target.canonical_name,
+        aliases=aliases,
+        metadata=metadata,
+        updated_at=_updated_at(target, record, "target"),
+    )
+    kept = (*plan.kept, *(f"metadata {key!r} of the target" for key in changed_keys))
+    counts = {
+        "facts_restored": len(plan.changes),
+        "aliases_removed": len(target.aliases) - len(aliases),
+    }
+    payload = {
+        "source_entity_id": str(source.id),
+        "target_entity_id": str(target.id),
+        "merge_event_id": str(record.event_id),
+        **counts,
+        "kept": list(kept),
+        "before": {"source": source.image(), "target": target.image()},
+        "after": {
+            "source": Entity.from_row(risen).image(),
+            "target": Entity.from_row(poorer).image(),
+        },
+        "facts": changes_to_json(plan.changes),
+        "links": [[str(winner), str(loser)] for winner, loser in record.links],
+    }
+    event_id = await record_event(sql, UNMERGED, payload=payload)
+    return UnmergeReceipt(
+        source_entity_id=source.id, target_entity_id=target.id, kept=kept, event_id=event_id, **counts
+    )
+
+
+def _aliases_without(target: Entity, record: _Record) -> list[str]:
+    """Return the target's aliases without those that the merge added; ones added since stay."""
+    added = set(record.after["target"]["aliases"]) - set(record.before["target"]["aliases"])
+    return [alias for alias in target.aliases if alias not in added]
+
+
+def _metadata_without(target: Entity, record: _Record) -> tuple[dict[str, Any], list[str]]:
+    """Return the target's metadata without what the merge added, and the keys of it that were changed since."""
+    before, after = record.before["target"]["metadata"], record.after["target"]["metadata"]
+    added = {key: value for key, value in after.items() if key not in before}
+    changed = [
+        key for key, value in added.items() if key in target.metadata and target.metadata[key] != value
+    ]
+    removed = added.keys() - set(changed)
+    return {key: value for key, value in target.metadata.items() if key not in removed}, changed
+
+
+def _updated_at(entity: Entity, record: _Record, role: str) -> datetime | None:
+    """Return when an entity was changed before the merge; ``None`` (now) where it was changed since."""
+    if entity.image()["updated_at"] != record.after[role]["updated_at"]:
+        return None
+    return parse_timestamp(record.before[role]["updated_at"])
+
+
+def _refused(expected: str, source_id: UUID) -> InvalidInputError:
+    return InvalidInputError("source_entity_id", expected, str(source_id))

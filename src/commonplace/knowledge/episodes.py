@@ -1,0 +1,128 @@
+"""Episodes: what happened in a session, kept for days until it is consolidated."""
+
+# asyncpg brings no type annotations.
+# pyright: reportMissingTypeStubs=false, reportMissingTypeArgument=false, reportUnknownParameterType=false
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+import asyncpg
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import inputs
+from commonplace.knowledge.embeddings import embed
+from commonplace.knowledge.search_text import search_text
+from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+
+DEFAULT_IMPORTANCE: Final = 5.0
+LIFETIME: Final = timedelta(days=7)
+"""Until an episode expires. Source: KNW-05.1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeDraft:
+    """An episode to store.
+
+    Attributes:
+        content: What happened, 1 to 1,000,000 characters.
+        butler: Whose session it was; the scope of an episode.
+        session_id: The session.
+        importance: 0.0 to 10.0.
+        metadata: A JSON object.
+        created_at: When it happened (aware), where that was not now. It expires a lifetime after it is stored.
+    """
+
+    content: str
+    butler: str
+    session_id: UUID | str | None = None
+    importance: float = DEFAULT_IMPORTANCE
+    metadata: Mapping[str, Any] | None = None
+    created_at: datetime | None = None
+
+
+async def store_episode(
+    pool: asyncpg.Pool,
+    engine: EmbeddingEngine,
+    *,
+    content: str,
+    butler: str,
+    session_id: UUID | str | None = None,
+    importance: float = DEFAULT_IMPORTANCE,
+    metadata: Mapping[str, Any] | None = None,
+    created_at: datetime | None = None,
+    allow_secrets: bool = False,
+    clock: Clock = utc_now,
+) -> UUID:
+    """Store an episode; for the parameters see :class:`EpisodeDraft`, for the errors :func:`store_episodes`.
+
+    Returns:
+        Its id.
+
+    Source: KNW-05.1.
+    """
+    draft = EpisodeDraft(
+        content=content,
+        butler=butler,
+        session_id=session_id,
+        importance=importance,
+        metadata=metadata,
+        created_at=created_at,
+    )
+    (stored,) = await store_episodes(pool, engine, [draft], allow_secrets=allow_secrets, clock=clock)
+    return stored
+
+
+async def store_episodes(
+    pool: asyncpg.Pool,
+    engine: EmbeddingEngine,
+    drafts: Sequence[EpisodeDraft],
+    *,
+    allow_secrets: bool = False,
+    clock: Clock = utc_now,
+) -> list[UUID]:
+    """Store up to 5,000 episodes with one computation of vectors and one statement; all of them, or none.
+
+    Returns:
+        Their ids, in the order of the drafts.
+
+    Raises:
+        InvalidInputError: A draft holds what cannot be stored; the message names the field.
+        SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
+        TenantUnsetError: No request context is set.
+        EmbeddingError: The model cannot be used.
+        StorageUnavailableError: The server cannot be reached.
+    """
+    require_context()
+    if not drafts:
+        return []
+    now = clock()
+    rows = [_row(draft, now, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
+    columns = inputs.by_column(rows)
+    embeddings = await embed(engine, columns["content"])
+    async with unit_of_work(pool) as sql:
+        await sql.insert_episodes(
+            **columns,
+            search_text=[search_text(content) for content in columns["content"]],
+            embedding=embeddings.vectors,
+            model=embeddings.model,
+            version=embeddings.version,
+        )
+    return columns["id"]
+
+
+def _row(draft: EpisodeDraft, now: datetime, *, allow_secrets: bool) -> dict[str, Any]:
+    happened_at = draft.created_at
+    return {
+        "id": uuid4(),
+        "butler": inputs.require_scope(draft.butler, field="butler", allow_secrets=allow_secrets),
+        "session_id": inputs.optional_id(draft.session_id, field="session_id"),
+        "content": inputs.require_content(draft.content, allow_secrets=allow_secrets),
+        "importance": inputs.require_importance(draft.importance),
+        "metadata": inputs.json_text(inputs.require_metadata(draft.metadata, allow_secrets=allow_secrets)),
+        "created_at": now if happened_at is None else inputs.require_moment(happened_at, field="created_at"),
+        "expires_at": now + LIFETIME,
+    }

@@ -1,0 +1,52 @@
+"""The audit stream: one entry for each change of a memory, written in the transaction that makes the change.
+
+Entries can never be changed or removed, so they hold what a memory was and became (state, numbers, ids), and no
+text of an episode, fact or rule. Statements that change many rows at once write their own entries.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from commonplace.storage.database import Statements
+
+
+class EventType(StrEnum):
+    """What happened to a memory. Source: KNW-33."""
+
+    EPISODE_CREATED = "episode_created"
+    EPISODE_FORGOTTEN = "episode_forgotten"
+    EPISODE_EXPIRED = "episode_expired"
+    EPISODE_EVICTED = "episode_evicted"
+    FACT_CREATED = "fact_created"
+    FACT_SUPERSEDED = "fact_superseded"
+    FACT_CONFIRMED = "fact_confirmed"
+    FACT_RETRACTED = "fact_retracted"
+    FACT_FADING = "fact_fading"
+    FACT_RECOVERED = "fact_recovered"
+    FACT_EXPIRED = "fact_expired"
+    RULE_CREATED = "rule_created"
+    RULE_CONFIRMED = "rule_confirmed"
+    RULE_FORGOTTEN = "rule_forgotten"
+    RULE_FADING = "rule_fading"
+    RULE_RECOVERED = "rule_recovered"
+    RULE_EXPIRED = "rule_expired"
+    RULE_HELPFUL = "rule_helpful"
+    RULE_HARMFUL = "rule_harmful"
+    RULE_INVERTED = "rule_inverted"
+    LINK_CREATED = "link_created"
+
+
+async def record_event(sql: Statements, event_type: str, *, payload: Mapping[str, Any]) -> UUID:
+    """Add an entry to the audit stream, with the tenant and actor of the transaction.
+
+    Args:
+        sql: Inside the transaction that makes the change.
+        event_type: One of :class:`EventType`, or another subsystem's word.
+        payload: JSON-safe; by habit ``memory_type``, ``memory_id``, ``before`` and ``after``.
+
+    Returns:
+        The entry's id.
+    """
+    return await sql.record_event(event_type=event_type, payload=dict(payload))

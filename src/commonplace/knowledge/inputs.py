@@ -1,0 +1,233 @@
+"""What callers may pass to knowledge memory, and the form in which it reaches the database."""
+
+import json
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Final, TypeVar, cast
+from uuid import UUID
+
+from commonplace.core.errors import InvalidInputError, SecretRefusedError
+from commonplace.core.secrets import find_secret
+from commonplace.core.text import clean_text, require_text
+
+MAX_CONTENT_CHARS: Final = 1_000_000
+MAX_KEY_CHARS: Final = 256
+"""Of a subject or predicate: they are keys of an index, which takes 2,700 bytes together."""
+
+MAX_SCOPE_CHARS: Final = 100
+MAX_TAGS: Final = 50
+MAX_TAG_CHARS: Final = 100
+MAX_IMPORTANCE: Final = 10.0
+MAX_METADATA_CHARS: Final = 64 * 1024
+MAX_METADATA_DEPTH: Final = 16
+MAX_BATCH_ROWS: Final = 5_000
+
+_Row = TypeVar("_Row")
+
+
+class MemoryType(StrEnum):
+    """The three kinds of memory."""
+
+    EPISODE = "episode"
+    FACT = "fact"
+    RULE = "rule"
+
+
+def require_memory_type(value: str, *, field: str = "memory_type") -> MemoryType:
+    """Return a kind of memory, or refuse the word.
+
+    Raises:
+        InvalidInputError: It is none of the three.
+    """
+    try:
+        return MemoryType(value)
+    except ValueError:
+        raise InvalidInputError(field, f"one of {', '.join(MemoryType)}", value) from None
+
+
+def require_id(value: object, *, field: str) -> UUID:
+    """Return an id that came as a UUID or as its text.
+
+    Raises:
+        InvalidInputError: It is neither.
+    """
+    if isinstance(value, UUID):
+        return value
+    try:
+        return UUID(cast("str", value))
+    except (AttributeError, TypeError, ValueError):
+        raise InvalidInputError(field, "a UUID", value) from None
+
+
+def optional_id(value: object, *, field: str) -> UUID | None:
+    """Return an id, or ``None`` for ``None``; see :func:`require_id`."""
+    return None if value is None else require_id(value, field=field)
+
+
+def require_content(value: object, *, field: str = "content", allow_secrets: bool) -> str:
+    """Return the text of a memory, cleaned.
+
+    Raises:
+        InvalidInputError: Not a text, empty, or over 1,000,000 characters.
+        SecretRefusedError: It looks like it holds a secret, and the operator did not allow that.
+    """
+    return _without_secret(
+        require_text(value, field=field, max_chars=MAX_CONTENT_CHARS), field, allowed=allow_secrets
+    )
+
+
+def require_key(value: object, *, field: str, allow_secrets: bool) -> str:
+    """Return a subject or predicate, cleaned; see :func:`require_content`."""
+    return _without_secret(
+        require_text(value, field=field, max_chars=MAX_KEY_CHARS), field, allowed=allow_secrets
+    )
+
+
+def _without_secret(text: str, field: str, *, allowed: bool) -> str:
+    secret = None if allowed else find_secret(text)
+    if secret is not None:
+        raise SecretRefusedError(field, secret.kind)
+    return text
+
+
+def require_scope(value: object, *, field: str = "scope", allow_secrets: bool = True) -> str:
+    """Return the name of a scope or butler, cleaned; a write says whether it may be a secret, a filter need not.
+
+    Raises:
+        InvalidInputError: Not a text, empty, or over 100 characters.
+        SecretRefusedError: It looks like a secret.
+    """
+    return _without_secret(
+        require_text(value, field=field, max_chars=MAX_SCOPE_CHARS), field, allowed=allow_secrets
+    )
+
+
+def optional_scope(value: object, *, field: str, allow_secrets: bool) -> str | None:
+    """Return the name of a butler, or ``None`` for ``None``; see :func:`require_scope`."""
+    return None if value is None else require_scope(value, field=field, allow_secrets=allow_secrets)
+
+
+def require_importance(value: object) -> float:
+    """Return an importance.
+
+    Raises:
+        InvalidInputError: Not a number from 0.0 to 10.0.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_IMPORTANCE:
+        raise InvalidInputError("importance", f"a number from 0.0 to {MAX_IMPORTANCE}", value)
+    return float(value)
+
+
+def require_tags(value: object, *, allow_secrets: bool) -> list[str]:
+    """Return tags, cleaned, each once, in their order.
+
+    Raises:
+        InvalidInputError: Not a list of at most 50 texts of at most 100 characters each.
+        SecretRefusedError: One looks like a secret.
+    """
+    if value is None:
+        return []
+    form = f"a list of at most {MAX_TAGS} texts"
+    if not isinstance(value, list | tuple | set | frozenset):
+        raise InvalidInputError("tags", form, value)
+    given = cast("Collection[object]", value)
+    if len(given) > MAX_TAGS:
+        raise InvalidInputError("tags", form, f"{len(given)} tags")
+    cleaned = [
+        _without_secret(
+            require_text(tag, field="tags", max_chars=MAX_TAG_CHARS), "tags", allowed=allow_secrets
+        )
+        for tag in given
+    ]
+    return list(dict.fromkeys(cleaned))
+
+
+def require_moment(value: object, *, field: str) -> datetime:
+    """Return a moment in UTC.
+
+    Raises:
+        InvalidInputError: Not a datetime with a time zone.
+    """
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        raise InvalidInputError(field, "a datetime with a time zone", value)
+    return value.astimezone(UTC)
+
+
+def require_metadata(value: object, *, reserved: Collection[str] = (), allow_secrets: bool) -> dict[str, Any]:
+    """Return metadata, every text in it cleaned.
+
+    Args:
+        value: A mapping of texts to what JSON can say, or ``None`` for nothing.
+        reserved: Keys that the lifecycle keeps itself.
+        allow_secrets: Whether an operator allows what looks like a secret.
+
+    Raises:
+        InvalidInputError: Not such a mapping, too deep, too large, or with a reserved key.
+        SecretRefusedError: A text in it looks like a secret.
+    """
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InvalidInputError("metadata", "a JSON object", value)
+    cleaned = cast("dict[str, Any]", _clean_json(cast("object", value), depth=0, allow_secrets=allow_secrets))
+    taken = sorted(set(reserved) & cleaned.keys())
+    if taken:
+        raise InvalidInputError(
+            "metadata", "keys other than those that the lifecycle keeps", ", ".join(taken)
+        )
+    length = len(json.dumps(cleaned, ensure_ascii=False))
+    if length > MAX_METADATA_CHARS:
+        raise InvalidInputError("metadata", f"at most {MAX_METADATA_CHARS} characters of JSON", f"{length}")
+    return cleaned
+
+
+def _clean_json(value: object, *, depth: int, allow_secrets: bool) -> object:
+    if depth > MAX_METADATA_DEPTH:
+        raise InvalidInputError("metadata", f"JSON of at most {MAX_METADATA_DEPTH} levels", "more levels")
+    if isinstance(value, str):
+        return _without_secret(clean_text(value), "metadata", allowed=allow_secrets)
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, Mapping):
+        items = cast("Mapping[object, object]", value).items()
+        return {
+            _json_key(key, allow_secrets=allow_secrets): _clean_json(
+                item, depth=depth + 1, allow_secrets=allow_secrets
+            )
+            for key, item in items
+        }
+    if isinstance(value, list | tuple):
+        given = cast("Iterable[object]", value)
+        return [_clean_json(item, depth=depth + 1, allow_secrets=allow_secrets) for item in given]
+    raise InvalidInputError("metadata", "what JSON can say", value)
+
+
+def _json_key(key: object, *, allow_secrets: bool) -> str:
+    if not isinstance(key, str):
+        raise InvalidInputError("metadata", "texts as keys", key)
+    return _without_secret(clean_text(key), "metadata", allowed=allow_secrets)
+
+
+def require_batch(rows: Sequence[_Row]) -> Sequence[_Row]:
+    """Return a batch that one statement can take.
+
+    Raises:
+        InvalidInputError: More than 5,000 rows.
+    """
+    if len(rows) > MAX_BATCH_ROWS:
+        raise InvalidInputError("batch", f"at most {MAX_BATCH_ROWS} rows", f"{len(rows)} rows")
+    return rows
+
+
+def by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Return rows of equal keys as one list for each key, for a statement that takes them apart again."""
+    return {name: [row[name] for row in rows] for name in rows[0]}
+
+
+def json_text(value: object) -> str:
+    """Write a checked value as JSON, for an array of them that a statement takes apart."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)

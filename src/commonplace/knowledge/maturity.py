@@ -1,0 +1,119 @@
+"""How far a rule is proven: pure arithmetic over its feedback, in which harm weighs four times (KNW-03, KNW-21)."""
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from enum import StrEnum
+from typing import Final
+
+HARM_WEIGHT: Final = 4
+_SMOOTHING: Final = 0.01
+
+ESTABLISHED_SUCCESSES: Final = 5
+ESTABLISHED_EFFECTIVENESS: Final = 0.6
+PROVEN_SUCCESSES: Final = 15
+PROVEN_EFFECTIVENESS: Final = 0.8
+PROVEN_AGE: Final = timedelta(days=30)
+INVERSION_HARMS: Final = 3
+INVERSION_EFFECTIVENESS: Final = 0.3
+
+NO_REASON: Final = "no reason was given"
+
+
+class Maturity(StrEnum):
+    """The states of a rule."""
+
+    CANDIDATE = "candidate"
+    ESTABLISHED = "established"
+    PROVEN = "proven"
+    ANTI_PATTERN = "anti_pattern"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """What feedback has made of a rule.
+
+    Attributes:
+        maturity: Its state.
+        effectiveness: 0.0 to 1.0, by the formula of the last feedback.
+        applied: How often it was applied; helpful and harmful together.
+        successes: How often it helped.
+        harms: How often it harmed.
+    """
+
+    maturity: Maturity
+    effectiveness: float
+    applied: int
+    successes: int
+    harms: int
+
+    @property
+    def needs_inversion(self) -> bool:
+        """Whether it has harmed so often that its opposite is the better rule. Source: KNW-03.5."""
+        return (
+            self.maturity is not Maturity.ANTI_PATTERN
+            and self.harms >= INVERSION_HARMS
+            and self.effectiveness < INVERSION_EFFECTIVENESS
+        )
+
+
+def after_helpful(standing: Standing, *, age: timedelta) -> Standing:
+    """Return the standing after one more success, promoted by one state where it has earned that.
+
+    Args:
+        standing: Before.
+        age: Since the rule was stored.
+
+    Source: KNW-21.1, KNW-03.1, KNW-03.2.
+    """
+    applied, successes = standing.applied + 1, standing.successes + 1
+    marked = replace(standing, applied=applied, successes=successes, effectiveness=successes / applied)
+    return replace(marked, maturity=_promoted(marked, age))
+
+
+def after_harmful(standing: Standing) -> Standing:
+    """Return the standing after one more harm, demoted by one state where it no longer deserves its own.
+
+    Source: KNW-21.2, KNW-03.3, KNW-03.4.
+    """
+    harms = standing.harms + 1
+    effectiveness = standing.successes / (standing.successes + HARM_WEIGHT * harms + _SMOOTHING)
+    marked = replace(standing, applied=standing.applied + 1, harms=harms, effectiveness=effectiveness)
+    return replace(marked, maturity=_demoted(marked))
+
+
+def _promoted(standing: Standing, age: timedelta) -> Maturity:
+    if (
+        standing.maturity is Maturity.CANDIDATE
+        and standing.successes >= ESTABLISHED_SUCCESSES
+        and standing.effectiveness >= ESTABLISHED_EFFECTIVENESS
+    ):
+        return Maturity.ESTABLISHED
+    if (
+        standing.maturity is Maturity.ESTABLISHED
+        and standing.successes >= PROVEN_SUCCESSES
+        and standing.effectiveness >= PROVEN_EFFECTIVENESS
+        and age >= PROVEN_AGE
+    ):
+        return Maturity.PROVEN
+    return standing.maturity
+
+
+def _demoted(standing: Standing) -> Maturity:
+    if standing.maturity is Maturity.PROVEN and standing.effectiveness < PROVEN_EFFECTIVENESS:
+        return Maturity.ESTABLISHED
+    if standing.maturity is Maturity.ESTABLISHED and standing.effectiveness < ESTABLISHED_EFFECTIVENESS:
+        return Maturity.CANDIDATE
+    return standing.maturity
+
+
+def anti_pattern_text(original: str, reasons: list[str]) -> str:
+    """Return the text of an inverted rule, in the specification's words.
+
+    Args:
+        original: What the rule said.
+        reasons: Why it harmed, oldest first; may be empty.
+
+    Source: KNW-03.5.
+    """
+    why = "; ".join(reasons) or NO_REASON
+    return f"ANTI-PATTERN: Do NOT {original}. This caused problems because: {why}"

@@ -1,0 +1,91 @@
+"""Opens the database of knowledge memory: starts or reaches PostgreSQL, migrates it, and connects, once.
+
+A client of an MCP server waits about a second for the handshake, and a first start of PostgreSQL takes longer. So
+the database is opened in the background, and whoever needs it waits for it.
+"""
+
+# asyncpg brings no type annotations.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import Final
+
+import asyncpg
+
+from commonplace.core.settings import Settings
+from commonplace.storage.embedded import EmbeddedPostgres
+from commonplace.storage.migrations.runner import migrate_postgres
+from commonplace.storage.postgres import open_pool
+
+CLOSING_S: Final = 2.0
+"""How long connections in use are waited for at the end; what then still runs is cut off."""
+
+
+class KnowledgeDatabase:
+    """The server that the settings name, embedded or by URL, opened when it is first asked for.
+
+    An opening that failed is tried again by the next who asks. After :meth:`close` nobody may ask.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._opening: asyncio.Task[asyncpg.Pool] | None = None
+        self._resources = AsyncExitStack()
+        self.was_tried = False
+        """Whether an opening has come to its end, good or bad: from then on an answer may be expected at once."""
+
+    def begin(self) -> asyncio.Task[asyncpg.Pool]:
+        """Start opening in the background, unless that is under way or done; return the task, not to be cancelled."""
+        if self._opening is None or (self._opening.done() and _failed(self._opening)):
+            self._opening = asyncio.create_task(self._open(), name="opening knowledge memory")
+            self._opening.add_done_callback(self._note)
+        return self._opening
+
+    async def pool(self) -> asyncpg.Pool:
+        """Return the pool of connections, when it is open.
+
+        Raises:
+            SettingsError: The URL is not a PostgreSQL URL.
+            StorageError: The server cannot be started or reached, or its schema is newer than this release.
+        """
+        # The opening serves all who wait; one of them giving up must not end it.
+        return await asyncio.shield(self.begin())
+
+    async def close(self) -> None:
+        """Close the connections, and let go of the embedded server."""
+        if self._opening is not None and not self._opening.done():
+            self._opening.cancel()
+            await asyncio.wait([self._opening])
+        await self._resources.aclose()
+
+    def _note(self, opening: asyncio.Task[asyncpg.Pool]) -> None:
+        self.was_tried = True
+        _failed(opening)
+
+    async def _open(self) -> asyncpg.Pool:
+        async with AsyncExitStack() as stack:
+            source: str | EmbeddedPostgres
+            if self._settings.postgres_url:
+                source = self._settings.postgres_url
+            else:
+                source = await stack.enter_async_context(EmbeddedPostgres(self._settings.postgres_directory))
+            await migrate_postgres(source, "memory")
+            pool = await open_pool(source)
+            stack.push_async_callback(_close, pool)
+            self._resources = stack.pop_all()
+            return pool
+
+
+def _failed(opening: asyncio.Task[asyncpg.Pool]) -> bool:
+    """Tell whether an opening ended badly; asyncio then counts its error as seen."""
+    return opening.cancelled() or opening.exception() is not None
+
+
+async def _close(pool: asyncpg.Pool) -> None:
+    try:
+        async with asyncio.timeout(CLOSING_S):
+            await pool.close()
+    except TimeoutError:
+        pool.terminate()

@@ -1,0 +1,42 @@
+"""How long a fact is expected to hold, and so how fast its confidence decays (KNW-04)."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from commonplace.core.errors import InvalidInputError
+
+
+class Permanence(StrEnum):
+    """The five levels, from never decaying to gone within weeks."""
+
+    PERMANENT = "permanent"
+    STABLE = "stable"
+    STANDARD = "standard"
+    VOLATILE = "volatile"
+    EPHEMERAL = "ephemeral"
+
+
+DECAY_RATES: Final[Mapping[Permanence, float]] = MappingProxyType(
+    {
+        Permanence.PERMANENT: 0.0,
+        Permanence.STABLE: 0.002,
+        Permanence.STANDARD: 0.008,
+        Permanence.VOLATILE: 0.03,
+        Permanence.EPHEMERAL: 0.1,
+    }
+)
+"""Share of the confidence lost per day, continuously. Source: KNW-04.1."""
+
+
+def require_permanence(value: str) -> Permanence:
+    """Return a permanence, or refuse the word.
+
+    Raises:
+        InvalidInputError: It is none of the five, which the message lists (KNW-04.2).
+    """
+    try:
+        return Permanence(value)
+    except ValueError:
+        raise InvalidInputError("permanence", f"one of {', '.join(Permanence)}", value) from None

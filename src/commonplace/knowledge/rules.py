@@ -1,0 +1,143 @@
+"""Rules: guidance for behaviour, candidates at first."""
+
+# asyncpg brings no type annotations.
+# pyright: reportMissingTypeStubs=false, reportMissingTypeArgument=false, reportUnknownParameterType=false
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+import asyncpg
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import InvalidInputError
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import inputs
+from commonplace.knowledge.embeddings import embed
+from commonplace.knowledge.facts import GLOBAL_SCOPE
+from commonplace.knowledge.search_text import search_text
+from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+
+DECAY_RATE: Final = 0.01
+"""Of every rule that is stored. Source: KNW-05.4, R-KNW-1."""
+
+RESERVED_METADATA: Final = frozenset(
+    {"status", "forgotten", "needs_inversion", "harmful_reasons", "original_content"}
+)
+"""What the lifecycle keeps in a rule's metadata. Source: KNW-03.5, KNW-05.9, KNW-09.3, KNW-21."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleDraft:
+    """A rule to store.
+
+    Attributes:
+        content: What to do, 1 to 1,000,000 characters.
+        scope: ``"global"``, or the butler that it is for.
+        tags: At most 50, of at most 100 characters.
+        source_butler: Who learned it.
+        source_episode_id: The episode that it was learned from.
+        metadata: A JSON object without the keys of :data:`RESERVED_METADATA`.
+    """
+
+    content: str
+    scope: str = GLOBAL_SCOPE
+    tags: Sequence[str] | None = None
+    source_butler: str | None = None
+    source_episode_id: UUID | str | None = None
+    metadata: Mapping[str, Any] | None = None
+
+
+async def store_rule(
+    pool: asyncpg.Pool,
+    engine: EmbeddingEngine,
+    *,
+    content: str,
+    scope: str = GLOBAL_SCOPE,
+    tags: Sequence[str] | None = None,
+    source_butler: str | None = None,
+    source_episode_id: UUID | str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    allow_secrets: bool = False,
+    clock: Clock = utc_now,
+) -> UUID:
+    """Store a rule; for the parameters see :class:`RuleDraft`, for the errors :func:`store_rules`.
+
+    Returns:
+        Its id.
+
+    Source: KNW-05.4.
+    """
+    draft = RuleDraft(
+        content=content,
+        scope=scope,
+        tags=tags,
+        source_butler=source_butler,
+        source_episode_id=source_episode_id,
+        metadata=metadata,
+    )
+    (stored,) = await store_rules(pool, engine, [draft], allow_secrets=allow_secrets, clock=clock)
+    return stored
+
+
+async def store_rules(
+    pool: asyncpg.Pool,
+    engine: EmbeddingEngine,
+    drafts: Sequence[RuleDraft],
+    *,
+    allow_secrets: bool = False,
+    clock: Clock = utc_now,
+) -> list[UUID]:
+    """Store up to 5,000 rules with one computation of vectors and one statement; all of them, or none.
+
+    Returns:
+        Their ids, in the order of the drafts.
+
+    Raises:
+        InvalidInputError: A draft holds what cannot be stored, or names an episode that does not exist; the
+            message names the field.
+        SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
+        TenantUnsetError: No request context is set.
+        EmbeddingError: The model cannot be used.
+        StorageUnavailableError: The server cannot be reached.
+    """
+    require_context()
+    if not drafts:
+        return []
+    rows = [_row(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
+    columns = inputs.by_column(rows)
+    embeddings = await embed(engine, columns["content"])
+    try:
+        async with unit_of_work(pool) as sql:
+            await sql.insert_rules(
+                **columns,
+                search_text=[search_text(content) for content in columns["content"]],
+                embedding=embeddings.vectors,
+                decay_rate=DECAY_RATE,
+                model=embeddings.model,
+                version=embeddings.version,
+                now=clock(),
+            )
+    except asyncpg.ForeignKeyViolationError:
+        sources = sorted({str(row["source_episode_id"]) for row in rows if row["source_episode_id"]})
+        raise InvalidInputError("source_episode_id", "the id of an existing episode", sources) from None
+    return columns["id"]
+
+
+def _row(draft: RuleDraft, *, allow_secrets: bool) -> dict[str, Any]:
+    metadata = inputs.require_metadata(
+        draft.metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets
+    )
+    return {
+        "id": uuid4(),
+        "content": inputs.require_content(draft.content, allow_secrets=allow_secrets),
+        "scope": inputs.require_scope(draft.scope, allow_secrets=allow_secrets),
+        "source_butler": inputs.optional_scope(
+            draft.source_butler, field="source_butler", allow_secrets=allow_secrets
+        ),
+        "source_episode_id": inputs.optional_id(draft.source_episode_id, field="source_episode_id"),
+        "tags": inputs.json_text(inputs.require_tags(draft.tags, allow_secrets=allow_secrets)),
+        "metadata": inputs.json_text(metadata),
+    }

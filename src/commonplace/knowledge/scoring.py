@@ -1,0 +1,79 @@
+"""What a recalled memory scores: relevance, importance, recency and confidence, weighted. Pure.
+
+Source: KNW-08, KNW-09, R-KNW-5.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from commonplace.core.confidence import effective_confidence
+from commonplace.knowledge.config import ScoreWeights
+
+RRF_K: Final = 60
+"""The constant of Reciprocal Rank Fusion. Source: KNW-07.3."""
+
+BEST_RRF: Final = 2 / (RRF_K + 1)
+"""The score of what is first in both lists."""
+
+RECENCY_HALF_LIFE_DAYS: Final = 7.0
+MAX_IMPORTANCE: Final = 10.0
+RULE_IMPORTANCE: Final = 5.0
+"""Rules have none of their own. Source: R-KNW-5."""
+
+_DAY_S: Final = 86_400.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """A composite score and its parts, each part from 0.0 to 1.0 before its weight."""
+
+    composite: float
+    relevance: float
+    importance: float
+    recency: float
+    confidence: float
+
+
+def relevance(rrf_score: float) -> float:
+    """Return a fused score as a share of the best possible one, at most 1.0."""
+    return min(1.0, rrf_score / BEST_RRF)
+
+
+def recency(last_referenced_at: datetime | None, now: datetime) -> float:
+    """Return how recently a memory was referred to: 1.0 is now, half of it a week ago, 0.0 never.
+
+    A reference in the future (a clock that jumped) counts as now.
+    """
+    if last_referenced_at is None:
+        return 0.0
+    days = max(0.0, (now - last_referenced_at).total_seconds() / _DAY_S)
+    return math.exp(-math.log(2) / RECENCY_HALF_LIFE_DAYS * days)
+
+
+def decayed_confidence(memory: Mapping[str, Any], now: datetime) -> float:
+    """Return the effective confidence of a fact or rule, as a row of its table."""
+    return effective_confidence(memory["confidence"], memory["decay_rate"], memory["last_confirmed_at"], now)
+
+
+def score(memory: Mapping[str, Any], weights: ScoreWeights, now: datetime) -> Score:
+    """Score a fact or rule that a hybrid search found, with its ``rrf_score``."""
+    parts = {
+        "relevance": relevance(memory["rrf_score"]),
+        "importance": memory.get("importance", RULE_IMPORTANCE) / MAX_IMPORTANCE,
+        "recency": recency(memory["last_referenced_at"], now),
+        "confidence": decayed_confidence(memory, now),
+    }
+    composite = sum(getattr(weights, name) * value for name, value in parts.items())
+    return Score(composite=composite, **parts)
+
+
+def tie_break(memory: Mapping[str, Any]) -> tuple[float, UUID]:
+    """Return what decides between memories of equal score: the later one first, then the lower id.
+
+    Source: KNW-34.1.
+    """
+    return (-memory["created_at"].timestamp(), memory["id"])

@@ -1,0 +1,107 @@
+-- What every search begins with; the statements of searches.sql name what they need of it, and the server computes
+-- no more than that. ${memories} and ${words} are the tables, ${own} keeps to the tenant and the scopes asked for,
+-- ${live} to what has not expired, been superseded or forgotten.
+--
+-- The words of a question are looked up in ${words}. A rare word says more than a common one, and common words
+-- match everything: postings are read from the rarest word on until there are 2,000, and what holds the rarest
+-- words goes on. An index on vectors finds little under the filter of a small tenant or scope, where an exact scan
+-- is quick: the size decides.
+asked AS MATERIALIZED (
+  SELECT
+    CAST(regexp_replace(
+      CAST(plainto_tsquery('pg_catalog.english', CAST(:query AS text)) AS text), ' (&|<->|<[0-9]+>) ', ' | ', 'g'
+    ) AS tsquery) AS any_word,
+    to_tsvector('pg_catalog.english', CAST(:query AS text)) AS words,
+    (
+      SELECT CAST(greatest(5000, least(20000, reltuples / 20)) AS bigint)
+      FROM pg_catalog.pg_class WHERE oid = CAST('${memories}' AS regclass)
+    ) AS exact_below
+),
+size AS MATERIALIZED (
+  SELECT counted.memories, counted.memories >= asked.exact_below AS by_index, least(counted.memories, 5000) AS base
+  FROM asked, LATERAL (
+    SELECT count(*) AS memories
+    FROM (SELECT FROM ${memories} AS m WHERE ${own} AND ${countable} LIMIT asked.exact_below) AS capped
+  ) AS counted
+),
+words AS MATERIALIZED (
+  SELECT
+    lexeme COLLATE "C" AS word,
+    CAST(row_number() OVER (ORDER BY positions[1], lexeme COLLATE "C") - 1 AS integer) AS place,
+    CAST(CAST(array_to_tsvector(ARRAY[lexeme]) AS text) AS tsquery) AS query
+  FROM asked, unnest(asked.words)
+  ORDER BY place
+  LIMIT 60
+),
+counted AS MATERIALIZED (
+  SELECT
+    words.word, words.place, found.memories,
+    ln((size.base + 1) / least(found.memories + CAST(0.5 AS float8), size.base + 1))
+      / ln(CAST(2 AS float8) * (size.base + 1)) AS rarity
+  FROM size, words, LATERAL (
+    SELECT count(*) AS memories FROM (
+      SELECT FROM ${words} AS w
+      WHERE ${own_words} AND w.word = words.word AND (w.expires_at IS NULL OR w.expires_at > :now)
+      LIMIT 2000
+    ) AS capped
+  ) AS found
+),
+picked AS MATERIALIZED (
+  SELECT word, rarity
+  FROM (
+    SELECT
+      word, rarity, sum(memories) OVER by_rarity AS postings, row_number() OVER by_rarity AS place
+    FROM counted WHERE memories > 0
+    WINDOW by_rarity AS (ORDER BY memories, word)
+  ) AS ordered
+  WHERE place = 1 OR postings <= 2000
+),
+matched AS MATERIALIZED (
+  -- Summed in millionths, for a sum of fractions depends on their order.
+  SELECT posting.memory_id AS id, sum(CAST(picked.rarity * 1000000 AS integer)) AS weight
+  FROM picked, LATERAL (
+    SELECT w.memory_id FROM ${words} AS w
+    WHERE ${own_words} AND w.word = picked.word AND (w.expires_at IS NULL OR w.expires_at > :now)
+    LIMIT 2000
+  ) AS posting
+  GROUP BY posting.memory_id
+  ORDER BY weight DESC, posting.memory_id
+  LIMIT CAST(:matches AS integer)
+),
+nearest AS MATERIALIZED (
+  (
+    SELECT m.id FROM ${memories} AS m
+    WHERE ${own} AND ${live} AND (SELECT by_index FROM size)
+    ORDER BY CAST(m.embedding AS halfvec(384)) <=> CAST(CAST(:embedding AS vector(384)) AS halfvec(384))
+    LIMIT CAST(:neighbours AS integer)
+  )
+  UNION ALL
+  (
+    SELECT m.id FROM ${memories} AS m
+    WHERE ${own} AND ${live} AND m.embedding IS NOT NULL AND (SELECT NOT by_index FROM size)
+    -- Added to, the distance is no longer what the index orders by.
+    ORDER BY (m.embedding <=> CAST(:embedding AS vector(384))) + 0, m.id
+    LIMIT CAST(:neighbours AS integer)
+  )
+),
+semantic AS MATERIALIZED (
+  SELECT m.id, row_number() OVER (ORDER BY m.distance, m.created_at DESC, m.id) AS place
+  FROM nearest, LATERAL (
+    SELECT m.id, m.created_at, m.embedding <=> CAST(:embedding AS vector(384)) AS distance
+    FROM ${memories} AS m WHERE m.id = nearest.id
+    OFFSET 0
+  ) AS m
+  ORDER BY place
+  LIMIT CAST(:limit AS integer)
+),
+keyword AS MATERIALIZED (
+  -- ts_rank knows no rarity, and most of what it finds ranks alike.
+  SELECT m.id, row_number() OVER (ORDER BY m.rank DESC, matched.weight DESC, m.created_at DESC, m.id) AS place
+  FROM asked, matched, LATERAL (
+    SELECT m.id, m.created_at, ts_rank(m.search_vector, asked.any_word) AS rank
+    FROM ${memories} AS m WHERE m.id = matched.id AND ${live}
+    OFFSET 0
+  ) AS m
+  ORDER BY place
+  LIMIT CAST(:limit AS integer)
+)

@@ -1,0 +1,30 @@
+-- name: semantic_search
+-- The nearest memories by the cosine of their vectors, the nearest first.
+WITH ${candidates}
+SELECT ${columns}, 1 - (m.embedding <=> CAST(:embedding AS vector(384))) AS similarity
+FROM semantic, LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = semantic.id OFFSET 0) AS m
+ORDER BY semantic.place;
+
+-- name: keyword_search
+-- The memories that hold a word of the query, by ts_rank.
+WITH ${candidates}
+SELECT ${columns}, ts_rank(m.search_vector, asked.any_word) AS rank
+FROM asked, keyword, LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = keyword.id OFFSET 0) AS m
+ORDER BY keyword.place;
+
+-- name: hybrid_search
+-- Both lists fused: each memory scores the sum of 1 / (60 + rank), a list that lacks it counting as its end.
+WITH ${candidates},
+-- Materialised, because row-level security lets an index be used for a plain column, and not for an expression.
+fused AS MATERIALIZED (
+  SELECT
+    id, coalesce(semantic.place, :limit + 1) AS semantic_rank, coalesce(keyword.place, :limit + 1) AS keyword_rank
+  FROM semantic FULL JOIN keyword USING (id)
+)
+SELECT
+  ${columns}, 1 - (m.embedding <=> CAST(:embedding AS vector(384))) AS similarity,
+  ts_rank(m.search_vector, asked.any_word) AS rank, fused.semantic_rank, fused.keyword_rank,
+  1 / CAST(60 + fused.semantic_rank AS float8) + 1 / CAST(60 + fused.keyword_rank AS float8) AS rrf_score
+FROM asked, fused, LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = fused.id OFFSET 0) AS m
+ORDER BY rrf_score DESC, fused.semantic_rank, m.created_at DESC, m.id
+LIMIT CAST(:limit AS integer);

@@ -1,0 +1,67 @@
+-- Episodes that somebody else has locked are left for the next cleanup, so that nobody waits for anybody.
+
+-- name: delete_expired_episodes(limit, now)^
+-- Deletes some expired episodes with their links, the longest expired first, and writes the events.
+WITH chosen AS (
+  SELECT id FROM episodes
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND expires_at < :now
+  ORDER BY expires_at, id
+  LIMIT :limit
+  FOR UPDATE SKIP LOCKED
+),
+deleted AS (
+  DELETE FROM episodes USING chosen WHERE episodes.id = chosen.id AND episodes.expires_at < :now
+  RETURNING episodes.id, episodes.butler, episodes.consolidation_status, episodes.created_at, episodes.expires_at
+),
+outgoing AS (
+  DELETE FROM memory_links USING deleted WHERE source_type = 'episode' AND source_id = deleted.id
+),
+incoming AS (
+  DELETE FROM memory_links USING deleted WHERE target_type = 'episode' AND target_id = deleted.id
+),
+events AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'episode_expired',
+    jsonb_build_object('memory_type', 'episode', 'memory_id', id, 'before', to_jsonb(deleted) - 'id', 'after', NULL)
+  FROM deleted
+)
+SELECT
+  count(*) AS deleted,
+  -- One that was forgotten on purpose expired before its seven days, and is no loss.
+  count(*) FILTER (
+    WHERE consolidation_status <> 'consolidated' AND expires_at >= created_at + interval '7 days'
+  ) AS unconsolidated
+FROM deleted;
+
+-- name: delete_surplus_episodes(max_entries, limit)^
+-- Deletes some of the oldest consolidated episodes with their links, as far as there are more than :max_entries in
+-- all, and writes the events. Returns how many went and how many there were.
+WITH kept AS (
+  SELECT count(*) AS total FROM episodes WHERE tenant_id = current_setting('commonplace.tenant_id')
+),
+chosen AS (
+  SELECT id FROM episodes
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND consolidated
+  ORDER BY created_at, id
+  LIMIT (SELECT greatest(0, least(CAST(:limit AS bigint), total - CAST(:max_entries AS bigint))) FROM kept)
+  FOR UPDATE SKIP LOCKED
+),
+deleted AS (
+  DELETE FROM episodes USING chosen WHERE episodes.id = chosen.id AND episodes.consolidated
+  RETURNING episodes.id, episodes.butler, episodes.consolidation_status, episodes.created_at, episodes.expires_at
+),
+outgoing AS (
+  DELETE FROM memory_links USING deleted WHERE source_type = 'episode' AND source_id = deleted.id
+),
+incoming AS (
+  DELETE FROM memory_links USING deleted WHERE target_type = 'episode' AND target_id = deleted.id
+),
+events AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'episode_evicted',
+    jsonb_build_object('memory_type', 'episode', 'memory_id', id, 'before', to_jsonb(deleted) - 'id', 'after', NULL)
+  FROM deleted
+)
+SELECT (SELECT count(*) FROM deleted) AS deleted, total FROM kept;

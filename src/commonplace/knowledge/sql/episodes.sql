@@ -1,0 +1,68 @@
+-- name: insert_episodes(id, butler, session_id, content, search_text, embedding, importance, metadata, created_at, expires_at, model, version)
+-- Adds episodes in their order, the model of their vectors and an event for each.
+WITH input AS (
+  SELECT * FROM unnest(
+    CAST(:id AS uuid[]), CAST(:butler AS text[]), CAST(:session_id AS uuid[]), CAST(:content AS text[]),
+    CAST(:search_text AS text[]), CAST(:embedding AS vector[]), CAST(:importance AS float8[]),
+    CAST(:metadata AS text[]), CAST(:created_at AS timestamptz[]), CAST(:expires_at AS timestamptz[])
+  ) WITH ORDINALITY AS given (
+    id, butler, session_id, content, search_text, embedding, importance, metadata, created_at, expires_at, place
+  )
+),
+model AS (
+  INSERT INTO embedding_versions (model, version, dimensions)
+  SELECT CAST(:model AS text), CAST(:version AS text), vector_dims(embedding) FROM input LIMIT 1
+  ON CONFLICT DO NOTHING
+),
+stored AS (
+  INSERT INTO episodes (
+    tenant_id, id, butler, session_id, content, search_vector, embedding, embedding_model, embedding_version,
+    importance, metadata, created_at, expires_at
+  )
+  SELECT
+    current_setting('commonplace.tenant_id'), id, butler, session_id, content,
+    commonplace_search_vector(search_text), embedding, :model, :version,
+    importance, CAST(metadata AS jsonb), created_at, expires_at
+  FROM input
+  ORDER BY place
+  RETURNING id, butler, session_id, importance, consolidation_status, expires_at
+)
+INSERT INTO memory_events (tenant_id, event_type, payload)
+SELECT
+  current_setting('commonplace.tenant_id'), 'episode_created',
+  jsonb_build_object(
+    'memory_type', 'episode', 'memory_id', id, 'before', NULL,
+    'after', to_jsonb(stored) - 'id'
+  )
+FROM stored;
+
+-- name: bump_episode(id, now)^
+-- Counts a reading of an episode that has not expired, and returns it.
+UPDATE episodes SET reference_count = reference_count + 1, last_referenced_at = :now
+WHERE id = :id AND (expires_at IS NULL OR expires_at > :now)
+RETURNING
+  id, tenant_id, butler, session_id, content, importance, reference_count, consolidated, consolidation_status,
+  retry_count, last_error, created_at, last_referenced_at, expires_at, metadata, embedding_model,
+  embedding_version;
+
+-- name: forget_episode(id, now)$
+-- Lets an episode expire now, unless it already has, and writes the event. Returns its id, or nothing.
+WITH known AS (
+  SELECT id, expires_at FROM episodes WHERE id = :id FOR UPDATE
+),
+changed AS (
+  UPDATE episodes SET expires_at = :now FROM known
+  WHERE episodes.id = known.id AND (known.expires_at IS NULL OR known.expires_at > :now)
+  RETURNING episodes.id, known.expires_at AS expired_before, episodes.expires_at
+),
+event AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'episode_forgotten',
+    jsonb_build_object(
+      'memory_type', 'episode', 'memory_id', id, 'before', jsonb_build_object('expires_at', expired_before),
+      'after', jsonb_build_object('expires_at', expires_at)
+    )
+  FROM changed
+)
+SELECT id FROM known;

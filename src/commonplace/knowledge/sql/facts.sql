@@ -1,0 +1,172 @@
+-- Order of locks, wherever several rows are locked: keys by their numbers, then entities by id, then facts by id.
+
+-- name: serialise_fact_keys(keys)
+-- Lets transactions that store a fact of the same key run one after the other. There are 1,024 locks for all keys,
+-- because a server has room for a few thousand, taken in ascending order, so that no two wait for each other.
+SELECT pg_advisory_xact_lock(hashtext('commonplace facts'), stripe)
+FROM (
+  SELECT DISTINCT
+    CAST(hashtextextended(current_setting('commonplace.tenant_id') || key, 0) & 1023 AS integer) AS stripe
+  FROM unnest(CAST(:keys AS text[])) AS key
+  ORDER BY stripe
+) AS ordered;
+
+-- name: lock_entities(ids)
+-- Keeps entities from being merged or removed until the transaction ends; returns those that exist.
+SELECT id, metadata ->> 'merged_into' AS merged_into FROM entities
+WHERE id = ANY(CAST(:ids AS uuid[]))
+ORDER BY id
+FOR KEY SHARE;
+
+-- name: insert_facts(id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata, model, version, now)
+-- Adds facts, in their order. Each supersedes the active fact of its key, be it in the table or earlier among
+-- these; with the links and events of that. Returns id and what it superseded, in their order.
+WITH input AS MATERIALIZED (
+  SELECT * FROM unnest(
+    CAST(:id AS uuid[]), CAST(:subject AS text[]), CAST(:predicate AS text[]), CAST(:content AS text[]),
+    CAST(:search_text AS text[]), CAST(:embedding AS vector[]), CAST(:importance AS float8[]),
+    CAST(:decay_rate AS float8[]), CAST(:permanence AS text[]), CAST(:source_butler AS text[]),
+    CAST(:source_episode_id AS uuid[]), CAST(:entity_id AS uuid[]), CAST(:scope AS text[]),
+    CAST(:tags AS text[]), CAST(:metadata AS text[])
+  ) WITH ORDINALITY AS given (
+    id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler,
+    source_episode_id, entity_id, scope, tags, metadata, place
+  )
+),
+chained AS (
+  SELECT
+    id, subject, predicate, scope, entity_id, place,
+    lag(id) OVER key AS previous_id, lead(id) OVER key AS next_id
+  FROM input
+  WINDOW key AS (
+    PARTITION BY scope, predicate, entity_id, CASE WHEN entity_id IS NULL THEN subject END ORDER BY place
+  )
+),
+standing AS (
+  SELECT facts.id, chained.id AS by_id
+  FROM chained JOIN facts
+    ON facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.scope = chained.scope
+    AND facts.subject = chained.subject AND facts.predicate = chained.predicate
+  WHERE chained.previous_id IS NULL AND chained.entity_id IS NULL
+    AND facts.entity_id IS NULL AND facts.validity = 'active'
+  UNION ALL
+  SELECT facts.id, chained.id AS by_id
+  FROM chained JOIN facts
+    ON facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.entity_id = chained.entity_id
+    AND facts.scope = chained.scope AND facts.predicate = chained.predicate
+  WHERE chained.previous_id IS NULL AND facts.entity_id IS NOT NULL AND facts.validity = 'active'
+),
+locked AS (
+  SELECT facts.id, standing.by_id FROM facts JOIN standing ON facts.id = standing.id
+  ORDER BY facts.id
+  FOR UPDATE OF facts
+),
+superseded AS (
+  UPDATE facts SET validity = 'superseded' FROM locked
+  WHERE facts.id = locked.id AND facts.validity = 'active'
+  RETURNING facts.id, locked.by_id
+),
+model AS (
+  INSERT INTO embedding_versions (model, version, dimensions)
+  SELECT CAST(:model AS text), CAST(:version AS text), vector_dims(embedding) FROM input LIMIT 1
+  ON CONFLICT DO NOTHING
+),
+stored AS (
+  INSERT INTO facts (
+    tenant_id, id, subject, predicate, content, search_vector, embedding, embedding_model, embedding_version,
+    importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata,
+    validity, supersedes_id, created_at, last_confirmed_at
+  )
+  SELECT
+    current_setting('commonplace.tenant_id'), input.id, input.subject, input.predicate, content,
+    commonplace_search_vector(search_text), embedding, :model, :version,
+    importance, decay_rate, permanence, source_butler, source_episode_id, input.entity_id, input.scope,
+    CAST(tags AS jsonb), CAST(metadata AS jsonb),
+    CASE WHEN chained.next_id IS NULL THEN 'active' ELSE 'superseded' END,
+    coalesce(chained.previous_id, superseded.id), :now, :now
+  FROM input
+  JOIN chained USING (id)
+  LEFT JOIN superseded ON superseded.by_id = input.id
+  ORDER BY input.place
+  RETURNING id, entity_id, scope, permanence, importance, confidence, validity, supersedes_id, source_episode_id
+),
+links AS (
+  INSERT INTO memory_links (tenant_id, source_type, source_id, target_type, target_id, relation, created_at)
+  SELECT current_setting('commonplace.tenant_id'), 'fact', id, 'fact', supersedes_id, 'supersedes', :now
+  FROM stored WHERE supersedes_id IS NOT NULL
+),
+creations AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'fact_created',
+    jsonb_build_object(
+      'memory_type', 'fact', 'memory_id', id, 'before', NULL,
+      'after', to_jsonb(stored) - 'id' || jsonb_build_object('validity', 'active')
+    )
+  FROM stored
+),
+supersessions AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'fact_superseded',
+    jsonb_build_object(
+      'memory_type', 'fact', 'memory_id', supersedes_id, 'superseded_by', id,
+      'before', jsonb_build_object('validity', 'active'), 'after', jsonb_build_object('validity', 'superseded')
+    )
+  FROM stored WHERE supersedes_id IS NOT NULL
+)
+SELECT stored.id, stored.supersedes_id
+FROM stored JOIN chained USING (id)
+ORDER BY chained.place;
+
+-- name: bump_fact(id, now)^
+-- Counts a reading of a fact, and returns it.
+UPDATE facts SET reference_count = reference_count + 1, last_referenced_at = :now
+WHERE id = :id
+RETURNING
+  id, tenant_id, subject, predicate, content, importance, confidence, decay_rate, permanence, source_butler,
+  source_episode_id, supersedes_id, entity_id, validity, scope, reference_count, created_at, last_referenced_at,
+  last_confirmed_at, tags, metadata, embedding_model, embedding_version;
+
+-- name: confirm_fact(id, now)$
+-- Restarts the decay of an active fact, and writes the event. Returns its id, or nothing.
+WITH known AS (
+  SELECT id, last_confirmed_at FROM facts WHERE id = :id AND validity = 'active' FOR UPDATE
+),
+changed AS (
+  UPDATE facts SET last_confirmed_at = :now FROM known WHERE facts.id = known.id
+  RETURNING facts.id, known.last_confirmed_at AS confirmed_before, facts.last_confirmed_at
+),
+event AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'fact_confirmed',
+    jsonb_build_object(
+      'memory_type', 'fact', 'memory_id', id, 'before', jsonb_build_object('last_confirmed_at', confirmed_before),
+      'after', jsonb_build_object('last_confirmed_at', last_confirmed_at)
+    )
+  FROM changed
+)
+SELECT id FROM known;
+
+-- name: retract_fact(id)$
+-- Retracts a fact, unless it already is, and writes the event. Returns its id, or nothing.
+WITH known AS (
+  SELECT id, validity FROM facts WHERE id = :id FOR UPDATE
+),
+changed AS (
+  UPDATE facts SET validity = 'retracted' FROM known
+  WHERE facts.id = known.id AND known.validity <> 'retracted'
+  RETURNING facts.id, known.validity AS validity_before
+),
+event AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'fact_retracted',
+    jsonb_build_object(
+      'memory_type', 'fact', 'memory_id', id, 'before', jsonb_build_object('validity', validity_before),
+      'after', jsonb_build_object('validity', 'retracted')
+    )
+  FROM changed
+)
+SELECT id FROM known;

@@ -1,0 +1,135 @@
+-- name: insert_rules(id, content, search_text, embedding, scope, source_butler, source_episode_id, tags, metadata, decay_rate, model, version, now)
+-- Adds rules as candidates, the model of their vectors and an event for each.
+WITH input AS (
+  SELECT * FROM unnest(
+    CAST(:id AS uuid[]), CAST(:content AS text[]), CAST(:search_text AS text[]),
+    CAST(:embedding AS vector[]), CAST(:scope AS text[]), CAST(:source_butler AS text[]),
+    CAST(:source_episode_id AS uuid[]), CAST(:tags AS text[]), CAST(:metadata AS text[])
+  ) AS given (id, content, search_text, embedding, scope, source_butler, source_episode_id, tags, metadata)
+),
+model AS (
+  INSERT INTO embedding_versions (model, version, dimensions)
+  SELECT CAST(:model AS text), CAST(:version AS text), vector_dims(embedding) FROM input LIMIT 1
+  ON CONFLICT DO NOTHING
+),
+stored AS (
+  INSERT INTO rules (
+    tenant_id, id, content, search_vector, embedding, embedding_model, embedding_version, scope, decay_rate,
+    source_butler, source_episode_id, tags, metadata, created_at, last_confirmed_at
+  )
+  SELECT
+    current_setting('commonplace.tenant_id'), id, content, commonplace_search_vector(search_text), embedding,
+    :model, :version, scope, :decay_rate, source_butler, source_episode_id, CAST(tags AS jsonb),
+    CAST(metadata AS jsonb), :now, :now
+  FROM input
+  RETURNING id, scope, maturity, confidence, decay_rate, source_episode_id
+)
+INSERT INTO memory_events (tenant_id, event_type, payload)
+SELECT
+  current_setting('commonplace.tenant_id'), 'rule_created',
+  jsonb_build_object('memory_type', 'rule', 'memory_id', id, 'before', NULL, 'after', to_jsonb(stored) - 'id')
+FROM stored;
+
+-- name: bump_rule(id, now)^
+-- Counts a reading of a rule that is not forgotten, and returns it.
+UPDATE rules SET reference_count = reference_count + 1, last_referenced_at = :now
+WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+RETURNING
+  id, tenant_id, content, scope, maturity, confidence, decay_rate, permanence, effectiveness_score, applied_count,
+  success_count, harmful_count, source_episode_id, source_butler, created_at, last_applied_at, last_evaluated_at,
+  last_confirmed_at, reference_count, last_referenced_at, tags, metadata, embedding_model, embedding_version;
+
+-- name: lock_rule(id)^
+-- What feedback needs of a rule that is not forgotten, kept from changes by others until the transaction ends.
+SELECT
+  content, maturity, effectiveness_score, applied_count, success_count, harmful_count, created_at, metadata
+FROM rules
+WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+FOR UPDATE;
+
+-- name: record_application(rule_id, outcome, reason, context, now)!
+-- Adds an application of a rule to its record.
+INSERT INTO rule_applications (tenant_id, rule_id, outcome, reason, context, applied_at)
+VALUES (
+  current_setting('commonplace.tenant_id'), :rule_id, :outcome, :reason, CAST(:context AS jsonb), :now
+);
+
+-- name: rule_applications(rule_id, limit)
+-- The applications of a rule, the latest first.
+SELECT id, rule_id, outcome, reason, actor, applied_at, context FROM rule_applications
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND rule_id = :rule_id
+ORDER BY applied_at DESC, id
+LIMIT :limit;
+
+-- name: mark_rule(id, maturity, effectiveness, applied, successes, harms, metadata, now)^
+-- Writes what feedback has made of a rule, and returns it.
+UPDATE rules SET
+  maturity = :maturity, effectiveness_score = :effectiveness, applied_count = :applied, success_count = :successes,
+  harmful_count = :harms, metadata = CAST(:metadata AS jsonb), last_applied_at = :now, last_evaluated_at = :now
+WHERE id = :id
+RETURNING
+  id, tenant_id, content, scope, maturity, confidence, decay_rate, permanence, effectiveness_score, applied_count,
+  success_count, harmful_count, source_episode_id, source_butler, created_at, last_applied_at, last_evaluated_at,
+  last_confirmed_at, reference_count, last_referenced_at, tags, metadata, embedding_model, embedding_version;
+
+-- name: invert_rule(id, content, search_text, embedding, model, version, metadata, now)^
+-- Rewrites a rule as the warning against itself, with what it is found by, and returns it.
+WITH model AS (
+  INSERT INTO embedding_versions (model, version, dimensions)
+  VALUES (CAST(:model AS text), CAST(:version AS text), vector_dims(CAST(:embedding AS vector)))
+  ON CONFLICT DO NOTHING
+)
+UPDATE rules SET
+  maturity = 'anti_pattern', content = :content, search_vector = commonplace_search_vector(:search_text),
+  embedding = CAST(:embedding AS vector), embedding_model = :model, embedding_version = :version,
+  metadata = CAST(:metadata AS jsonb), last_evaluated_at = :now
+WHERE id = :id
+RETURNING
+  id, tenant_id, content, scope, maturity, confidence, decay_rate, permanence, effectiveness_score, applied_count,
+  success_count, harmful_count, source_episode_id, source_butler, created_at, last_applied_at, last_evaluated_at,
+  last_confirmed_at, reference_count, last_referenced_at, tags, metadata, embedding_model, embedding_version;
+
+-- name: confirm_rule(id, now)$
+-- Restarts the decay of a rule that is not forgotten, and writes the event. Returns its id, or nothing.
+WITH known AS (
+  SELECT id, last_confirmed_at FROM rules
+  WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  FOR UPDATE
+),
+changed AS (
+  UPDATE rules SET last_confirmed_at = :now FROM known WHERE rules.id = known.id
+  RETURNING rules.id, known.last_confirmed_at AS confirmed_before, rules.last_confirmed_at
+),
+event AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'rule_confirmed',
+    jsonb_build_object(
+      'memory_type', 'rule', 'memory_id', id, 'before', jsonb_build_object('last_confirmed_at', confirmed_before),
+      'after', jsonb_build_object('last_confirmed_at', last_confirmed_at)
+    )
+  FROM changed
+)
+SELECT id FROM known;
+
+-- name: forget_rule(id)$
+-- Marks a rule as forgotten, unless it already is, and writes the event. Returns its id, or nothing.
+WITH known AS (
+  SELECT id, metadata FROM rules WHERE id = :id FOR UPDATE
+),
+changed AS (
+  UPDATE rules SET metadata = known.metadata || '{"forgotten": true}' FROM known
+  WHERE rules.id = known.id AND (known.metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  RETURNING rules.id
+),
+event AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'rule_forgotten',
+    jsonb_build_object(
+      'memory_type', 'rule', 'memory_id', id, 'before', jsonb_build_object('forgotten', false),
+      'after', jsonb_build_object('forgotten', true)
+    )
+  FROM changed
+)
+SELECT id FROM known;

@@ -1,0 +1,51 @@
+-- name: memory_stats(scope, now)^
+-- Numbers of memories by state; facts and rules of the global scope and of :scope where that is given.
+SELECT
+  episodes.total AS episodes_total,
+  episodes.unconsolidated AS episodes_unconsolidated,
+  episodes.backlog_age_hours AS episodes_backlog_age_hours,
+  facts.active AS facts_active,
+  facts.fading AS facts_fading,
+  facts.superseded AS facts_superseded,
+  facts.expired AS facts_expired,
+  facts.retracted AS facts_retracted,
+  rules.candidate AS rules_candidate,
+  rules.established AS rules_established,
+  rules.proven AS rules_proven,
+  rules.anti_pattern AS rules_anti_pattern,
+  rules.forgotten AS rules_forgotten
+FROM
+  (
+    SELECT
+      count(*) AS total,
+      count(*) FILTER (WHERE consolidation_status = 'pending') AS unconsolidated,
+      CAST(extract(
+        epoch FROM CAST(:now AS timestamptz) - min(created_at) FILTER (WHERE consolidation_status = 'pending')
+      ) AS float8) / 3600.0 AS backlog_age_hours
+    FROM episodes
+  ) AS episodes,
+  (
+    SELECT
+      count(*) FILTER (
+        WHERE validity = 'active' AND (metadata ->> 'status') IS DISTINCT FROM 'fading'
+      ) AS active,
+      count(*) FILTER (WHERE validity = 'active' AND metadata ->> 'status' = 'fading') AS fading,
+      count(*) FILTER (WHERE validity = 'superseded') AS superseded,
+      count(*) FILTER (WHERE validity = 'expired') AS expired,
+      count(*) FILTER (WHERE validity = 'retracted') AS retracted
+    FROM facts
+    WHERE CAST(:scope AS text) IS NULL OR scope IN ('global', :scope)
+  ) AS facts,
+  (
+    SELECT
+      count(*) FILTER (WHERE maturity = 'candidate' AND NOT forgotten) AS candidate,
+      count(*) FILTER (WHERE maturity = 'established' AND NOT forgotten) AS established,
+      count(*) FILTER (WHERE maturity = 'proven' AND NOT forgotten) AS proven,
+      count(*) FILTER (WHERE maturity = 'anti_pattern' AND NOT forgotten) AS anti_pattern,
+      count(*) FILTER (WHERE forgotten) AS forgotten
+    FROM (
+      SELECT maturity, (metadata -> 'forgotten') IS NOT DISTINCT FROM 'true' AS forgotten
+      FROM rules
+      WHERE CAST(:scope AS text) IS NULL OR scope IN ('global', :scope)
+    ) AS judged
+  ) AS rules;

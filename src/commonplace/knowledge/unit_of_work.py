@@ -1,0 +1,79 @@
+"""One transaction of one tenant, with the named statements of knowledge memory.
+
+Row-level security shows a transaction the rows of its tenant and no other's, whatever its statements say; without
+a tenant it shows nothing. So the tenant is set here, once, for everything that knowledge memory does.
+"""
+
+# asyncpg brings no type annotations.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
+
+import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+from aiosql.queries import Queries
+
+from commonplace.core.context import RequestContext, current_context
+from commonplace.core.errors import InvalidInputError, TenantUnsetError
+from commonplace.storage.database import Statements, load_queries
+from commonplace.storage.postgres_database import translated_errors
+
+SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
+MAX_TENANT_CHARS: Final = 64
+_TENANT: Final = re.compile(rf"[A-Za-z0-9_.-]{{1,{MAX_TENANT_CHARS}}}")
+_WHERE: Final = "the database of knowledge memory"
+
+
+@cache
+def queries() -> Queries:
+    """Return the named statements of every ``.sql`` file of knowledge memory; read once."""
+    return load_queries(SQL_DIRECTORY, "postgresql")
+
+
+def require_context() -> RequestContext:
+    """Return the tenant and actor of the work at hand.
+
+    Raises:
+        TenantUnsetError: None was set.
+        InvalidInputError: The tenant's id is not 1 to 64 letters, digits, ``_``, ``.`` or ``-``.
+    """
+    context = current_context()
+    if context is None:
+        raise TenantUnsetError
+    if not _TENANT.fullmatch(context.tenant_id):
+        form = f"1 to {MAX_TENANT_CHARS} ASCII letters, digits, _, . or -"
+        raise InvalidInputError("tenant_id", form, context.tenant_id)
+    return context
+
+
+@asynccontextmanager
+async def unit_of_work(pool: asyncpg.Pool, *, readonly: bool = False) -> AsyncGenerator[Statements]:
+    """Open a transaction of the current tenant; it commits at the end of the block, and rolls back on any exception.
+
+    Args:
+        pool: From :func:`commonplace.storage.postgres.open_pool`.
+        readonly: One consistent view, in which nothing can be written.
+
+    Yields:
+        The statements; ``.connection`` is the asyncpg connection under them.
+
+    Raises:
+        TenantUnsetError: No request context is set.
+        InvalidInputError: The tenant's id is malformed.
+        StorageUnavailableError: The server cannot be reached; nothing was written.
+    """
+    context = require_context()
+    isolation = "repeatable_read" if readonly else "read_committed"
+    with translated_errors(_WHERE):
+        async with (
+            pool.acquire() as connection,
+            connection.transaction(isolation=isolation, readonly=readonly),
+        ):
+            sql = Statements(queries(), connection)
+            await sql.set_context(tenant_id=context.tenant_id, actor=context.actor)
+            yield sql

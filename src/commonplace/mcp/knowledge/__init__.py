@@ -1,0 +1,1 @@
+"""The ``knowledge`` MCP server: 19 tools over knowledge memory (KNW-19)."""

@@ -1,0 +1,145 @@
+"""Tools for entities: the people, organizations and places that facts are about."""
+
+from typing import Annotated, Any, Final, cast
+
+from pydantic import Field
+
+from commonplace.core.context import DEFAULT_TENANT
+from commonplace.core.errors import NotFoundError
+from commonplace.knowledge.entities.entities import Entity
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.serialization import json_safe
+from commonplace.mcp.knowledge.parameters import JSON, EntityId, Metadata, TenantId
+from commonplace.mcp.knowledge.tool import Offer
+
+NO_CANDIDATE_HINT: Final = (
+    "No entity has a name like this; the same call again will say so again. Once, try another spelling, a part of the "
+    "name, or enable_fuzzy. If it is somebody or something new, call entity_create."
+)
+EntityTypeName = Annotated[str, Field(description="person, organization, place or other.")]
+AliasList = Annotated[
+    list[str] | None,
+    JSON,
+    Field(
+        description='Further names, such as ["Annie", "A. Smith"]. In an update: the whole list that shall remain.'
+    ),
+]
+
+
+async def entity_create(
+    memory: KnowledgeMemory,
+    *,
+    canonical_name: Annotated[str, Field(description="The full name that it is best known by.")],
+    entity_type: EntityTypeName,
+    tenant_id: TenantId,
+    aliases: AliasList = None,
+    metadata: Metadata = None,
+) -> dict[str, Any]:
+    """Add a person, organization, place or other thing that facts will be about.
+
+    Call entity_resolve first: one name and type exist once, and a second one is refused with the id of the first.
+    Returns the entity with its entity_id.
+    """
+    entity = await memory.entity_create(
+        canonical_name=canonical_name,
+        entity_type=entity_type,
+        tenant_id=tenant_id,
+        aliases=aliases,
+        metadata=metadata,
+    )
+    return _shown(entity)
+
+
+async def entity_get(
+    memory: KnowledgeMemory, *, entity_id: EntityId, tenant_id: TenantId = DEFAULT_TENANT
+) -> dict[str, Any]:
+    """Read one entity by its id. Of one that was merged into another, survivor_id says which one it is now."""
+    entity = await memory.entity_get(entity_id, tenant_id=tenant_id)
+    if entity is None:
+        raise NotFoundError("entity", entity_id)
+    return _shown(entity)
+
+
+async def entity_update(
+    memory: KnowledgeMemory,
+    *,
+    entity_id: EntityId,
+    canonical_name: Annotated[
+        str | None, Field(description="The new name; leave it out to keep the old.")
+    ] = None,
+    aliases: AliasList = None,
+    metadata: Metadata = None,
+    tenant_id: TenantId = DEFAULT_TENANT,
+) -> dict[str, Any]:
+    """Change an entity: the name and the list of aliases are replaced, keys of metadata are set one by one.
+
+    What is left out stays as it is. Returns the entity as it is now.
+    """
+    entity = await memory.entity_update(
+        entity_id, canonical_name=canonical_name, aliases=aliases, metadata=metadata, tenant_id=tenant_id
+    )
+    return _shown(entity)
+
+
+async def entity_resolve(
+    memory: KnowledgeMemory,
+    *,
+    name: Annotated[str, Field(description="The name as it was said; a part of it will do.")],
+    tenant_id: TenantId = DEFAULT_TENANT,
+    entity_type: Annotated[
+        str | None, Field(description="Only this type: person, organization, place or other.")
+    ] = None,
+    context_hints: Annotated[
+        dict[str, Any] | None,
+        JSON,
+        Field(
+            description="What the talk is about, to tell namesakes apart: topic (text), mentioned_with (list of "
+            "names), domain_scores (entity_id to points)."
+        ),
+    ] = None,
+    enable_fuzzy: Annotated[bool, Field(description="Whether similar spellings count as well.")] = False,
+) -> dict[str, Any]:
+    """Find out whom or what a name means, before facts are stored about it.
+
+    Returns count and candidates, the likeliest first, each with entity_id, score and name_match (exact, alias, prefix
+    or fuzzy). It never creates one. If two candidates are as likely, ask or give context_hints.
+    """
+    found = await memory.entity_resolve(
+        name,
+        tenant_id=tenant_id,
+        entity_type=entity_type,
+        context_hints=context_hints,
+        enable_fuzzy=enable_fuzzy,
+    )
+    answer: dict[str, Any] = {"count": len(found), "candidates": found}
+    return answer if found else answer | {"hint": NO_CANDIDATE_HINT}
+
+
+async def entity_merge(
+    memory: KnowledgeMemory,
+    *,
+    source_entity_id: Annotated[str, Field(description="The one that goes: its names and facts move.")],
+    target_entity_id: Annotated[str, Field(description="The one that stays.")],
+    tenant_id: TenantId = DEFAULT_TENANT,
+) -> dict[str, Any]:
+    """Merge two entities that are the same person or thing: names and facts of the source go to the target.
+
+    Where both have a fact of the same predicate and scope, the more certain one stays. Merge only what you are sure
+    of; an operator can undo it. Returns what moved and what was superseded.
+    """
+    receipt = await memory.entity_merge(source_entity_id, target_entity_id, tenant_id=tenant_id)
+    return cast("dict[str, Any]", json_safe(receipt))
+
+
+def _shown(entity: Entity) -> dict[str, Any]:
+    row = cast("dict[str, Any]", json_safe(entity))
+    return {"entity_id": row.pop("id"), **row}
+
+
+OFFERS: Final = (
+    Offer(run=entity_create, title="Add an entity"),
+    Offer(run=entity_get, title="Read an entity", reads_only=True, repeatable=True),
+    Offer(run=entity_update, title="Change an entity", repeatable=True),
+    Offer(run=entity_resolve, title="Find whom a name means", reads_only=True, repeatable=True),
+    Offer(run=entity_merge, title="Merge two entities", destroys=True),
+)

@@ -1,0 +1,71 @@
+"""Tools that look after the memory: forget, count, consolidate, clean up."""
+
+from typing import Annotated, Any, Final
+
+from pydantic import Field
+
+from commonplace.core.errors import NotFoundError
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, ScopeFilter
+from commonplace.mcp.knowledge.tool import Offer
+
+NO_MODEL: Final = (
+    "No model is set for consolidation: the episodes that wait were counted, and nothing was changed."
+)
+
+
+async def memory_forget(
+    memory: KnowledgeMemory, *, memory_type: MemoryTypeName, memory_id: MemoryId
+) -> dict[str, Any]:
+    """Take a memory out of every search and every prompt, because it is wrong or the user asked for it.
+
+    To correct a fact, store the right one under the same subject and predicate instead. The record stays in the audit
+    trail, and no tool brings it back.
+    """
+    if not await memory.forget_memory(memory_type, memory_id):
+        raise NotFoundError(memory_type, memory_id)
+    return {"forgotten": True, "memory_type": memory_type, "id": memory_id}
+
+
+async def memory_stats(memory: KnowledgeMemory, *, scope: ScopeFilter = None) -> dict[str, Any]:
+    """Count what is remembered: episodes, facts and rules by their state. For operators and checks of health.
+
+    Returns numbers only. To find out whether something is known, use memory_search.
+    """
+    return await memory.memory_stats(scope=scope)
+
+
+async def memory_run_consolidation(memory: KnowledgeMemory) -> dict[str, Any]:
+    """See which episodes wait to be consolidated into facts and rules, by butler. For operators.
+
+    It is no way to look anything up. Returns the number of episodes of each butler, and what was done with them.
+    """
+    groups = await memory.pending_groups()
+    return {
+        "episodes_pending": sum(group.episodes for group in groups),
+        "groups": {group.butler: group.episodes for group in groups},
+        "consolidated": False,
+        "hint": NO_MODEL,
+    }
+
+
+async def memory_run_episode_cleanup(
+    memory: KnowledgeMemory,
+    *,
+    max_entries: Annotated[
+        int, Field(description="Most episodes to keep; those that are not consolidated yet stay in any case.")
+    ] = 10_000,
+) -> dict[str, Any]:
+    """Delete expired episodes, then the oldest consolidated ones beyond a number. For operators.
+
+    What it deletes is gone. Returns expired_deleted, capacity_deleted and remaining.
+    """
+    return await memory.run_episode_cleanup(max_entries=max_entries)
+
+
+OFFERS: Final = (
+    Offer(run=memory_forget, title="Forget a memory", destroys=True, repeatable=True),
+    Offer(run=memory_stats, title="Count memories", reads_only=True, repeatable=True),
+    Offer(run=memory_run_consolidation, title="Consolidate episodes", repeatable=True),
+    Offer(run=memory_run_episode_cleanup, title="Clean up episodes", destroys=True, repeatable=True),
+)

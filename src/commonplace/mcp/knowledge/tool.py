@@ -1,0 +1,188 @@
+"""A tool of knowledge memory as MCP shows it: what comes in is checked, what goes out is JSON, and errors teach.
+
+A tool is a function of the memory and its parameters. The parameters' types and descriptions become the schema, the
+docstring becomes what the model reads, a ``dict`` that is returned becomes JSON, and a ``str`` stays text: where a
+result has JSON, clients show a model that and no text.
+"""
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, get_type_hints
+
+from fastmcp.tools import Tool, ToolResult
+from mcp_types import ToolAnnotations
+from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, create_model
+
+from commonplace.core.errors import (
+    EmbeddingError,
+    InvalidInputError,
+    NotFoundError,
+    SecretRefusedError,
+    StorageError,
+)
+from commonplace.core.text import trim_to
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.serialization import json_safe
+
+ToolFunction = Callable[..., Awaitable[dict[str, Any] | str]]
+
+HINTS: Final[Mapping[str, str]] = {
+    "memory_id": "Results of memory_search and memory_recall hold id and memory_type; use them unchanged.",
+    "rule_id": "It is the id of a result whose memory_type is rule.",
+    "entity_id": "entity_resolve finds the id that belongs to a name.",
+    "source_entity_id": "entity_resolve finds the id that belongs to a name.",
+    "target_entity_id": "entity_resolve finds the id that belongs to a name.",
+    "tenant_id": "A server serves one tenant, the caller's own: leave tenant_id out, or pass the one named here.",
+    "tags": 'Pass a JSON list of words, such as ["infra", "deploy"].',
+    "types": 'Pass a JSON list of episode, fact and rule, such as ["fact"], or leave it out to search all three.',
+    "metadata": "Pass a flat JSON object of plain values.",
+    "context_hints": 'Pass an object such as {"topic": "billing", "mentioned_with": ["Acme"]}.',
+    "canonical_name": "entity_resolve finds the entity that has the name; entity_update changes it.",
+}
+"""What to do about a parameter that was refused."""
+
+SECRET_HINT: Final = "Leave the secret out and store only that it exists and where it is kept."  # noqa: S105 - advice
+OUTAGE_HINT: Final = "Nothing is wrong with the call. Go on without memory, and try again later, not at once."
+REPEAT_HINT: Final = "Correct this one parameter and call again; the same call will be refused again."
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """A tool to register: its function, whose name is the tool's, and what clients are told about its effects.
+
+    Attributes:
+        run: Takes the memory, then the tool's parameters as keywords.
+        title: For people.
+        reads_only: Whether it leaves what is remembered as it is.
+        destroys: Whether something is not found any more afterwards.
+        repeatable: Whether a second call with the same arguments changes nothing more.
+    """
+
+    run: ToolFunction
+    title: str
+    reads_only: bool = False
+    destroys: bool = False
+    repeatable: bool = False
+
+
+class KnowledgeTool(Tool):
+    """One tool, on the memory of whoever calls."""
+
+    _offer: Offer = PrivateAttr()
+    _arguments: type[BaseModel] = PrivateAttr()
+    _caller: Callable[[], KnowledgeMemory] = PrivateAttr()
+
+    @classmethod
+    def make(
+        cls, offer: Offer, caller: Callable[[], KnowledgeMemory], defaults: Mapping[str, object]
+    ) -> "KnowledgeTool":
+        """Return the tool of an offer.
+
+        Args:
+            offer: Its function and what is said about it.
+            caller: Gives the memory as the one who calls may see it; asked at each call.
+            defaults: Values for parameters of these names, in place of the function's own defaults.
+        """
+        arguments = _arguments_of(offer.run, defaults)
+        schema = arguments.model_json_schema()
+        schema.pop("title")
+        for each in schema["properties"].values():
+            each.pop("title", None)
+        tool = cls(
+            name=offer.run.__name__,
+            title=offer.title,
+            description=inspect.getdoc(offer.run),
+            parameters=schema,
+            annotations=ToolAnnotations(
+                read_only_hint=offer.reads_only,
+                destructive_hint=offer.destroys,
+                idempotent_hint=offer.repeatable,
+                open_world_hint=False,
+            ),
+        )
+        tool._offer, tool._arguments, tool._caller = offer, arguments, caller
+        return tool
+
+    async def run(self, arguments: dict[str, Any]) -> ToolResult:
+        """Check the arguments, call the function, and return what it says; an error says what to do."""
+        try:
+            memory = self._caller()
+            checked = self._arguments.model_validate(arguments)
+            given = {name: getattr(checked, name) for name in type(checked).model_fields}
+            if "tenant_id" in given and "tenant_id" not in checked.model_fields_set:
+                given["tenant_id"] = memory.tenant_id
+            result = await self._offer.run(memory, **given)
+        except Exception as error:  # noqa: BLE001 - an outer door: whatever it was, the model gets an answer
+            return self._refused(error)
+        return (
+            ToolResult(content=result)
+            if isinstance(result, str)
+            else ToolResult(structured_content=json_safe(result))
+        )
+
+    def _refused(self, error: Exception) -> ToolResult:
+        match error:
+            case ValidationError():
+                return _refused_arguments(error, list(self._arguments.model_fields))
+            case InvalidInputError():
+                own_hint = HINTS.get(error.field.partition(".")[0], REPEAT_HINT)
+                hint = SECRET_HINT if isinstance(error, SecretRefusedError) else own_hint
+                return refusal(
+                    str(error), field=error.field, expected=error.expected, got=error.got, hint=hint
+                )
+            case NotFoundError():
+                own = f"{error.kind}_id"
+                field = own if own in self._arguments.model_fields else "memory_id"
+                expected = f"the id of an existing {error.kind}"
+                return refusal(
+                    str(error), field=field, expected=expected, got=str(error.key), hint=HINTS[field]
+                )
+            case StorageError() | EmbeddingError():
+                message = f"memory is out of reach: {error}"
+            case _:
+                message = "memory failed in a way that is not the call's fault"
+        _log.error("%s failed", self.name, exc_info=error)
+        return refusal(message, hint=OUTAGE_HINT)
+
+
+def refusal(message: str, *, hint: str, **details: str) -> ToolResult:
+    """Return an error that a model can act on: the same as text and as JSON."""
+    fault = {"message": message, **details, "hint": hint}
+    return ToolResult(content=f"{message}. {hint}", structured_content={"error": fault}, is_error=True)
+
+
+def _arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[BaseModel]:
+    """Return the model of a function's parameters, less the first one, which is the memory."""
+    hints = get_type_hints(run, include_extras=True)
+    _, *parameters = inspect.signature(run).parameters.values()
+    fields: dict[str, Any] = {}
+    for each in parameters:
+        default = ... if each.default is inspect.Parameter.empty else defaults.get(each.name, each.default)
+        fields[each.name] = (hints[each.name], default)
+    config = ConfigDict(extra="forbid")
+    return create_model(run.__name__, __config__=config, **fields)
+
+
+def _refused_arguments(error: ValidationError, known: list[str]) -> ToolResult:
+    """Say what is wrong with the first argument that does not fit, and what would."""
+    fault = error.errors(include_url=False)[0]
+    field = ".".join(str(part) for part in fault["loc"]) or "arguments"
+    match fault["type"]:
+        case "missing":
+            expected, got = "a value, for it is required", "nothing"
+        case "extra_forbidden":
+            expected, got = f"no such parameter; there are {', '.join(known)}", _shorten(fault["input"])
+        case _:
+            expected, got = fault["msg"], _shorten(fault["input"])
+    hint = HINTS.get(field.partition(".")[0], REPEAT_HINT)
+    return refusal(
+        f"{field}: expected {expected}, got {got}", field=field, expected=expected, got=got, hint=hint
+    )
+
+
+def _shorten(value: object) -> str:
+    return trim_to(repr(value), InvalidInputError.SHOWN_CHARS)

@@ -1,0 +1,198 @@
+"""``commonplace knowledge``: what each command prints, and how it fails."""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from commonplace.storage.embedded import remove_cluster
+from support.commands import COMMAND, CommandLine, Done, clean_environment
+
+Knowledge = Callable[..., Done]
+NO_ID = "6f1e4c1e-0000-4000-8000-000000000000"
+
+
+@pytest.fixture
+def knowledge(commonplace: CommandLine, knowledge_url: str) -> Knowledge:
+    """``commonplace knowledge`` on a database of the test's own."""
+
+    def run(*arguments: str) -> Done:
+        return commonplace("knowledge", *arguments, COMMONPLACE_POSTGRES_URL=knowledge_url)
+
+    return run
+
+
+@pytest.mark.requirement("KNW-02.2", "KNW-07.4", "KNW-08.1", "KNW-20.1")
+def test_what_is_stored_is_found(knowledge: Knowledge) -> None:
+    """Facts, rules and episodes; as tables and as JSON, with the reasons where they are asked for."""
+    first = knowledge("store-fact", "staging", "port", "It listens on 5433", "--tag", "infra", "--json").json
+    again = knowledge("store-fact", "staging", "port", "It listens on 5434", "--importance", "9")
+    assert again.out.splitlines()[1] == f"in place of {first['id']}"
+    fact_id = again.out.split()[2]
+    assert knowledge("store-rule", "Check the port before a deploy", "--scope", "web").status == 0
+    assert "stored episode" in knowledge("store-episode", "The port was moved", "--butler", "web").out
+    found = knowledge("search", "which port", "--type", "fact", "--explain", "--json").json
+    assert (found["count"], found["results"][0]["id"]) == (1, fact_id)
+    assert "by meaning" in found["results"][0]["explanation"]["why"]
+    assert not {"embedding", "search_vector"} & found["results"][0].keys()
+    table = knowledge("search", "which port", "--mode", "contextual", "--scope", "web").out
+    assert all(
+        text in table for text in ("staging port: It listens on 5434", "The port was moved", "a deploy")
+    )
+    explained = knowledge("recall", "port", "--limit", "1", "--explain").out
+    assert "It scores" in explained
+    block = knowledge("context", "--prompt", "port", "--butler", "web").out
+    assert block.startswith("# Memory Context\n")
+    assert "- [staging] [port]: It listens on 5434 (confidence: 1.00)\n" in block
+    assert len(knowledge("context", "--prompt", "port", "--butler", "web", "--budget", "20").out) <= 80
+    read = knowledge("get", "fact", fact_id, "--json").json
+    assert (read["supersedes_id"], read["importance"]) == (first["id"], 9.0)
+    assert "It listens on 5434" in knowledge("get", "fact", fact_id).out
+    assert knowledge("search", "nothing like it", "--mode", "keyword").out == "no memories\n"
+
+
+@pytest.mark.requirement("KNW-05.7", "KNW-05.8", "KNW-12.3", "KNW-15.3", "KNW-21.1", "KNW-22.1")
+def test_an_operator_looks_after_what_is_stored(knowledge: Knowledge) -> None:
+    """Confirm, judge, count, sweep, clean up, forget."""
+    rule_id = knowledge("store-rule", "Be brief", "--json").json["id"]
+    episode_id = knowledge("store-episode", "It was brief", "--butler", "web", "--json").json["id"]
+    assert knowledge("confirm", "rule", rule_id).out == f"confirmed rule {rule_id}\n"
+    assert "is candidate, effectiveness 1.00 after 1" in knowledge("helpful", rule_id).out
+    marked = knowledge("harmful", rule_id, "--reason", "too brief", "--json").json
+    assert (marked["harmful_count"], marked["metadata"]["harmful_reasons"]) == (1, ["too brief"])
+    assert knowledge("consolidate", "--json").json == {
+        "episodes_pending": 1, "groups": {"web": 1}, "consolidated": False,
+    }  # fmt: skip
+    assert "web" in knowledge("consolidate").out
+    assert knowledge("sweep", "--json").json["rules_evaluated"] == 1
+    assert "rules evaluated" in knowledge("sweep").out
+    assert knowledge("forget", "episode", episode_id, "--json").json["ok"]
+    assert knowledge("consolidate").out == "no episodes wait\n"
+    assert knowledge("cleanup", "--json").json["expired_deleted"] == 1
+    assert "remaining" in knowledge("cleanup", "--max-entries", "5").out
+    knowledge("forget", "rule", rule_id)
+    assert knowledge("stats", "--json").json["rules"]["forgotten"] == 1
+    assert "forgotten" in knowledge("stats", "--scope", "web").out
+
+
+@pytest.mark.requirement("KNW-16", "KNW-17", "KNW-18")
+def test_entities_are_kept_apart_and_put_together(knowledge: Knowledge) -> None:
+    """Create, resolve, change, merge, unmerge; facts may be about one."""
+    create = ("entity", "create", "--type", "person", "--json")
+    anna = knowledge(*create, "Anna Smith", "--alias", "Annie", "--metadata", '{"team": "infra"}').json
+    smith = knowledge(*create, "A. Smith").json
+    assert (anna["aliases"], anna["metadata"]) == (["Annie"], {"team": "infra"})
+    fact = knowledge("store-fact", "Anna", "city", "Lisbon", "--entity", anna["id"], "--json").json
+    assert knowledge("get", "fact", fact["id"], "--json").json["entity_id"] == anna["id"]
+    found = knowledge("entity", "resolve", "annie", "--topic", "Lisbon", "--with", "Bob", "--json").json
+    assert (found["count"], found["candidates"][0]["name_match"]) == (1, "alias")
+    assert found["candidates"][0]["score"] > 80
+    assert "Anna Smith" in knowledge("entity", "resolve", "Ana Smith", "--fuzzy").out
+    assert knowledge("entity", "resolve", "Zoe", "--type", "place").out == "no entity\n"
+    merged = knowledge("entity", "merge", smith["id"], anna["id"], "--json").json
+    assert merged["target_entity_id"] == anna["id"]
+    assert knowledge("entity", "get", smith["id"], "--json").json["survivor_id"] == anna["id"]
+    assert knowledge("entity", "unmerge", smith["id"]).status == 0
+    renamed = knowledge(
+        "entity", "update", anna["id"], "--name", "Anna Miller", "--no-aliases", "--json"
+    ).json
+    assert (renamed["canonical_name"], renamed["aliases"]) == ("Anna Miller", [])
+
+
+@pytest.mark.requirement("KNW-29.1", "KNW-29.2", "R-KNW-12")
+def test_a_tenant_is_named_by_an_option(knowledge: Knowledge) -> None:
+    """And is ``default`` where none is named."""
+    knowledge("store-fact", "a", "b", "of acme", "--tenant", "acme")
+    knowledge("store-fact", "a", "b", "of nobody")
+    for tenant, content in (("acme", "of acme"), ("default", "of nobody")):
+        (found,) = knowledge("recall", "a b", "--tenant", tenant, "--json").json["results"]
+        assert found["content"] == content
+    assert knowledge("recall", "a b", "--tenant", "globex", "--json").json["count"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["store-fact", "a", "b", " "], "error: content: expected text of 1 to"),
+        (["store-fact", "a", "b", "c", "--permanence", "forever"], "error: permanence: expected"),
+        (["store-fact", "a", "b", "c", "--entity", NO_ID], "error: entity_id: expected"),
+        (["store-episode", "x", "--butler", "b", "--importance", "nan"], "error: importance: expected"),
+        (["search", "x", "--type", "facts"], "error: types: expected one of episode, fact, rule"),
+        (["search", "x", "--limit", "0"], "error: limit: expected"),
+        (["get", "fact", NO_ID], f"error: no fact with id '{NO_ID}'"),
+        (["get", "fact", "7"], "error: memory_id: expected a UUID"),
+        (["confirm", "episode", NO_ID], "error: memory_type: expected fact or rule"),
+        (["forget", "rule", NO_ID], "error: no rule with id"),
+        (["helpful", NO_ID], "error: no rule with id"),
+        (["entity", "get", NO_ID], "error: no entity with id"),
+        (["entity", "create", "A", "--type", "robot"], "error: entity_type: expected one of person"),
+        (
+            ["entity", "create", "A", "--type", "other", "--metadata", "[]"],
+            "error: metadata: expected a JSON",
+        ),
+        (["stats", "--tenant", "a b"], "error: tenant_id: expected"),
+    ],
+)
+def test_an_error_is_one_line_and_status_1(knowledge: Knowledge, arguments: list[str], message: str) -> None:
+    """It names the field, what was expected and what came."""
+    done = knowledge(*arguments)
+    assert (done.status, done.out) == (1, "")
+    assert done.err.startswith(message)
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [["knowledge"], ["knowledge", "store-episode", "x"], ["knowledge", "entity", "merge", "x"]]
+)
+def test_wrong_usage_is_status_2(commonplace: CommandLine, arguments: list[str]) -> None:
+    """Nothing is opened for it."""
+    assert commonplace(*arguments).status == 2
+    assert not commonplace.home.exists()
+
+
+def test_a_secret_needs_the_operators_word(knowledge: Knowledge) -> None:
+    """Refused without repeating it; stored when asked for."""
+    secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+    for command in (
+        ["store-episode", secret, "--butler", "b"],
+        ["store-fact", "a", "b", secret],
+        ["store-rule", secret],
+        ["entity", "create", secret, "--type", "other"],
+    ):
+        refused = knowledge(*command)
+        assert refused.status == 1
+        assert "appears to contain a secret" in refused.err
+        assert secret not in refused.err
+        assert knowledge(*command, "--allow-secrets").status == 0
+
+
+def test_a_database_out_of_reach_is_one_line(commonplace: CommandLine, tmp_path: Path) -> None:
+    """For a command, that is an error; the password is in no message."""
+    url = f"postgresql://u:hunter2@/d?host={tmp_path}"
+    for command in (
+        ["stats"],
+        ["store-episode", "x", "--butler", "b"],
+        ["context", "--prompt", "x", "--butler", "b"],
+    ):
+        done = commonplace("knowledge", *command, COMMONPLACE_POSTGRES_URL=url)
+        assert (done.status, done.out) == (1, "")
+        assert done.err.startswith("error: ")
+        assert done.err.count("\n") == 1
+        assert "hunter2" not in done.err
+
+
+@pytest.fixture
+def embedded(commonplace: CommandLine) -> Iterator[CommandLine]:
+    """The command in a home with a server of its own, which is deleted afterwards."""
+    yield commonplace
+    remove_cluster(commonplace.home / "postgres")
+
+
+def test_it_needs_no_server_and_no_settings(embedded: CommandLine) -> None:
+    """Two commands that begin together in an empty home share the server that one of them starts."""
+    command = [COMMAND, "knowledge", "store-rule", "Be kind"]
+    environment = clean_environment(embedded.home)
+    both = [subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
+    assert [process.wait(timeout=30) for process in both] == [0, 0]
+    assert embedded("knowledge", "stats", "--json").json["rules"]["candidate"] == 2

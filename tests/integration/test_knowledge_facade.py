@@ -1,0 +1,358 @@
+"""Knowledge memory as a host uses it: opening, tenants, configuration, and what happens without a database."""
+
+import asyncio
+import inspect
+import logging
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import asyncpg
+import psutil
+import pytest
+
+import commonplace
+from commonplace.core.clock import ManualClock
+from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
+from commonplace.knowledge import outage
+from commonplace.knowledge.config import MemoryModuleConfig
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.storage.embedded import Membership, join_server, remove_cluster
+from support.facade import open_knowledge
+from support.postgres import wait_until
+
+AT_ONCE_S = 4.0
+"""Patience and probe of a server that hangs, with room for a busy machine; nothing else takes as long."""
+
+
+@pytest.fixture
+async def memory(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine
+) -> AsyncIterator[KnowledgeMemory]:
+    """Knowledge memory of the default tenant."""
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine) as memory:
+        yield memory
+
+
+async def test_a_host_stores_and_finds(memory: KnowledgeMemory) -> None:
+    """Without a request context of its own; what replaces something says what."""
+    assert commonplace.KnowledgeMemory is KnowledgeMemory
+    first = await memory.store_fact(subject="staging", predicate="port", content="listens on 5433")
+    second = await memory.store_fact(subject="staging", predicate="port", content="listens on 5434")
+    assert (first.superseded_id, second.superseded_id) == (None, first.id)
+    episode = await memory.store_episode(content="the port of staging was moved", butler="ops")
+    rule_id = await memory.store_rule(content="check the port of staging before a deploy")
+    assert episode.stored
+    found = {each["id"] for each in await memory.memory_search("port of staging")}
+    assert found == {second.id, episode.id, rule_id}
+    recalled = await memory.recall("port of staging", explain=True)
+    assert {each["id"] for each in recalled} == {second.id, rule_id}
+    assert all(each["explanation"]["why"] for each in recalled)
+    assert "listens on 5434" in await memory.memory_context("port of staging", "ops")
+    assert [link["relation"] for link in await memory.get_links("fact", second.id)] == ["supersedes"]
+
+
+async def test_methods_show_what_a_caller_passes() -> None:
+    """Pool, engine and clock are the facade's to know."""
+    for name in ("recall", "memory_search", "store_rule", "entity_merge", "run_decay_sweep", "get_links"):
+        parameters = inspect.signature(getattr(KnowledgeMemory, name)).parameters
+        assert next(iter(parameters)) == "self"
+        assert not {"pool", "engine", "clock"} & parameters.keys()
+
+
+@pytest.mark.requirement("KNW-29.1", "KNW-29.2")
+async def test_a_tenant_sees_and_changes_only_what_is_its_own(memory: KnowledgeMemory) -> None:
+    """One pool, two tenants: what one stores, the other cannot find, read, confirm, link or forget."""
+    other = memory.acting_for(tenant_id="other", actor="somebody")
+    mine = await memory.store_fact(subject="Anna", predicate="lives_in", content="Lisbon")
+    theirs = await other.store_fact(subject="Anna", predicate="lives_in", content="Oslo")
+    assert theirs.superseded_id is None
+    assert [each["content"] for each in await memory.recall("Anna")] == ["Lisbon"]
+    assert [each["content"] for each in await other.recall("Anna")] == ["Oslo"]
+    assert await other.get_memory("fact", mine.id) is None
+    assert not await other.forget_memory("fact", mine.id)
+    assert (await memory.get_memory("fact", mine.id) or {})["validity"] == "active"
+
+
+@pytest.mark.parametrize("tenant_id", ["", "a b", "x" * 65, "a'; DROP TABLE facts; --", "a\x00"])
+async def test_a_malformed_tenant_is_refused_at_once(tmp_path: Path, tenant_id: str) -> None:
+    """Before anything is opened."""
+    with pytest.raises(InvalidInputError, match="tenant_id"):
+        async with open_knowledge(None, tmp_path, tenant_id=tenant_id):
+            raise AssertionError
+    assert not (tmp_path / "postgres").exists()
+
+
+async def test_changes_are_recorded_under_who_made_them(memory: KnowledgeMemory) -> None:
+    """The actor is the one that the memory was opened or asked for."""
+    await memory.store_rule(content="be kind")
+    await memory.acting_for(tenant_id="default", actor="robot").store_rule(content="be quick")
+    async with memory.acting() as pool, pool.acquire() as connection, connection.transaction():
+        await connection.execute("SELECT set_config('commonplace.tenant_id', 'default', true)")
+        actors = await connection.fetch("SELECT actor FROM memory_events ORDER BY created_at")
+    assert [row["actor"] for row in actors] == ["operator", "robot"]
+
+
+async def test_the_clock_reaches_every_function(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Storing, sweeping and finding agree on the present."""
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine, clock=clock) as memory:
+        await memory.store_fact(subject="a", predicate="b", content="fleeting", permanence="ephemeral")
+        episode = await memory.store_episode(content="fleeting", butler="ops")
+        assert len(await memory.memory_search("fleeting")) == 2
+        clock.advance(days=40)
+        swept = await memory.run_decay_sweep()
+        assert (swept.facts_expired, await memory.memory_search("fleeting")) == (1, [])
+        assert await memory.get_memory("episode", str(episode.id)) is None
+        assert (await memory.run_episode_cleanup())["expired_deleted"] == 1
+
+
+@pytest.mark.requirement("KNW-23.1", "KNW-23.2", "KNW-20.2", "KNW-34.2")
+async def test_the_configuration_is_used(knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine) -> None:
+    """Limit, mode, weights, quotas and budget count wherever a call says nothing else."""
+    config = MemoryModuleConfig.model_validate(
+        {
+            "retrieval": {
+                "default_limit": 2,
+                "default_mode": "keyword",
+                "context_token_budget": 60,
+                "score_weights": {"relevance": 0, "importance": 1, "recency": 0, "confidence": 0},
+                "section_quotas": {"rules": {"items": 0}},
+            }
+        }
+    )
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine, config=config) as memory:
+        for number in range(4):
+            await memory.store_fact(
+                subject=f"kiwi {number}", predicate="is", content="a fruit", importance=float(number)
+            )
+        await memory.store_rule(content="peel a kiwi before eating it")
+        found = await memory.memory_search("kiwi")
+        assert len(found) == 2
+        assert all("rank" in each and "rrf_score" not in each for each in found)
+        assert len(await memory.memory_search("kiwi", limit=4, types=["fact"], mode="hybrid")) == 4
+        recalled = await memory.recall("kiwi", limit=3)
+        assert [each.get("importance", 5.0) for each in recalled] == [5.0, 3.0, 2.0]
+        block = await memory.memory_context("kiwi", "ops")
+        assert 17 < len(block) <= 240
+        assert "peel" not in block
+        assert "kiwi 3" in block
+
+
+@pytest.mark.requirement("KNW-23.1")
+def test_the_defaults_are_the_specified_ones() -> None:
+    """Where nothing is configured."""
+    retrieval = MemoryModuleConfig().retrieval
+    assert (retrieval.context_token_budget, retrieval.default_limit, retrieval.default_mode) == (
+        3000,
+        20,
+        "hybrid",
+    )
+    assert retrieval.score_weights.model_dump() == {
+        "relevance": 0.4, "importance": 0.3, "recency": 0.2, "confidence": 0.1,
+    }  # fmt: skip
+
+
+@pytest.mark.requirement("KNW-12.3")
+async def test_what_waits_for_consolidation_is_counted_by_butler(memory: KnowledgeMemory) -> None:
+    """Neither forgotten nor expired episodes wait."""
+    for butler in ("ops", "mail", "ops"):
+        await memory.store_episode(content="something happened", butler=butler)
+    forgotten = await memory.store_episode(content="never mind", butler="mail")
+    await memory.forget_memory("episode", str(forgotten.id))
+    groups = await memory.pending_groups()
+    assert [(group.butler, group.episodes) for group in groups] == [("mail", 1), ("ops", 2)]
+    assert memory.clock() - groups[0].oldest_at < timedelta(minutes=1)
+
+
+async def test_a_lazy_memory_opens_at_its_first_call(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine
+) -> None:
+    """Calls that come together wait for one opening; what is never used is never opened."""
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine, lazy=True) as memory:
+        assert not memory.database.was_tried
+        await asyncio.gather(*(memory.memory_stats() for _ in range(5)))
+        assert memory.database.was_tried
+    async with open_knowledge("postgresql://127.0.0.1:1/nothing", tmp_path, engine=engine, lazy=True):
+        pass
+
+
+async def test_a_lazy_memory_may_begin_in_the_background(tmp_path: Path, engine: EmbeddingEngine) -> None:
+    """It sets up a server of its own; closing it in the middle of that leaves nothing running."""
+    async with open_knowledge(None, tmp_path, engine=engine, lazy=True) as memory:
+        memory.begin()
+        memory.begin()
+    remove_cluster(tmp_path / "postgres")
+    async with open_knowledge(None, tmp_path, engine=engine, lazy=True) as memory:
+        memory.begin()
+        assert (await memory.memory_stats())["episodes"]["total"] == 0
+    remove_cluster(tmp_path / "postgres")
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Membership]:
+    """A server of the test's own, which it may kill."""
+    directory = tmp_path / "cluster"
+    membership = join_server(directory)
+    yield membership
+    membership.leave()
+    remove_cluster(directory)
+
+
+def postmaster(membership: Membership) -> psutil.Process:
+    """Return the server's first process."""
+    pid_file = membership.cluster.data / "postmaster.pid"
+    return psutil.Process(int(pid_file.read_text().split()[0]))
+
+
+def kill(membership: Membership) -> None:
+    """End the server as a power cut would."""
+    server = postmaster(membership)
+    family = [server, *server.children(recursive=True)]
+    for process in family:
+        process.kill()
+    wait_until(lambda: not any(map(psutil.pid_exists, [each.pid for each in family])), what="server gone")
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Fail where the block takes long."""
+    began = time.monotonic()
+    yield
+    assert time.monotonic() - began < AT_ONCE_S
+
+
+@pytest.mark.requirement("KNW-24.1", "KNW-24.2")
+async def test_without_its_database_a_session_goes_on(
+    cluster: Membership, tmp_path: Path, engine: EmbeddingEngine, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Context and episode return at once and log why, everything else says what is wrong; later all is well again."""
+    url = cluster.url()
+    async with open_knowledge(url, tmp_path, engine=engine) as memory:
+        await memory.store_fact(subject="a", predicate="b", content="known before")
+        kill(cluster)
+        caplog.clear()
+        with at_once():
+            assert await memory.memory_context("known", "ops") == ""
+        with at_once():
+            receipt = await memory.store_episode(content="lost", butler="ops")
+        assert (receipt.stored, receipt.id) == (False, None)
+        assert receipt.reason
+        errors = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
+        assert len(errors) == 2
+        assert receipt.reason in errors[1]
+        for call in (memory.recall("known"), memory.memory_stats(), memory.store_rule(content="x")):
+            with at_once(), pytest.raises(StorageUnavailableError):
+                await call
+        join_server(tmp_path / "cluster").leave()
+        assert "known before" in await memory.memory_context("known", "ops")
+        assert (await memory.store_episode(content="kept", butler="ops")).stored
+
+
+@pytest.mark.requirement("KNW-24.1", "KNW-24.2")
+async def test_the_embedded_server_comes_back_by_itself(tmp_path: Path, engine: EmbeddingEngine) -> None:
+    """Nobody has to restart the host: what comes after a crash finds a server that has recovered."""
+    async with open_knowledge(None, tmp_path, engine=engine) as memory:
+        stored = await memory.store_fact(subject="a", predicate="b", content="survives")
+        other = join_server(tmp_path / "postgres")
+        kill(other)
+        deadline = time.monotonic() + 5.0
+        while not (await memory.store_episode(content="after the crash", butler="ops")).stored:
+            assert time.monotonic() < deadline
+        assert (await memory.get_memory("fact", stored.id) or {})["content"] == "survives"
+        other.leave()
+    remove_cluster(tmp_path / "postgres")
+
+
+@pytest.mark.requirement("KNW-24.1", "KNW-24.2")
+async def test_a_server_that_hangs_blocks_no_session(
+    cluster: Membership, tmp_path: Path, engine: EmbeddingEngine, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It accepts what is sent and answers nothing; when it goes on, memory does."""
+    async with open_knowledge(cluster.url(), tmp_path, engine=engine) as memory:
+        await memory.memory_stats()
+        server = postmaster(cluster)
+        family = [server, *server.children(recursive=True)]
+        for process in family:
+            process.suspend()
+        try:
+            with at_once():
+                assert await memory.memory_context("anything", "ops") == ""
+            with at_once():
+                assert not (await memory.store_episode(content="lost", butler="ops")).stored
+        finally:
+            for process in family:
+                process.resume()
+        assert "does not answer" in caplog.text
+        assert (await memory.store_episode(content="kept", butler="ops")).stored
+
+
+async def test_a_database_that_was_never_there_blocks_no_session(
+    tmp_path: Path, engine: EmbeddingEngine, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A lazy memory says so at its first use; one that is to be open says so when it is opened."""
+    url = f"postgresql://u:hunter2@/d?host={tmp_path}"
+    async with open_knowledge(url, tmp_path, engine=engine, lazy=True) as memory:
+        with at_once():
+            assert await memory.memory_context("anything", "ops") == ""
+        assert not (await memory.store_episode(content="lost", butler="ops")).stored
+        with pytest.raises(StorageUnavailableError):
+            await memory.memory_stats()
+    with pytest.raises(StorageUnavailableError):
+        async with open_knowledge(url, tmp_path, engine=engine):
+            raise AssertionError
+    assert "hunter2" not in caplog.text
+
+
+@pytest.mark.requirement("KNW-24.1", "KNW-24.2")
+async def test_without_its_model_a_session_goes_on(
+    knowledge_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A model that is not there is an outage as well."""
+    engine = EmbeddingEngine(EmbeddingOptions(model="/nowhere", backend=BackendName.ONNX))
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine, lazy=True) as memory:
+        memory.begin()
+        assert await memory.memory_context("anything", "ops") == ""
+        receipt = await memory.store_episode(content="lost", butler="ops")
+        assert "/nowhere" in receipt.reason
+        await memory.memory_search("words need no model", mode="keyword")
+    assert "the embedding model cannot be loaded" in caplog.text
+
+
+@pytest.mark.requirement("KNW-24.1", "KNW-24.2")
+async def test_what_breaks_an_invariant_is_raised(memory: KnowledgeMemory) -> None:
+    """Bad input is the caller's to know about, and so is a schema that is not what it was."""
+    with pytest.raises(InvalidInputError, match="content"):
+        await memory.store_episode(content=" ", butler="ops")
+    with pytest.raises(InvalidInputError, match="token_budget"):
+        await memory.memory_context("x", "ops", token_budget="many")  # type: ignore[arg-type]
+    async with memory.acting() as pool:
+        await pool.execute("ALTER TABLE episodes ADD CONSTRAINT broken CHECK (butler <> 'ops')")
+    with pytest.raises(asyncpg.IntegrityConstraintViolationError):
+        await memory.store_episode(content="against the rules", butler="ops")
+
+
+async def test_slow_work_on_a_database_that_answers_is_not_given_up(
+    memory: KnowledgeMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A queue before the model is no outage: everybody's episode is stored."""
+    monkeypatch.setattr(outage, "PATIENCE_S", 0.01)
+    receipts = await asyncio.gather(
+        *(memory.store_episode(content=f"episode {number}", butler="ops") for number in range(200))
+    )
+    assert all(receipt.stored for receipt in receipts)
+    assert (await memory.memory_stats())["episodes"]["total"] == 200
+
+
+async def test_a_session_that_is_cancelled_takes_its_work_with_it(memory: KnowledgeMemory) -> None:
+    """Cancelling a caller neither leaves its transaction open nor stops anybody else's."""
+    call = asyncio.create_task(memory.store_episode(content="never mind", butler="ops"))
+    await asyncio.sleep(0)
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert (await memory.store_episode(content="kept", butler="ops")).stored

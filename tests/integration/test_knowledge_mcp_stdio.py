@@ -1,0 +1,164 @@
+"""The knowledge MCP server, run as a process: how soon it answers, and how it ends."""
+
+import asyncio
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from fastmcp import Client
+from fastmcp.client.transports import StdioTransport
+
+from commonplace.storage.embedded import remove_cluster
+from support.commands import COMMAND, clean_environment
+from support.mcp import ask, refused
+
+SERVE = [str(COMMAND), "mcp", "knowledge"]
+HANDSHAKE = (
+    b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
+    b'"capabilities":{},"clientInfo":{"name":"test","version":"1"}}}\n'
+)
+INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+
+
+def client(home: Path, log: Path, **variables: str) -> Client[Any]:
+    """Return a client that starts the server in a home; the server ends with it."""
+    environment = clean_environment(home, **variables)
+    transport = StdioTransport(SERVE[0], SERVE[1:], env=environment, keep_alive=False, log_file=log)
+    return Client(transport)
+
+
+def start(home: Path, **variables: str) -> subprocess.Popen[bytes]:
+    """Start a server with its pipes in the hands of the test."""
+    pipe = subprocess.PIPE
+    environment = clean_environment(home, **variables)
+    return subprocess.Popen(SERVE, stdin=pipe, stdout=pipe, stderr=pipe, env=environment)
+
+
+@pytest.mark.requirement("KNW-19.1", "KNW-19.2", "KNW-29.1")
+async def test_two_clients_share_what_they_know(knowledge_url: str, tmp_path: Path) -> None:
+    """Two servers at once on one database, with the real model; the process's settings and environment name it."""
+    database = {"COMMONPLACE_POSTGRES_URL": knowledge_url}
+    async with (
+        client(tmp_path, tmp_path / "a", **database) as first,
+        client(tmp_path, tmp_path / "b", **database) as second,
+    ):
+        await asyncio.gather(
+            ask(
+                first, "memory_store_fact", subject="staging", predicate="port", content="It listens on 5433"
+            ),
+            ask(second, "memory_store_fact", subject="staging", predicate="owner", content="The infra team"),
+            ask(first, "memory_store_episode", content="The login page was slow all day", butler="web"),
+        )
+        for each in (first, second):
+            found = await ask(
+                each, "memory_search", query="performance of signing in", mode="semantic", limit=1
+            )
+            assert found["results"][0]["content"] == "The login page was slow all day"
+            assert "5433" in await ask(each, "memory_context", trigger_prompt="staging port", butler="web")
+        assert (await refused(second, "memory_get", memory_type="fact", memory_id="1"))[
+            "field"
+        ] == "memory_id"
+    assert (tmp_path / "a").read_text() == (tmp_path / "b").read_text() == ""
+
+
+async def test_a_server_of_its_own_home_needs_nothing(tmp_path: Path) -> None:
+    """The first call waits for a database that is made meanwhile; the next server finds what was stored."""
+    home = tmp_path / "home"
+    async with client(home, tmp_path / "log") as session:
+        assert (await ask(session, "memory_stats"))["facts"]["active"] == 0
+        await ask(session, "memory_store_fact", subject="a", predicate="b", content="kept")
+    async with client(home, tmp_path / "log") as session:
+        assert (await ask(session, "memory_search", query="kept"))["count"] == 1
+    remove_cluster(home / "postgres")
+
+
+def test_the_server_answers_within_a_second_speaks_only_protocol_and_ends_with_its_client(
+    knowledge_url: str, tmp_path: Path
+) -> None:
+    """Database and model come after the handshake; hanging up ends it while they start.
+
+    On a machine that does nothing else, what it computes until then is all that the client waits for.
+    """
+    waited_s: list[float] = []
+    computed_s: list[float] = []
+    for _ in range(3):
+        began = time.monotonic()
+        with start(tmp_path, COMMONPLACE_POSTGRES_URL=knowledge_url) as server:
+            assert server.stdin is not None
+            assert server.stdout is not None
+            server.stdin.write(HANDSHAKE)
+            server.stdin.flush()
+            answer = server.stdout.readline()
+            waited_s.append(time.monotonic() - began)
+            used = psutil.Process(server.pid).cpu_times()
+            computed_s.append(used.user + used.system)
+            server.stdin.write(INITIALIZED)
+            server.stdin.flush()
+            rest, log = server.communicate(timeout=10)
+        assert answer.startswith(b'{"jsonrpc":"2.0","id":1,"result":')
+        assert (rest, log, server.returncode) == (b"", b"", 0)
+    assert min(computed_s) < 1.0
+    assert min(waited_s) < 2.0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_server_at_once(knowledge_url: str, tmp_path: Path, number: signal.Signals) -> None:
+    """Also while it opens the database and loads the model."""
+    with start(tmp_path, COMMONPLACE_POSTGRES_URL=knowledge_url) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(HANDSHAKE + INITIALIZED)
+        server.stdin.flush()
+        server.stdout.readline()
+        server.send_signal(number)
+        assert server.wait(timeout=2) == -number
+
+
+def test_a_bad_setting_is_one_line_of_error(tmp_path: Path) -> None:
+    """The server does not start on settings that it would have to ignore."""
+    with start(tmp_path, COMMONPLACE_POSTGRES_URL="mysql://elsewhere") as server:
+        _, log = server.communicate(timeout=10)
+    assert server.returncode == 1
+    assert log.decode().startswith("error: postgres_url")
+    assert log.count(b"\n") == 1
+
+
+def test_a_repository_cannot_say_where_memories_go(tmp_path: Path) -> None:
+    """A commonplace.toml in the directory in which a client starts the server is not read."""
+    (tmp_path / "commonplace.toml").write_text('postgres_url = "mysql://elsewhere"\n')
+    with subprocess.Popen(
+        SERVE,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=tmp_path,
+        env=clean_environment(tmp_path / "home"),
+    ) as server:
+        answer, _ = server.communicate(HANDSHAKE, timeout=10)
+    assert (answer.startswith(b'{"jsonrpc"'), server.returncode) == (True, 0)
+
+
+def test_what_is_no_protocol_does_not_stop_the_server(knowledge_url: str, tmp_path: Path) -> None:
+    """Broken JSON, half a character, an array a thousand deep: the next call is answered."""
+    broken = [
+        b"{",
+        b'{"jsonrpc":"2.0","id":7,"method":"x\\ud800"}',
+        b"[" * 1000 + b"]" * 1000,
+        b"\xff\xfe",
+        b"null",
+    ]
+    call = b'{"jsonrpc":"2.0","id":9,"method":"tools/list","params":{}}\n'
+    with start(tmp_path, COMMONPLACE_POSTGRES_URL=knowledge_url) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(HANDSHAKE + INITIALIZED + b"\n".join(broken) + b"\n" + call)
+        server.stdin.flush()
+        answer = b""
+        while b'"id":9' not in answer:
+            answer = server.stdout.readline()
+            assert answer
+        server.communicate(timeout=10)
+    assert b"memory_search" in answer

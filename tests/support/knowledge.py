@@ -1,0 +1,65 @@
+"""Knowledge memory for tests: a database that is migrated once a session and copied for each test."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from commonplace.core.context import RequestContext, request_context
+from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
+from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
+from commonplace.storage.embedded import Membership
+from commonplace.storage.migrations.runner import migrate_postgres
+from commonplace.storage.postgres import open_pool
+from support.postgres import EMPTY, fresh_database
+
+TENANT = "tenant-a"
+ACTOR = "tester"
+
+
+async def _make_template(cluster: Membership) -> str:
+    name = f"template_{uuid4().hex}"
+    admin = await asyncpg.connect(cluster.url(role=SUPERUSER, database="postgres"))
+    try:
+        await admin.execute(f'CREATE DATABASE {name} OWNER {APPLICATION_ROLE} TEMPLATE "{EMPTY}"')
+    finally:
+        await admin.close()
+    await migrate_postgres(cluster.url(database=name), "memory")
+    return name
+
+
+@pytest.fixture(scope="session")
+def knowledge_template(embedded_cluster: Membership) -> str:
+    """The name of a database with the newest schema of knowledge memory; nobody is connected to it."""
+    return asyncio.run(_make_template(embedded_cluster))
+
+
+@pytest.fixture
+async def knowledge_url(embedded_cluster: Membership, knowledge_template: str) -> AsyncIterator[str]:
+    """The URL of a migrated, empty database for one test."""
+    async with fresh_database(embedded_cluster, template=knowledge_template) as url:
+        yield url
+
+
+@pytest.fixture
+async def knowledge_pool(knowledge_url: str) -> AsyncIterator[asyncpg.Pool]:
+    """A pool on a migrated, empty database."""
+    async with await open_pool(knowledge_url) as pool:
+        yield pool
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[EmbeddingEngine]:
+    """An engine whose vectors are near each other where texts share words; needs no model."""
+    engine = EmbeddingEngine(EmbeddingOptions(backend=BackendName.FAKE))
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def tenant() -> Iterator[RequestContext]:
+    """Work for one tenant, for the whole test."""
+    with request_context(tenant_id=TENANT, actor=ACTOR) as context:
+        yield context
