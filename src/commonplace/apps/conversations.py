@@ -1,0 +1,195 @@
+"""Conversations of apps and the messages in them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, Literal
+
+from commonplace.apps.names import optional_user, require_id
+from commonplace.core.clock import format_timestamp, parse_timestamp
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.text import clean_text, require_text
+from commonplace.storage.database import Row, Statements
+
+MAX_MESSAGE_CHARS: Final = 1_000_000
+MAX_REASON_CHARS: Final = 500
+
+Speaker = Literal["user", "assistant"]
+Role = Literal["system", "user", "assistant"]
+
+
+class ConversationStatus(StrEnum):
+    """Whether a conversation goes on."""
+
+    ACTIVE = "active"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """What one side said; ``system`` stands only for context that a model is given."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """One row of ``conversations``.
+
+    Attributes:
+        conversation_id: Unique among all apps.
+        app_id: The app that it belongs to.
+        user_id: Whose space its memory goes to; ``None`` for the app's common one.
+        status: Whether it goes on.
+        end_reason: Why it ended.
+        last_role: Who spoke last; ``None`` before the first message.
+        message_count: How many messages it has.
+        memories_shown: How many memories its model was shown; ``None`` until its context was built.
+        started_at: Aware UTC.
+        ended_at: Aware UTC; ``None`` while it goes on.
+    """
+
+    conversation_id: str
+    app_id: str
+    user_id: str | None
+    status: ConversationStatus
+    end_reason: str | None
+    last_role: Speaker | None
+    message_count: int
+    memories_shown: int | None
+    started_at: datetime
+    ended_at: datetime | None
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether the user waits for a word."""
+        return self.status is ConversationStatus.ACTIVE and self.last_role == "user"
+
+    @classmethod
+    def from_row(cls, row: Row) -> "Conversation":
+        """Read a row."""
+        ended = row["ended_at"]
+        return cls(
+            conversation_id=row["conversation_id"],
+            app_id=row["app_id"],
+            user_id=row["user_id"],
+            status=ConversationStatus(row["status"]),
+            end_reason=row["end_reason"],
+            last_role=row["last_role"],
+            message_count=row["message_count"],
+            memories_shown=row["memories_shown"],
+            started_at=parse_timestamp(row["started_at"]),
+            ended_at=None if ended is None else parse_timestamp(ended),
+        )
+
+
+async def get(sql: Statements, conversation_id: str) -> Conversation:
+    """Return a conversation.
+
+    Raises:
+        NotFoundError: No conversation has this id.
+    """
+    row = await sql.get_conversation(conversation_id=conversation_id)
+    if row is None:
+        raise NotFoundError("conversation", conversation_id)
+    return Conversation.from_row(row)
+
+
+async def begin(
+    sql: Statements, *, app_id: str, conversation_id: str, user_id: str | None, now: datetime
+) -> Conversation:
+    """Begin a conversation, or return the one of this id.
+
+    Raises:
+        InvalidInputError: The id is taken by another app or another user, or an id is not of its form.
+    """
+    key, user = require_id(conversation_id, field="conversation_id"), optional_user(user_id)
+    row = await sql.insert_conversation(
+        conversation_id=key, app_id=app_id, user_id=user, moment=format_timestamp(now)
+    )
+    conversation = await get(sql, key) if row is None else Conversation.from_row(row)
+    if (conversation.app_id, conversation.user_id) != (app_id, user):
+        raise InvalidInputError("conversation_id", "an id that no other app or user has", conversation_id)
+    return conversation
+
+
+async def say(
+    sql: Statements, conversation_id: str, messages: Sequence[Message], now: datetime
+) -> Conversation:
+    """Add messages to an active conversation, in order, and return it.
+
+    Raises:
+        NotFoundError: No conversation has this id.
+        InvalidInputError: It has ended, or there is nothing to add.
+    """
+    if not messages:
+        raise InvalidInputError("messages", "at least one", messages)
+    moment = format_timestamp(now)
+    row = await sql.note_messages(
+        conversation_id=conversation_id, role=messages[-1].role, moment=moment, added=len(messages)
+    )
+    if row is None:
+        ended = await get(sql, conversation_id)
+        raise InvalidInputError("conversation_id", "a conversation that goes on", ended.conversation_id)
+    for message in messages:
+        await sql.insert_message(
+            conversation_id=conversation_id, role=message.role, content=message.content, moment=moment
+        )
+    return Conversation.from_row(row)
+
+
+async def messages_of(sql: Statements, conversation_id: str) -> list[Message]:
+    """Return the messages of a conversation, in order; none of an unknown one."""
+    rows = await sql.messages_of(conversation_id=conversation_id)
+    return [Message(role=row["role"], content=row["content"]) for row in rows]
+
+
+async def end(sql: Statements, conversation_id: str, reason: str, now: datetime) -> Conversation | None:
+    """End a conversation and return it; ``None`` where it has ended before.
+
+    Raises:
+        NotFoundError: No conversation has this id.
+    """
+    row = await sql.end_conversation(
+        conversation_id=conversation_id, reason=reason, moment=format_timestamp(now)
+    )
+    if row is None:
+        await get(sql, conversation_id)
+        return None
+    return Conversation.from_row(row)
+
+
+async def unanswered(sql: Statements, *, app_id: str | None, limit: int) -> list[Conversation]:
+    """Return active conversations in which the user spoke last, the longest waiting first."""
+    return [Conversation.from_row(row) for row in await sql.unanswered(app_id=app_id, limit=limit)]
+
+
+async def completed(sql: Statements, *, app_id: str, user_id: str | None, limit: int) -> list[Conversation]:
+    """Return ended conversations of an app, the last ended first; ``user_id`` keeps those of one user."""
+    rows = await sql.completed(app_id=app_id, user_id=user_id, limit=limit)
+    return [Conversation.from_row(row) for row in rows]
+
+
+def require_message(role: object, content: object) -> Message:
+    """Return a message that a host passed, or refuse it.
+
+    Raises:
+        InvalidInputError: The role is neither ``user`` nor ``assistant``, or the content is not text.
+    """
+    if role not in ("user", "assistant"):
+        raise InvalidInputError("role", "user or assistant", role)
+    if not isinstance(content, str) or len(content) > MAX_MESSAGE_CHARS:
+        got = f"{len(content)} characters" if isinstance(content, str) else content
+        raise InvalidInputError("content", f"text of at most {MAX_MESSAGE_CHARS} characters", got)
+    return Message(role="user" if role == "user" else "assistant", content=clean_text(content))
+
+
+def require_reason(reason: object) -> str:
+    """Return why a conversation ended, or refuse it.
+
+    Raises:
+        InvalidInputError: It is not text of 1 to 500 characters.
+    """
+    return require_text(reason, field="reason", max_chars=MAX_REASON_CHARS)

@@ -1,0 +1,217 @@
+"""What a model is asked when a conversation has ended, and what is made of its answer. Pure.
+
+Source: APP-02, R-APP-4, R-APP-5. The conversation goes in as data, and a secret never gets out of it: a sentence
+that looks like it holds one is left out of the memory.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, Final
+
+from commonplace.apps.context import without_blocks
+from commonplace.apps.conversations import Message, require_message
+from commonplace.apps.memories import MAX_CONTENT_CHARS
+from commonplace.core.secrets import find_secret
+from commonplace.core.text import clean_text, collapse_whitespace, trim_to
+from commonplace.llm.fence import data_notice, fence
+
+MAX_SENTENCES: Final = 4
+MAX_TRANSCRIPT_CHARS: Final = 24_000
+"""Longer conversations lose messages from the middle: what was wanted stands first, what came of it last."""
+
+MAX_MESSAGE_CHARS: Final = 4_000
+
+_TASK: Final = """You are a memory creation assistant. Analyze this conversation and create a concise memory record.
+
+Focus on:
+- Key facts and information
+- User preferences or patterns
+- Important decisions or outcomes
+- Lessons learned or insights
+
+Format: Single paragraph, 2-4 sentences, factual and concise, at most {chars} characters in all. \
+Leave out passwords, keys and tokens. If nothing is worth remembering, answer with the one word NONE."""
+
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[。！？])")  # noqa: RUF001 - sentences of other scripts
+_LABEL: Final = re.compile(r"^(?:here is (?:the|a) )?(?:concise )?memory(?: record)?\s*:\s*", re.IGNORECASE)
+_QUOTES: Final = "\"'` "
+_NOTHING: Final = re.compile(
+    r"(?:none|null|n/?a|no memory(?: needed| record)?"
+    r"|nothing(?: is| was)?(?: worth (?:remembering|keeping|noting))?)\W*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryCreationRequest:
+    """A conversation that is to become a memory.
+
+    Attributes:
+        app_id: The app that it belongs to.
+        conversation_id: Named by the memory as its source.
+        messages: What was said, in order.
+        conversation_summary: What the host says it was about, if it says anything.
+        user_id: The user whose space the memory goes to; ``None`` for the app's common one.
+    """
+
+    app_id: str
+    conversation_id: str
+    messages: tuple[Message, ...]
+    conversation_summary: str = ""
+    user_id: str | None = None
+
+    @classmethod
+    def from_sides(
+        cls,
+        *,
+        app_id: str,
+        conversation_id: str,
+        user_messages: Sequence[str],
+        assistant_messages: Sequence[str],
+        conversation_summary: str = "",
+    ) -> "MemoryCreationRequest":
+        """Build a request from what each side said, in turns that the user begins."""
+        turns = zip_longest(user_messages, assistant_messages)
+        said = [
+            require_message(role, text)
+            for turn in turns
+            for role, text in zip(("user", "assistant"), turn, strict=True)
+            if text is not None
+        ]
+        return cls(
+            app_id=app_id,
+            conversation_id=conversation_id,
+            messages=tuple(said),
+            conversation_summary=conversation_summary,
+        )
+
+    @property
+    def chars(self) -> int:
+        """The length of the conversation, which its energy goes by."""
+        return sum(len(message.content) for message in self.messages)
+
+    def to_json(self) -> str:
+        """Write it for the queue."""
+        said = [{"role": message.role, "content": message.content} for message in self.messages]
+        return json.dumps({"messages": said, "summary": self.conversation_summary, "user_id": self.user_id})
+
+    @classmethod
+    def from_json(cls, app_id: str, conversation_id: str, text: str) -> "MemoryCreationRequest":
+        """Read it from the queue."""
+        values: dict[str, Any] = json.loads(text)
+        return cls(
+            app_id=app_id,
+            conversation_id=conversation_id,
+            messages=tuple(Message(**message) for message in values["messages"]),
+            conversation_summary=values["summary"],
+            user_id=values["user_id"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digest:
+    """What is left of a model's answer.
+
+    Attributes:
+        content: The memory's text; ``None`` where nothing is worth keeping, or nothing may be kept.
+        secrets: What the sentences that were left out seemed to hold, in words.
+    """
+
+    content: str | None
+    secrets: tuple[str, ...] = ()
+
+
+def creation_prompt(request: MemoryCreationRequest) -> str:
+    """Return the prompt for a conversation's memory; the middle of a long conversation is left out."""
+    parts = [_TASK.format(chars=MAX_CONTENT_CHARS), data_notice("conversation", "summary")]
+    if request.conversation_summary.strip():
+        parts.append(f"Summary:\n{fence(request.conversation_summary.strip(), 'summary')}")
+    head, tail, left_out = _ends(_lines(request.messages))
+    parts.append(f"Conversation:\n{fence(chr(10).join(head), 'conversation')}")
+    if left_out:
+        parts.append(f"({left_out} messages left out)\n{fence(chr(10).join(tail), 'conversation')}")
+    return "\n\n".join((*parts, "Create memory:"))
+
+
+def _lines(messages: Sequence[Message]) -> list[str]:
+    return [
+        f"{message.role}: {trim_to(text, MAX_MESSAGE_CHARS)}"
+        for message in messages
+        if (text := _spoken(message))
+    ]
+
+
+def _ends(lines: Sequence[str]) -> tuple[Sequence[str], Sequence[str], int]:
+    """Return the beginning and the end of a conversation, and how many lines between them do not fit."""
+    if sum(map(len, lines)) <= MAX_TRANSCRIPT_CHARS:
+        return lines, (), 0
+    head = _fitting(lines, MAX_TRANSCRIPT_CHARS // 2)
+    tail = _fitting(lines[:head:-1], MAX_TRANSCRIPT_CHARS // 2)
+    return lines[:head], lines[len(lines) - tail :], len(lines) - head - tail
+
+
+def _spoken(message: Message) -> str:
+    return without_blocks(message.content).strip()
+
+
+def _fitting(lines: Iterable[str], room: int) -> int:
+    count = 0
+    for line in lines:
+        room -= len(line)
+        if room < 0:
+            break
+        count += 1
+    return count
+
+
+def read_digest(text: str) -> Digest:
+    """Return the memory in a model's answer.
+
+    One paragraph, at most four sentences and 200 characters; whole sentences as long as they fill half of that,
+    else cut at a word. Sentences that look like they hold a secret are left out.
+    """
+    plain = _LABEL.sub("", collapse_whitespace(clean_text(text)).strip(_QUOTES)).strip(_QUOTES)
+    if not plain or _NOTHING.fullmatch(plain):
+        return Digest(content=None)
+    return _kept(plain)
+
+
+def tidy_content(text: str) -> Digest:
+    """Return a memory's text as it may be stored: see :func:`read_digest`; no word in it means nothing."""
+    return _kept(collapse_whitespace(clean_text(text)))
+
+
+def _kept(plain: str) -> Digest:
+    kept: list[str] = []
+    secrets: list[str] = []
+    for sentence in _sentences(plain):
+        found = find_secret(sentence)
+        if found is None:
+            kept.append(sentence)
+        else:
+            secrets.append(found.kind)
+    # A secret may stand across what looks like the end of a sentence.
+    whole = find_secret(" ".join(kept))
+    if whole is not None:
+        return Digest(content=None, secrets=(*secrets, whole.kind))
+    return Digest(content=_shortened(kept[:MAX_SENTENCES]) or None, secrets=tuple(secrets))
+
+
+def _sentences(text: str) -> list[str]:
+    return [sentence for piece in _SENTENCE_END.split(text) if (sentence := piece.strip())]
+
+
+def _shortened(sentences: Sequence[str]) -> str:
+    text = " ".join(sentences)
+    if len(text) <= MAX_CONTENT_CHARS:
+        return text
+    whole = ""
+    for sentence in sentences:
+        longer = f"{whole} {sentence}".strip()
+        if len(longer) > MAX_CONTENT_CHARS:
+            break
+        whole = longer
+    return whole if len(whole) >= MAX_CONTENT_CHARS // 2 else trim_to(text, MAX_CONTENT_CHARS)

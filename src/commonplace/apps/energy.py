@@ -1,0 +1,193 @@
+"""Energy: what work on memories may take of what the host has.
+
+The budget is one number for everything in a database. It refills by the clock, and every operation is in a ledger.
+Work on memories is of low priority: it runs only while more than a fifth of the capacity is there, and waits
+otherwise. The host spends from the same budget for its own work, without that limit.
+
+Capacity and refill are chosen so that a day of 200 conversations, even if each were long and needed a compaction
+too (45 units, 9,000 in all), takes under 5 % of the 217,000 units that a day brings. Source: APP-11, R-APP-3.
+"""
+
+import math
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from commonplace.apps.metrics import Metrics
+from commonplace.apps.store import AppStore
+from commonplace.core.clock import format_timestamp, parse_timestamp
+from commonplace.core.errors import InvalidInputError
+from commonplace.storage.database import Statements
+
+CREATION_UNITS: Final = (10.0, 15.0)
+COMPACTION_UNITS: Final = (20.0, 30.0)
+FULL_COST_CHARS: Final = 20_000
+"""A conversation of this length costs the most; in between the cost grows with the length."""
+
+_LOCK: Final = "apps:energy"
+_LEAST_WAIT_S: Final = 1.0
+
+
+class Operation(StrEnum):
+    """What energy was spent on; the word in the ledger."""
+
+    CREATION = "creation"
+    COMPACTION = "compaction"
+    HOST = "host"
+    """Work of the host itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnergyPolicy:
+    """How much energy there is.
+
+    Attributes:
+        capacity: Units of a full budget; greater than 0.
+        refill_per_s: Units a second that come back; not negative.
+        reserve: Share of the capacity at or below which work on memories waits.
+    """
+
+    capacity: float = 1000.0
+    refill_per_s: float = 2.5
+    reserve: float = 0.2
+
+    @property
+    def threshold(self) -> float:
+        """The level above which work on memories runs."""
+        return self.capacity * self.reserve
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnergyStatus:
+    """The level of the budget: units, the share of the capacity, and how long low work would have to wait."""
+
+    level: float
+    capacity: float
+    share: float
+    low: bool
+    wait_s: float
+
+
+def creation_cost(conversation_chars: int) -> float:
+    """Return what the digest of a conversation takes: 10 to 15 units by its length."""
+    return _cost(CREATION_UNITS, conversation_chars)
+
+
+def compaction_cost(conversation_chars: int) -> float:
+    """Return what making room for a conversation's memory takes: 20 to 30 units by its length."""
+    return _cost(COMPACTION_UNITS, conversation_chars)
+
+
+def _cost(bounds: tuple[float, float], chars: int) -> float:
+    least, most = bounds
+    return round(least + (most - least) * min(1.0, max(0, chars) / FULL_COST_CHARS), 2)
+
+
+def refilled(policy: EnergyPolicy, level: float, as_of: datetime, now: datetime) -> float:
+    """Return a level after the time since; a clock that went back brings nothing."""
+    elapsed_s = max(0.0, (now - as_of).total_seconds())
+    return min(policy.capacity, level + policy.refill_per_s * elapsed_s)
+
+
+def status_of(policy: EnergyPolicy, level: float) -> EnergyStatus:
+    """Return what a level means under a policy; ``wait_s`` is infinite where nothing refills."""
+    low = level <= policy.threshold
+    missing = policy.threshold - level
+    if not low:
+        wait_s = 0.0
+    elif policy.refill_per_s <= 0:
+        wait_s = math.inf
+    else:
+        wait_s = max(_LEAST_WAIT_S, missing / policy.refill_per_s)
+    return EnergyStatus(
+        level=round(level, 2),
+        capacity=policy.capacity,
+        share=round(level / policy.capacity, 4),
+        low=low,
+        wait_s=wait_s,
+    )
+
+
+class EnergyBudget:
+    """The budget of a database; see the module."""
+
+    def __init__(self, store: AppStore, policy: EnergyPolicy, metrics: Metrics) -> None:
+        self._store = store
+        self._metrics = metrics
+        self._unpolled = 0.0
+        self.policy = policy
+
+    async def status(self) -> EnergyStatus:
+        """Return the level at the present."""
+        async with self._store.reading() as sql:
+            return status_of(self.policy, await self._level(sql, self._store.now()))
+
+    async def admit(self, operation: Operation, units: float, *, app_id: str, conversation_id: str) -> bool:
+        """Take units for work on memories, if more than the reserve is there.
+
+        Returns:
+            Whether they were taken; where not, nothing was.
+        """
+        async with self._store.writing(lock=_LOCK) as sql:
+            now = self._store.now()
+            level = await self._level(sql, now)
+            if level <= self.policy.threshold:
+                return False
+            await self._take(sql, operation, level, units, now, app_id, conversation_id)
+        self._unpolled += units
+        self._metrics.spent(operation, units)
+        return True
+
+    def poll(self) -> float:
+        """Return the units that this process took for work on memories since the last poll."""
+        taken, self._unpolled = self._unpolled, 0.0
+        return round(taken, 2)
+
+    async def spend(self, units: float) -> EnergyStatus:
+        """Take units for the host's own work: all that is there, if it asks for more.
+
+        Raises:
+            InvalidInputError: The units are negative or no number.
+        """
+        if not (math.isfinite(units) and units >= 0):
+            raise InvalidInputError("units", "a number from 0", units)
+        async with self._store.writing(lock=_LOCK) as sql:
+            now = self._store.now()
+            level = await self._level(sql, now)
+            left = await self._take(sql, Operation.HOST, level, min(units, level), now, None, None)
+            return status_of(self.policy, left)
+
+    async def spent(self, within: timedelta) -> dict[str, float]:
+        """Return the units that each operation took in a time up to now."""
+        since = format_timestamp(self._store.now() - within)
+        async with self._store.reading() as sql:
+            return {row["operation"]: row["units"] for row in await sql.energy_spent(since=since)}
+
+    async def _level(self, sql: Statements, now: datetime) -> float:
+        row = await sql.energy_level()
+        if row is None:
+            return self.policy.capacity
+        return refilled(self.policy, row["level"], parse_timestamp(row["as_of"]), now)
+
+    async def _take(
+        self,
+        sql: Statements,
+        operation: Operation,
+        level: float,
+        units: float,
+        now: datetime,
+        app_id: str | None,
+        conversation_id: str | None,
+    ) -> float:
+        moment = format_timestamp(now)
+        left = max(0.0, level - units)
+        await sql.set_energy_level(level=left, moment=moment)
+        await sql.record_energy(
+            operation=operation,
+            app_id=app_id,
+            conversation_id=conversation_id,
+            units=float(units),
+            moment=moment,
+        )
+        return left

@@ -1,0 +1,149 @@
+"""Memories as a JSON document: taken out, and taken in again (APP-16.3)."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from commonplace.apps import memories
+from commonplace.apps.digest import tidy_content
+from commonplace.apps.memories import MAX_MEMORIES, Author, ChangeKind, Draft, Memory, Metadata
+from commonplace.apps.names import require_id
+from commonplace.apps.receipts import ImportReceipt, Refusal
+from commonplace.apps.registry import App, get_app
+from commonplace.apps.store import AppStore, actor
+from commonplace.core.clock import format_timestamp
+from commonplace.core.errors import InvalidInputError
+from commonplace.storage.database import Statements
+
+FORMAT: Final = "commonplace-app-memories"
+OPERATOR: Final = "operator"
+
+
+class ExportedMemory(BaseModel):
+    """A memory in a document; the names are those of the specification's interface."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    content: str = Field(min_length=1)
+    created_at: AwareDatetime = Field(alias="createdAt")
+    updated_at: AwareDatetime = Field(alias="updatedAt")
+    source_conversation_id: str | None = Field(default=None, alias="sourceConversationId")
+    user_id: str | None = Field(default=None, alias="userId")
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @field_validator("created_at", "updated_at")
+    @classmethod
+    def _in_utc(cls, value: datetime) -> datetime:
+        try:
+            return value.astimezone(UTC)
+        except OverflowError:
+            raise ValueError("lies outside of the years 1 to 9999 in UTC") from None
+
+    @field_validator("source_conversation_id", "user_id")
+    @classmethod
+    def _is_id(cls, value: str | None) -> str | None:
+        return None if value is None else require_id(value, field="id")
+
+
+class Document(BaseModel):
+    """The memories of an app."""
+
+    format: Literal["commonplace-app-memories"] = FORMAT
+    version: Literal[1] = 1
+    memories: list[ExportedMemory]
+
+
+def export_memories(app: App, found: list[Memory], now: datetime) -> dict[str, Any]:
+    """Return a document of an app's memories, of all its spaces, newest first."""
+    return {
+        "format": FORMAT,
+        "version": 1,
+        "exportedAt": format_timestamp(now),
+        "app": {"appId": app.app_id, "name": app.name},
+        "memories": [as_document(memory) for memory in found],
+    }
+
+
+def as_document(memory: Memory) -> dict[str, Any]:
+    """Return a memory under the names of the specification's interface; times are ISO 8601 with ``Z``."""
+    return {
+        "id": memory.id,
+        "content": memory.content,
+        "createdAt": format_timestamp(memory.created_at),
+        "updatedAt": format_timestamp(memory.updated_at),
+        "sourceConversationId": memory.source_conversation_id,
+        "userId": memory.user_id,
+        "metadata": memory.metadata.as_dict(),
+    }
+
+
+def read_document(document: Mapping[str, Any]) -> Document:
+    """Check a document.
+
+    Raises:
+        InvalidInputError: It is not one of ours; the first fault is named.
+    """
+    try:
+        return Document.model_validate(document)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in fault["loc"])
+        raise InvalidInputError(
+            where or "document", f"a document of exported memories: {fault['msg']}", fault["input"]
+        ) from None
+
+
+async def import_memories(store: AppStore, app_id: str, document: Document) -> ImportReceipt:
+    """Add the memories of a document to an app, whatever app they come from; nothing that is there is changed.
+
+    One that the app has already (the same conversation, or the same words of the same time) counts as known. One
+    that looks like it holds a secret, or finds its space full, is refused.
+
+    Raises:
+        NotFoundError: No app has this id.
+    """
+    added: list[Memory] = []
+    refused: list[Refusal] = []
+    known = 0
+    async with store.writing_memories(app_id) as sql:
+        await get_app(sql, app_id)
+        author = Author(actor=actor(OPERATOR), now=store.now())
+        # The oldest first, so that ids rise with time, as they do where memories were made.
+        order = sorted(range(len(document.memories)), key=lambda place: document.memories[place].created_at)
+        for place in order:
+            taken = await _import_one(sql, app_id, document.memories[place], author)
+            if isinstance(taken, Memory):
+                added.append(taken)
+            elif taken is None:
+                known += 1
+            else:
+                refused.append(Refusal(index=place, reason=taken))
+    refused.sort(key=lambda refusal: refusal.index)
+    return ImportReceipt(app_id=app_id, added=tuple(added), known=known, refused=tuple(refused))
+
+
+async def _import_one(
+    sql: Statements, app_id: str, exported: ExportedMemory, author: Author
+) -> Memory | str | None:
+    """Return the memory that was added, ``None`` for one that is known, or why it is refused."""
+    digest = tidy_content(exported.content)
+    if digest.content is None or digest.secrets:
+        return f"looks like a secret ({digest.secrets[0]})" if digest.secrets else "has no text"
+    draft = Draft(
+        app_id=app_id,
+        user_id=exported.user_id,
+        content=digest.content,
+        source_conversation_id=exported.source_conversation_id,
+        metadata=Metadata.from_json(json.dumps(exported.metadata)),
+        created_at=exported.created_at,
+        updated_at=exported.updated_at,
+    )
+    held = await memories.space(sql, app_id, draft.user_id)
+    if any((one.content, one.created_at) == (draft.content, draft.created_at) for one in held):
+        return None
+    if len(held) >= MAX_MEMORIES:
+        return f"the space holds {MAX_MEMORIES} memories already"
+    return await memories.create(sql, draft, author, ChangeKind.IMPORTED)

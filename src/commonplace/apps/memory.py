@@ -1,0 +1,380 @@
+"""App memory as a whole: the functions that the command line, the admin API and a host call."""
+
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Literal, assert_never
+
+from commonplace.apps import conversations, exchange, memories, statistics
+from commonplace.apps.conflicts import Conflict, find_conflicts
+from commonplace.apps.context import MemoryContext, format_memories
+from commonplace.apps.conversations import Conversation, ConversationStatus, Message
+from commonplace.apps.energy import EnergyBudget, EnergyPolicy
+from commonplace.apps.loop import COMPLETED, SensitiveLoop
+from commonplace.apps.memories import Author, Change, ChangeKind, Memory
+from commonplace.apps.metrics import Counts, Metrics
+from commonplace.apps.names import optional_user, require_app_id
+from commonplace.apps.queue import QueuedDigest
+from commonplace.apps.receipts import DigestReceipt, ImportReceipt, ShareReceipt
+from commonplace.apps.registry import App, AppRegistry, AppStatus, get_app
+from commonplace.apps.search import Hit, by_meaning, by_words
+from commonplace.apps.statistics import Statistics
+from commonplace.apps.store import AppStore, actor
+from commonplace.apps.subagent import DEFAULT_TIMEOUT_S, OPERATOR, MemorySubAgent
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.settings import Settings, load_settings
+from commonplace.core.text import preprocess_search_query
+from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
+from commonplace.llm import Model, open_model
+from commonplace.storage.database import Database, Statements
+from commonplace.storage.opening import open_database
+
+
+class AppMemory:
+    """At most ten digests of ended conversations for each app, in a database that is open.
+
+    Use :meth:`open`. Everything here is safe to call from several tasks at once, and from several processes on
+    one database. Who changes something is taken from the request context.
+
+    Args:
+        database: Open, with the tables of app memory.
+        model: Writes digests; the extractive model picks sentences.
+        engine: Computes vectors for searching by meaning.
+        clock: Gives the time of each row, and refills the energy.
+        energy: How much there is.
+        timeout_s: For one answer of the model.
+        on_receipt: Called with the receipt of every digest that was made in the background.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        model: Model,
+        engine: EmbeddingEngine,
+        clock: Clock = utc_now,
+        energy: EnergyPolicy | None = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        on_receipt: Callable[[DigestReceipt], None] | None = None,
+    ) -> None:
+        self._store = store = AppStore(database, clock)
+        self._metrics = metrics = Metrics()
+        self.energy = EnergyBudget(store, energy or EnergyPolicy(), metrics)
+        """The budget; a host spends from it for its own work too."""
+        self.registry = AppRegistry(store)
+        """Installs and uninstalls apps."""
+        self.subagent = MemorySubAgent(store, model, engine, self.energy, metrics, timeout_s=timeout_s)
+        """Makes, compacts, reads and deletes memories."""
+        self.loop = SensitiveLoop(store, self.subagent, self.energy, metrics, on_receipt=on_receipt)
+        """Ends conversations, and brings memories into the context of others."""
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        settings: Settings | None = None,
+        *,
+        model: Model | None = None,
+        engine: EmbeddingEngine | None = None,
+        clock: Clock = utc_now,
+        energy: EnergyPolicy | None = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        on_receipt: Callable[[DigestReceipt], None] | None = None,
+    ) -> "AsyncGenerator[AppMemory]":
+        """Open the database that the settings name, bring it up to date, and close it at the end of the block.
+
+        At the end the digests that are under way are awaited; if the block raises, they are stopped and stay in
+        the queue. Digests that an earlier process left in the queue wait for ``loop.run_deferred()``.
+
+        Args:
+            settings: Loaded where they are not given.
+            model: Instead of the one that the settings name; without one there, the extractive model.
+            engine: Instead of one of its own.
+            clock: Gives the present.
+            energy: How much there is; by default 1,000 units that refill by 2.5 a second.
+            timeout_s: For one answer of the model.
+            on_receipt: Called with the receipt of every digest that was made in the background.
+
+        Raises:
+            SettingsError: The settings cannot be loaded, or name a model that cannot be used.
+            StorageError: The database cannot be opened, or is newer than this release.
+        """
+        settings = settings or load_settings().settings
+        async with AsyncExitStack() as stack:
+            database = await open_database(settings, "apps")
+            stack.push_async_callback(database.close)
+            if engine is None:
+                engine = EmbeddingEngine(EmbeddingOptions.from_settings(settings))
+                stack.callback(engine.close)
+            if model is None:
+                model = await stack.enter_async_context(open_model(settings, engine=engine, clock=clock))
+            memory = cls(
+                database,
+                model=model,
+                engine=engine,
+                clock=clock,
+                energy=energy,
+                timeout_s=timeout_s,
+                on_receipt=on_receipt,
+            )
+            try:
+                yield memory
+            except BaseException:
+                await memory.loop.cancel()
+                raise
+            await memory.loop.aclose()
+
+    async def begin_conversation(
+        self, app_id: str, conversation_id: str, *, user_id: str | None = None
+    ) -> Conversation:
+        """Begin a conversation of an installed app, or return the one that has begun.
+
+        Args:
+            app_id: The app.
+            conversation_id: Unique among all apps.
+            user_id: The user whose space its memory goes to; without one, the app's common space.
+
+        Raises:
+            NotFoundError: No app has this id.
+            InvalidInputError: The app is uninstalled, the conversation is another app's or user's, or an id is not
+                of its form.
+        """
+        async with self._store.writing() as sql:
+            _require_installed(await get_app(sql, require_app_id(app_id)))
+            return await conversations.begin(
+                sql, app_id=app_id, conversation_id=conversation_id, user_id=user_id, now=self._store.now()
+            )
+
+    async def add_message(self, conversation_id: str, role: str, content: str) -> Conversation:
+        """Add what one side said to a conversation that goes on.
+
+        Raises:
+            NotFoundError: No conversation has this id.
+            InvalidInputError: It has ended, or the role is neither ``user`` nor ``assistant``.
+        """
+        message = conversations.require_message(role, content)
+        async with self._store.writing() as sql:
+            return await conversations.say(sql, conversation_id, [message], self._store.now())
+
+    async def get_conversation(self, conversation_id: str) -> Conversation:
+        """Return a conversation.
+
+        Raises:
+            NotFoundError: No conversation has this id.
+        """
+        async with self._store.reading() as sql:
+            return await conversations.get(sql, conversation_id)
+
+    async def ingest(
+        self,
+        app_id: str,
+        conversation_id: str,
+        messages: Sequence[Message],
+        *,
+        user_id: str | None = None,
+        reason: str = COMPLETED,
+    ) -> DigestReceipt:
+        """Store a whole conversation, end it, and wait for its digest.
+
+        Ingesting it again changes nothing; it tries again where the digest failed.
+
+        Raises:
+            NotFoundError: No app has this id.
+            InvalidInputError: See :meth:`begin_conversation`; or the stored conversation goes on, and does not
+                begin as this one does.
+        """
+        said = [conversations.require_message(message.role, message.content) for message in messages]
+        async with self._store.writing() as sql:
+            _require_installed(await get_app(sql, require_app_id(app_id)))
+            now = self._store.now()
+            conversation = await conversations.begin(
+                sql, app_id=app_id, conversation_id=conversation_id, user_id=user_id, now=now
+            )
+            if conversation.status is ConversationStatus.ACTIVE:
+                stored = await conversations.messages_of(sql, conversation_id)
+                if stored != said[: len(stored)]:
+                    differing = f"{len(said)} that begin otherwise"
+                    raise InvalidInputError("messages", "those that are stored, and more", differing)
+                if missing := said[len(stored) :]:
+                    await conversations.say(sql, conversation_id, missing, now)
+        ended = await self.loop.end_conversation(conversation_id, reason)
+        return await ended.digested()
+
+    async def context(self, app_id: str, *, user_id: str | None = None) -> MemoryContext:
+        """Return the block that a model is given when a conversation of an app is in focus.
+
+        Raises:
+            NotFoundError: No app has this id.
+        """
+        app = await self.registry.get(app_id)
+        shown = await self.subagent.get_memories(app_id, user_id=user_id)
+        return MemoryContext(text=format_memories(app.name, shown), memories=tuple(shown))
+
+    async def list_memories(self, app_id: str, *, limit: int = 1_000_000, offset: int = 0) -> list[Memory]:
+        """Return an app's own memories, of all its spaces, newest first.
+
+        Raises:
+            NotFoundError: No app has this id.
+        """
+        async with self._store.reading() as sql:
+            await get_app(sql, app_id)
+            return await memories.of_app(sql, app_id, limit=limit, offset=offset)
+
+    async def get_memory(self, memory_id: int, *, app_id: str | None = None) -> Memory:
+        """Return a memory; with ``app_id`` only one of that app.
+
+        Raises:
+            NotFoundError: No memory has this id, or another app's has.
+        """
+        async with self._store.reading() as sql:
+            return await _get(sql, memory_id, app_id)
+
+    async def history(self, memory_id: int) -> list[Change]:
+        """Return what happened to a memory, oldest first; also for one that is gone."""
+        async with self._store.reading() as sql:
+            return await memories.history(sql, memory_id)
+
+    async def delete_memory(self, memory_id: int, *, app_id: str | None = None) -> Memory:
+        """Delete a memory for good, its words out of its history too, and return it.
+
+        Raises:
+            NotFoundError: No memory has this id, or another app's has.
+        """
+        found = await self.get_memory(memory_id, app_id=app_id)
+        async with self._store.writing_memories(found.app_id) as sql:
+            memory = await _get(sql, memory_id, app_id)
+            await memories.delete(sql, [memory], Author(actor=actor(OPERATOR), now=self._store.now()))
+        return memory
+
+    async def share(self, memory_id: int, to_app_id: str) -> ShareReceipt:
+        """Show a memory to the conversations of another app too; of a user's space, to that user's only.
+
+        Raises:
+            NotFoundError: There is no such memory or app.
+            InvalidInputError: It is that app's own memory.
+        """
+        return await self._change_share(memory_id, to_app_id, ChangeKind.SHARED)
+
+    async def unshare(self, memory_id: int, to_app_id: str) -> ShareReceipt:
+        """Take a shared memory away from another app again.
+
+        Raises:
+            NotFoundError: There is no such memory or app.
+            InvalidInputError: It is that app's own memory.
+        """
+        return await self._change_share(memory_id, to_app_id, ChangeKind.UNSHARED)
+
+    async def shared_with(self, memory_id: int) -> list[str]:
+        """Return the ids of the apps that a memory is shared with."""
+        async with self._store.reading() as sql:
+            return [row["to_app_id"] for row in await sql.shares_of(memory_id=memory_id)]
+
+    async def search(
+        self,
+        app_id: str,
+        query: str,
+        *,
+        by: Literal["words", "meaning"] = "words",
+        user_id: str | None = None,
+    ) -> list[Hit]:
+        """Find among the memories that a conversation of an app may be shown.
+
+        Args:
+            app_id: The app.
+            query: What somebody typed.
+            by: ``"words"`` that the memory holds, or nearness in ``"meaning"``.
+            user_id: The user whose memories count beside the app's common ones.
+
+        Returns:
+            The best first; of equal ones the newest.
+
+        Raises:
+            NotFoundError: No app has this id.
+            InvalidInputError: The query is empty.
+            EmbeddingError: The embedding engine is needed and cannot work.
+        """
+        wanted = preprocess_search_query(query)
+        if not wanted:
+            raise InvalidInputError("query", "text", query)
+        await self.registry.get(app_id)
+        async with self._store.reading() as sql:
+            found = await memories.visible(sql, app_id, user_id=optional_user(user_id), limit=1_000_000)
+        match by:
+            case "words":
+                return by_words(found, wanted)
+            case "meaning":
+                likeness = await self.subagent.vectors.likeness(wanted, app_id, found)
+                return by_meaning(found, wanted, likeness)
+            case _:
+                assert_never(by)
+
+    async def conflicts(self, app_id: str) -> list[Conflict]:
+        """Return the pairs of an app's own memories that disagree.
+
+        Raises:
+            NotFoundError: No app has this id.
+        """
+        return find_conflicts(await self.list_memories(app_id))
+
+    async def export(self, app_id: str) -> dict[str, Any]:
+        """Return an app's memories, of all its spaces, as a JSON document.
+
+        Raises:
+            NotFoundError: No app has this id.
+        """
+        async with self._store.reading() as sql:
+            app = await get_app(sql, app_id)
+            found = await memories.of_app(sql, app_id)
+        return exchange.export_memories(app, found, self._store.now())
+
+    async def import_document(self, app_id: str, document: Mapping[str, Any]) -> ImportReceipt:
+        """Add the memories of an exported document to an app; see :func:`~commonplace.apps.exchange.import_memories`.
+
+        Raises:
+            NotFoundError: No app has this id.
+            InvalidInputError: It is no exported document; nothing was added.
+        """
+        return await exchange.import_memories(self._store, app_id, exchange.read_document(document))
+
+    async def waiting_digests(self) -> list[QueuedDigest]:
+        """Return the digests that wait for energy or for somebody to take them up, the longest waiting first."""
+        async with self._store.reading() as sql:
+            rows = await sql.open_digests(moment=self._store.moment(), limit=1_000_000)
+        return [QueuedDigest.from_row(row) for row in rows]
+
+    async def statistics(self) -> Statistics:
+        """Return how app memory is used, over all processes."""
+        return await statistics.gather(self._store, self.energy)
+
+    def counts(self) -> Counts:
+        """Return what happened since this process opened app memory."""
+        return self._metrics.counts()
+
+    async def _change_share(self, memory_id: int, to_app_id: str, kind: ChangeKind) -> ShareReceipt:
+        author = Author(actor=actor(OPERATOR), now=self._store.now(), reason=f"app {to_app_id}")
+        async with self._store.writing() as sql:
+            memory = await memories.get(sql, memory_id)
+            await get_app(sql, to_app_id)
+            if memory.app_id == to_app_id:
+                raise InvalidInputError("to_app_id", "another app than the memory's own", to_app_id)
+            if kind is ChangeKind.SHARED:
+                row = await sql.share_memory(
+                    memory_id=memory_id, to_app_id=to_app_id, moment=self._store.moment()
+                )
+            else:
+                row = await sql.unshare_memory(memory_id=memory_id, to_app_id=to_app_id)
+            if row is not None:
+                await memories.record(sql, memory, kind, author)
+        return ShareReceipt(memory_id=memory_id, to_app_id=to_app_id, changed=row is not None)
+
+
+async def _get(sql: Statements, memory_id: int, app_id: str | None) -> Memory:
+    memory = await memories.get(sql, memory_id)
+    if app_id is not None and memory.app_id != app_id:
+        raise NotFoundError("memory", memory_id)
+    return memory
+
+
+def _require_installed(app: App) -> None:
+    if app.status is not AppStatus.INSTALLED:
+        raise InvalidInputError("app_id", "an app that is installed", app.app_id)

@@ -1,0 +1,61 @@
+"""The names that hosts give: ids of apps, conversations and users, and the name that an app is shown under."""
+
+import re
+from typing import Final
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import clean_text, collapse_whitespace
+
+MAX_ID_CHARS: Final = 200
+MAX_NAME_CHARS: Final = 100
+
+_APP_ID: Final = re.compile(r"\w[\w.:@+-]{0,199}")
+
+
+def require_app_id(value: object) -> str:
+    """Return the id of an app, or refuse it.
+
+    Raises:
+        InvalidInputError: It does not fit the path of a URL: letters, digits and ``. : @ + - _``, at most 200.
+    """
+    if not isinstance(value, str) or not _APP_ID.fullmatch(value):
+        form = f"1 to {MAX_ID_CHARS} letters, digits, or . : @ + - _ behind the first"
+        raise InvalidInputError("app_id", form, value)
+    return value
+
+
+def require_id(value: object, *, field: str) -> str:
+    """Return the id of a conversation or a user, or refuse it.
+
+    Raises:
+        InvalidInputError: It is empty, longer than 200 characters, or has spaces at its ends or unprintable ones.
+    """
+    if (
+        not isinstance(value, str)
+        or not 1 <= len(value) <= MAX_ID_CHARS
+        or not value.isprintable()
+        or value != value.strip()
+    ):
+        raise InvalidInputError(field, f"1 to {MAX_ID_CHARS} printable characters", value)
+    return value
+
+
+def optional_user(value: object) -> str | None:
+    """Return the id of a user, or ``None`` for nobody in particular.
+
+    Raises:
+        InvalidInputError: It is there and of no acceptable form.
+    """
+    return None if value is None else require_id(value, field="user_id")
+
+
+def require_name(value: object) -> str:
+    """Return a name to show, on one line.
+
+    Raises:
+        InvalidInputError: It is empty or longer than 100 characters.
+    """
+    name = collapse_whitespace(clean_text(value)) if isinstance(value, str) else ""
+    if not 1 <= len(name) <= MAX_NAME_CHARS:
+        raise InvalidInputError("name", f"1 to {MAX_NAME_CHARS} characters", value)
+    return name

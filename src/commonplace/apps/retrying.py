@@ -1,0 +1,36 @@
+"""Once more after a database error, and no more often (APP-04.2, APP-05.2)."""
+
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from commonplace.apps.metrics import Metrics
+from commonplace.core.errors import StorageError
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+async def twice(
+    work: Callable[[], Awaitable[T]],
+    metrics: Metrics,
+    *,
+    app_id: str,
+    conversation_id: str | None = None,
+) -> T:
+    """Do work in a transaction, and once more if the database fails.
+
+    Raises:
+        StorageError: It failed both times.
+    """
+    try:
+        return await work()
+    except StorageError as error:
+        metrics.fell_back("retry")
+        log.warning(
+            "the database failed, tried once more: %s",
+            error,
+            extra={"app_id": app_id, "conversation_id": conversation_id},
+        )
+        return await work()

@@ -1,0 +1,50 @@
+-- Digests that are to be made, and what became of them: one row for each conversation that ended.
+
+-- name: queue_digest(app_id, conversation_id, moment)^
+-- Notes that a conversation is to be digested; returns nothing where that was noted before.
+INSERT INTO app_digests (app_id, conversation_id, state, queued_at, updated_at)
+VALUES (:app_id, :conversation_id, 'waiting', :moment, :moment)
+ON CONFLICT (app_id, conversation_id) DO NOTHING
+RETURNING *;
+
+-- name: claim_digest(app_id, conversation_id, claim, moment, until)^
+-- Takes a digest on; returns nothing where it is done, or somebody else is at it. One that was skipped may be tried anew.
+INSERT INTO app_digests (app_id, conversation_id, state, claim, claimed_until, queued_at, updated_at)
+VALUES (:app_id, :conversation_id, 'running', :claim, :until, :moment, :moment)
+ON CONFLICT (app_id, conversation_id) DO UPDATE
+SET state = 'running', outcome = NULL, reason = '', claim = excluded.claim,
+    claimed_until = excluded.claimed_until, updated_at = excluded.updated_at
+WHERE app_digests.state IN ('waiting', 'deferred')
+   OR (app_digests.state = 'running' AND app_digests.claimed_until < :moment)
+   OR (app_digests.state = 'done' AND app_digests.outcome = 'skipped')
+RETURNING *;
+
+-- name: settle_digest(app_id, conversation_id, claim, state, outcome, reason, request, moment)^
+-- Ends the work on a claimed digest; returns nothing where the claim is no longer ours.
+UPDATE app_digests
+SET state = :state, outcome = :outcome, reason = :reason, request = :request, claim = NULL, claimed_until = NULL,
+    updated_at = :moment
+WHERE app_id = :app_id AND conversation_id = :conversation_id AND state = 'running' AND claim = :claim
+RETURNING *;
+
+-- name: get_digest(app_id, conversation_id)^
+-- What is known about the digest of a conversation, or nothing.
+SELECT * FROM app_digests WHERE app_id = :app_id AND conversation_id = :conversation_id;
+
+-- name: open_digests(moment, limit)
+-- The digests that are to be made and that nobody is at, the longest waiting first.
+SELECT * FROM app_digests
+WHERE state IN ('waiting', 'deferred') OR (state = 'running' AND claimed_until < :moment)
+ORDER BY queued_at, app_id, conversation_id LIMIT :limit;
+
+-- name: drop_open_digests(app_id, reason, moment)
+-- Gives up every digest of an app that is not done, the running ones too, and returns them.
+UPDATE app_digests
+SET state = 'done', outcome = 'dropped', reason = :reason, request = NULL, claim = NULL, claimed_until = NULL,
+    updated_at = :moment
+WHERE app_id = :app_id AND state <> 'done'
+RETURNING conversation_id;
+
+-- name: digests_by_state()
+-- How many digests are in each state.
+SELECT state, count(*) AS digests FROM app_digests GROUP BY state ORDER BY state;

@@ -1,0 +1,89 @@
+"""Vectors of memories: 32-bit floats beside the row, compared one by one, since an app has at most ten.
+
+A vector is kept when its memory is stored. One that could not be computed then, or comes from another model, is
+computed when somebody searches.
+"""
+
+import logging
+import math
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from commonplace.apps.memories import Memory
+from commonplace.apps.metrics import Metrics
+from commonplace.apps.store import AppStore
+from commonplace.core.errors import EmbeddingError
+from commonplace.embedding import EmbeddingEngine
+from commonplace.storage.database import Statements
+
+FLOAT_BYTES: Final = 4
+
+log = logging.getLogger(__name__)
+
+
+class Vectors:
+    """Computes and keeps the vectors of memories; with an engine that cannot work, memories go without."""
+
+    def __init__(self, store: AppStore, engine: EmbeddingEngine, metrics: Metrics) -> None:
+        self._store = store
+        self._engine = engine
+        self._metrics = metrics
+
+    async def compute(self, text: str) -> bytes | None:
+        """Return the vector of a text as it is stored; ``None`` where the engine cannot work, which is logged."""
+        try:
+            return to_bytes(await self._engine.embed_async(text))
+        except EmbeddingError as error:
+            self._metrics.fell_back("embedding")
+            log.warning("a memory goes without a vector until somebody searches: %s", error)
+            return None
+
+    async def keep(self, sql: Statements, memory: Memory, vector: bytes | None) -> None:
+        """Store the vector of a memory, in the transaction that writes it."""
+        if vector is not None:
+            await sql.put_vector(memory_id=memory.id, model=self._model(), vector=vector)
+
+    async def likeness(self, query: str, app_id: str, memories: Sequence[Memory]) -> Mapping[int, float]:
+        """Return the cosine of a query with each of some memories, by id.
+
+        Raises:
+            EmbeddingError: The engine cannot work.
+        """
+        if not memories:
+            return {}
+        wanted = to_bytes(await self._engine.embed_async(query))
+        async with self._store.reading() as sql:
+            rows = await sql.vectors_of(app_id=app_id, model=self._model())
+        known: dict[int, bytes] = {row["memory_id"]: bytes(row["vector"]) for row in rows}
+        missing = [memory for memory in memories if memory.id not in known]
+        if missing:
+            computed = await self._engine.embed_batch_async([memory.content for memory in missing])
+            fresh = {one.id: to_bytes(vector) for one, vector in zip(missing, computed, strict=True)}
+            await self._keep_missing(missing, fresh)
+            known |= fresh
+        return {memory.id: cosine(wanted, known[memory.id]) for memory in memories}
+
+    async def _keep_missing(self, memories: Sequence[Memory], vectors: Mapping[int, bytes]) -> None:
+        async with self._store.writing() as sql:
+            for memory in memories:
+                row = await sql.get_memory(id=memory.id)
+                if row is not None and row["content"] == memory.content:
+                    await self.keep(sql, memory, vectors[memory.id])
+
+    def _model(self) -> str:
+        return f"{self._engine.model_name}@{self._engine.model_version}"
+
+
+def to_bytes(vector: Sequence[float]) -> bytes:
+    """Return a vector as it is stored: 32-bit floats, little-endian."""
+    return struct.pack(f"<{len(vector)}f", *vector)
+
+
+def cosine(one: bytes, other: bytes) -> float:
+    """Return the cosine of two stored vectors of length 1, from -1.0 to 1.0; 0.0 for other dimensions."""
+    if len(one) != len(other):
+        return 0.0
+    shape = f"<{len(one) // FLOAT_BYTES}f"
+    pairs = zip(struct.unpack(shape, one), struct.unpack(shape, other), strict=True)
+    return min(1.0, max(-1.0, math.fsum(a * b for a, b in pairs)))

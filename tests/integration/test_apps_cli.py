@@ -1,0 +1,171 @@
+"""``commonplace apps``: what each command prints, and how it fails."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.commands import CommandLine
+
+CONVERSATION = {
+    "conversation_id": "c-1",
+    "messages": [
+        {
+            "role": "user",
+            "content": "I prefer meetings after 2pm on weekdays. The Phoenix deadline is May 1.",
+        },
+        {"role": "assistant", "content": "Noted: meetings after 2pm, and the Phoenix deadline is May 1."},
+    ],
+}
+
+
+def conversation(number: int, text: str) -> bytes:
+    """Return a conversation of one message, as the command reads it."""
+    messages = [{"role": "user", "content": text}]
+    return json.dumps({"conversation_id": f"n-{number}", "messages": messages}).encode()
+
+
+@pytest.fixture
+def calendar(commonplace: CommandLine, tmp_path: Path) -> CommandLine:
+    """The command, with one app and one conversation ingested."""
+    assert commonplace("apps", "register", "cal", "--name", "Calendar").out == "registered cal (Calendar)\n"
+    file = tmp_path / "conversation.json"
+    file.write_text(json.dumps(CONVERSATION))
+    done = commonplace("apps", "ingest", "cal", str(file))
+    assert done.status == 0, done.err
+    assert "created conversation c-1" in done.out
+    assert "(sentences picked, no model)" in done.out
+    return commonplace
+
+
+@pytest.mark.requirement("APP-02.1", "APP-06.1", "R-APP-5")
+def test_a_conversation_reaches_the_context(calendar: CommandLine) -> None:
+    """As text and as JSON; another app gets nothing."""
+    text = calendar("apps", "context", "cal").out
+    assert text.startswith("(memories for app: Calendar)\n")
+    assert "I prefer meetings after 2pm" in text
+    document = calendar("apps", "context", "cal", "--json").json
+    assert document["text"] == text.rstrip("\n")
+    assert document["memories"][0]["sourceConversationId"] == "c-1"
+    calendar("apps", "register", "mail")
+    assert calendar("apps", "context", "mail").out == ""
+    listed = calendar("apps", "list", "--json").json
+    assert [(one["app"]["app_id"], one["memories"]) for one in listed["apps"]] == [("cal", 1), ("mail", 0)]
+    assert "Calendar" in calendar("apps", "list").out
+
+
+def test_ingesting_again_is_told(calendar: CommandLine) -> None:
+    """With the receipt as JSON."""
+    receipt = calendar("apps", "ingest", "cal", "-", "--json", stdin=json.dumps(CONVERSATION).encode()).json
+    assert receipt["outcome"] == "repeated"
+    assert calendar("apps", "memories", "cal", "--json").json["count"] == 1
+    assert "deadline" in calendar("apps", "memories", "cal").out
+
+
+def test_half_an_emoji_is_no_obstacle(calendar: CommandLine) -> None:
+    """As programs leave it that cut text between its halves; it becomes a replacement character."""
+    text = b'{"conversation_id": "h", "messages": [{"role": "user", "content": "The party is fun \\ud83d today."}]}'
+    done = calendar("apps", "ingest", "cal", "-", "--json", stdin=text)
+    assert done.json["memory"]["content"] == "The party is fun \ufffd today."
+
+
+@pytest.mark.requirement("APP-16.2", "APP-16.5")
+def test_search_by_words_and_by_meaning(calendar: CommandLine) -> None:
+    """Best first, with scores."""
+    found = calendar("apps", "search", "cal", "phoenix lunch", "--json").json
+    assert [(one["score"], one["words"]) for one in found["memories"]] == [(0.5, ["phoenix"])]
+    near = calendar("apps", "search", "cal", "When is the project due?", "--semantic", "--json").json
+    assert near["count"] == 1
+    assert "no memories" in calendar("apps", "search", "cal", "nothing of it").out
+
+
+@pytest.mark.requirement("APP-16.3")
+def test_export_and_import(calendar: CommandLine) -> None:
+    """Into another app, by a pipe."""
+    calendar("apps", "register", "copy")
+    exported = calendar("apps", "export", "cal").out.encode()
+    assert calendar("apps", "import", "copy", "-", stdin=exported).out == "added 1, known 0, refused 0\n"
+    receipt = calendar("apps", "import", "copy", "-", "--json", stdin=exported).json
+    assert (receipt["known"], receipt["added"]) == (1, [])
+
+
+@pytest.mark.requirement("APP-16.6")
+def test_sharing(calendar: CommandLine) -> None:
+    """Shown to the other app, until it is undone."""
+    calendar("apps", "register", "mail")
+    assert calendar("apps", "share", "1", "mail").out == "#1 shared with mail\n"
+    assert "2pm" in calendar("apps", "context", "mail").out
+    assert calendar("apps", "share", "1", "mail", "--undo", "--json").json["changed"] is True
+    assert calendar("apps", "context", "mail").out == ""
+
+
+@pytest.mark.requirement("APP-09.1", "APP-09.2")
+def test_delete_purge_and_uninstall(calendar: CommandLine) -> None:
+    """Each says what it removed."""
+    calendar("apps", "ingest", "cal", "-", stdin=conversation(1, "The office in Graz has a garden."))
+    assert calendar("apps", "delete", "1", "--json").json == {"deleted": 1, "app_id": "cal"}
+    assert calendar("apps", "uninstall", "cal").out == "uninstalled cal: 1 memories retained, 0 purged\n"
+    assert calendar("apps", "ingest", "cal", "-", stdin=conversation(2, "x y")).status == 1
+    assert calendar("apps", "purge", "cal", "--json").json == {"app_id": "cal", "deleted": 1}
+    assert calendar("apps", "uninstall", "cal", "--purge-memories", "--json").json["purged"] == 0
+    assert calendar("apps", "memories", "cal").err == "error: no app with id 'cal'\n"
+
+
+@pytest.mark.requirement("APP-16.8")
+def test_conflicts(calendar: CommandLine) -> None:
+    """Told at once, and listed."""
+    assert "no conflicts" in calendar("apps", "conflicts", "cal").out
+    calendar("apps", "ingest", "cal", "-", stdin=conversation(1, "The shop runs on port 8080."))
+    done = calendar("apps", "ingest", "cal", "-", stdin=conversation(2, "The shop runs on port 9090."))
+    assert "disagrees #2 and #3: 8080 against 9090" in done.out
+    assert calendar("apps", "conflicts", "cal", "--json").json["conflicts"][0]["older"] == 2
+
+
+@pytest.mark.requirement("APP-11.2", "APP-16.4")
+def test_energy_and_statistics(calendar: CommandLine) -> None:
+    """What is left, what waits, and how memory is used."""
+    energy = calendar("apps", "energy", "--run", "--json").json
+    assert energy["energy"]["capacity"] == 1000
+    assert energy["waiting"] == []
+    assert "no digest waits" in calendar("apps", "energy").out
+    figures = calendar("apps", "stats", "--json").json
+    assert (figures["memories"], figures["created_last_hour"], figures["utilisation"]) == (1, 1, 1.0)
+    assert "apps with memories" in calendar("apps", "stats").out
+
+
+def test_a_model_that_cannot_be_reached_skips_and_says_so(calendar: CommandLine) -> None:
+    """Exit status 1 and the reason; what needs no model works without it."""
+    nobody = {"COMMONPLACE_MODEL": "ollama:llama3.2:1b", "OLLAMA_HOST": "127.0.0.1:9"}
+    done = calendar("apps", "ingest", "cal", "-", stdin=conversation(1, "A fact of some kind."), **nobody)
+    assert done.status == 1
+    assert "error: " in done.err
+    assert calendar("apps", "memories", "cal", "--json", COMMONPLACE_MODEL="anthropic:x").json["count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("stdin", "said"),
+    [
+        (b"{", "a JSON document"),
+        (b"[]", "a conversation"),
+        (b'{"conversation_id": "c", "messages": [{"role": "system", "content": "x"}]}', "messages.0.role"),
+        (b'{"conversation_id": "", "messages": []}', "conversation_id"),
+    ],
+)
+def test_a_file_that_holds_no_conversation_is_an_error(
+    calendar: CommandLine, stdin: bytes, said: str
+) -> None:
+    """One line that says where."""
+    done = calendar("apps", "ingest", "cal", "-", stdin=stdin)
+    assert (done.status, done.out) == (1, "")
+    assert said in done.err
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [["ingest", "x", "/nowhere"], ["context", "x"], ["delete", "9"], ["share", "9", "x"]]
+)
+def test_what_is_not_there_is_an_error(commonplace: CommandLine, arguments: list[str]) -> None:
+    """Exit status 1."""
+    done = commonplace("apps", *arguments)
+    assert done.status == 1
+    assert done.err.startswith("error: ")
