@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-BENCHMARKS = ("startup.py", "stream.py", "context.py", "judge.py", "workspace.py", "embedding.py")
+BENCHMARKS = ("startup.py", "stream.py", "context.py", "judge.py", "workspace.py", "embedding.py", "apps.py")
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
 """commonplace: memory that lasts from one session of an AI agent to the next.
 
-    from commonplace import OperationalMemory, WorkspaceMemory
+    from commonplace import AppMemory, KnowledgeMemory, OperationalMemory, WorkspaceMemory
 
     async with OperationalMemory.open() as memory:
         print((await memory.build_memory_context()).text)
@@ -12,13 +12,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from commonplace.apps.memory import AppMemory
     from commonplace.core.settings import Settings, load_settings
+    from commonplace.knowledge.memory import KnowledgeMemory
     from commonplace.operational.memory import OperationalMemory
     from commonplace.workspace.memory import WorkspaceMemory
 
-__all__ = ["OperationalMemory", "Settings", "WorkspaceMemory", "load_settings"]
+__all__ = [
+    "AppMemory",
+    "KnowledgeMemory",
+    "OperationalMemory",
+    "Settings",
+    "WorkspaceMemory",
+    "load_settings",
+]
 
 _HOMES = {
+    "AppMemory": "commonplace.apps.memory",
+    "KnowledgeMemory": "commonplace.knowledge.memory",
     "OperationalMemory": "commonplace.operational.memory",
     "Settings": "commonplace.core.settings",
     "WorkspaceMemory": "commonplace.workspace.memory",

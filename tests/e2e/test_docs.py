@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from commonplace.storage.embedded import remove_cluster
 from support.commands import clean_environment
 
 ROOT = Path(__file__).parents[2]
@@ -46,13 +47,22 @@ def test_every_command_of_a_page_works(page: Path, tmp_path: Path) -> None:
     """In order, in one directory and one empty home, as a reader would type them."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     environment = clean_environment(tmp_path / "home")
-    for language, code in blocks(page):
-        shell = ["bash", "-euo", "pipefail", "-c", code]
-        command = shell if language == "sh" else [sys.executable, "-c", code]
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=110, check=False
-        )
-        assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+    try:
+        for language, code in blocks(page):
+            shell = ["bash", "-euo", "pipefail", "-c", code]
+            command = shell if language == "sh" else [sys.executable, "-c", code]
+            done = subprocess.run(
+                command,
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=110,
+                check=False,
+            )
+            assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+    finally:
+        remove_cluster(tmp_path / "home" / "postgres")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -77,6 +87,8 @@ def test_the_tour_runs_and_leaves_nothing(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     for shown in (
+        "memories for app: Calendar",
+        "# Memory Context",
         "reinforced",
         "Contradicted",
         "## Operational Memory (",

@@ -18,7 +18,7 @@ def test_help_lists_every_command_without_loading_it(commonplace: CommandLine) -
     """Each group is named with what it is for."""
     done = commonplace("--help")
     assert done.status == 0
-    for name in ("demo", "ops", "workspace", "mcp", "doctor", "config"):
+    for name in ("demo", "ops", "workspace", "knowledge", "mcp", "doctor", "config"):
         assert f" {name} " in done.out
     assert commonplace("--version").out.startswith("commonplace 0.")
 
@@ -221,7 +221,7 @@ def test_the_doctor_uses_every_part(commonplace: CommandLine) -> None:
     done = commonplace("doctor", "--json")
     assert done.status == 0, done.out
     assert [check["part"] for check in done.json["checks"]] == [
-        "operational memory", "workspace memory", "embedding", "PostgreSQL",
+        "operational memory", "app memory", "workspace memory", "embedding", "PostgreSQL", "knowledge memory",
     ]  # fmt: skip
     assert all(check["ok"] for check in done.json["checks"])
     assert commonplace("ops", "list", "--json").json["count"] == 0

@@ -8,10 +8,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from uuid import uuid4
 
+from commonplace.apps.conversations import Message
+from commonplace.apps.memory import AppMemory
 from commonplace.core.errors import CommonplaceError, EmbeddingError, StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.llm import Script
 from commonplace.operational.memories import MemoryFilter
 from commonplace.operational.memory import OperationalMemory
 from commonplace.storage.probe import probe_postgres
@@ -19,6 +24,10 @@ from commonplace.workspace.memory import WorkspaceMemory
 from commonplace.workspace.search import MAX_RESULTS
 
 WORD: Final = "commonplace-doctor-check"
+APP: Final = "commonplace-doctor"
+"""An app that exists for the length of a check."""
+TENANT: Final = "commonplace-doctor"
+"""Whose memories the check of knowledge memory stores and deletes; nobody else's are touched."""
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +55,22 @@ async def check_operational(settings: Settings) -> str:
         count = len(await memory.list_memories())
     where = "PostgreSQL" if settings.database_is_postgres else str(settings.database_path)
     return f"wrote, read, searched, deleted; {count} memories in {where}"
+
+
+async def check_apps(settings: Settings) -> str:
+    """Register an app of its own, write, read and search a memory, and take everything out again."""
+    async with AppMemory.open(settings, model=Script(WORD).model()) as memory:
+        apps = [listed.app for listed in await memory.registry.list_apps() if listed.app.app_id != APP]
+        await memory.registry.register(APP)
+        try:
+            messages = [Message(role="user", content=WORD), Message(role="assistant", content=WORD)]
+            receipt = await memory.ingest(APP, f"{APP}-{uuid4()}", messages)
+            found = await memory.search(APP, WORD)
+            if receipt.memory is None or receipt.memory.id not in [hit.memory.id for hit in found]:
+                raise StorageUnavailableError(f"a memory was stored and is not found: {receipt.reason}")
+        finally:
+            await memory.registry.uninstall_app(APP, purge_memories=True)
+    return f"wrote, read, searched, deleted; {len(apps)} apps"
 
 
 async def check_workspace(settings: Settings) -> str:
@@ -93,11 +118,35 @@ async def check_postgres(settings: Settings) -> str:
     return await probe_postgres(settings)
 
 
+async def check_knowledge(settings: Settings) -> str:
+    """Write, read, search and delete an episode, as a tenant of its own."""
+    async with KnowledgeMemory.open(settings) as memory:
+        stats = await memory.memory_stats()
+        scratch = memory.acting_for(tenant_id=TENANT, actor="doctor")
+        stored = await scratch.store_episode(content=WORD, butler="doctor")
+        if stored.id is None:
+            raise StorageUnavailableError(stored.reason)
+        read = await scratch.get_memory("episode", stored.id)
+        found = await scratch.memory_search(WORD, types=["episode"])
+        await scratch.forget_memory("episode", stored.id)
+        left = (await scratch.run_episode_cleanup())["remaining"]
+        if read is None or stored.id not in [one["id"] for one in found] or left:
+            raise StorageUnavailableError(
+                f"episode {stored.id} was stored and deleted, and is not as it should be"
+            )
+    where = "PostgreSQL by URL" if settings.postgres_url else str(settings.postgres_directory)
+    rules = sum(count for state, count in stats["rules"].items() if state != "forgotten")
+    counts = f"{stats['episodes']['total']} episodes, {stats['facts']['active']} facts, {rules} rules"
+    return f"wrote, read, searched, deleted; {counts} in {where}"
+
+
 CHECKS: Final[dict[str, Callable[[Settings], Awaitable[str]]]] = {
     "operational memory": check_operational,
+    "app memory": check_apps,
     "workspace memory": check_workspace,
     "embedding": check_embedding,
     "PostgreSQL": check_postgres,
+    "knowledge memory": check_knowledge,
 }
 
 

@@ -5,7 +5,7 @@ import typer
 from commonplace.cli.output import JsonOption, console, print_json, table
 from commonplace.core.settings import load_settings
 
-app = typer.Typer(help="Settings, and where each one came from.", no_args_is_help=True)
+app = typer.Typer(add_completion=False, help="Settings, and where each one came from.", no_args_is_help=True)
 
 
 @app.callback()

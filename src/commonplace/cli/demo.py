@@ -1,6 +1,7 @@
 """``commonplace demo``: a tour of the memories on real input, in a home that is deleted afterwards."""
 
 import asyncio
+import json
 import logging
 import tempfile
 from collections.abc import AsyncGenerator
@@ -12,6 +13,8 @@ import typer
 from rich.console import Console
 from rich.panel import Panel
 
+from commonplace.apps.conversations import Message
+from commonplace.apps.memory import AppMemory
 from commonplace.cli.checks import run_checks
 from commonplace.cli.doctor import check_line
 from commonplace.cli.ops import effect_line
@@ -20,6 +23,7 @@ from commonplace.cli.run import run
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import SecretRefusedError
 from commonplace.core.settings import Settings
+from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.operational.context import GENERAL, format_confidence
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
@@ -27,6 +31,7 @@ from commonplace.storage.embedded import remove_cluster
 from commonplace.workspace.memory import WorkspaceMemory
 
 TRANSCRIPT: Final = "ops-sessions.jsonl"
+CONVERSATION: Final = "conversation.json"
 FACTS: Final = (
     ("User prefers pnpm over npm", "preference"),
     ("PostgreSQL 16 listens on port 5433 here, not 5432", "infra"),
@@ -36,8 +41,20 @@ FACTS: Final = (
 SECRET: Final = "The deploy token is ghp_R4nd0mL00kingDemoT0kenR4nd0mL00king"  # noqa: S105 - made up, to be refused
 MESSAGE: Final = "Which port does postgresql use, and how do I run the integration tests?"
 AWAY_DAYS: Final = 44
+EPISODES: Final = (
+    "Anna asked why the deploy of checkout took 40 minutes; the cause was a migration that locked the orders table",
+    "Anna moved from the checkout team to search, and asked to be left out of checkout alerts",
+    "The nightly backup of the orders database failed: the disk of the backup host was full",
+)
+KNOWN: Final = (
+    ("Anna", "team", "is on the checkout team"),
+    ("orders database", "backup", "is backed up every night at 02:00 to the backup host"),
+    ("Anna", "team", "is on the search team"),
+)
+RULE: Final = "Run migrations of the orders table in small batches, outside of office hours"
+TOPIC: Final = "The orders migration is slow again: does Anna have to know?"
 
-app = typer.Typer(help="Tour of the memories on real input; needs nothing.")
+app = typer.Typer(add_completion=False, help="Tour of the memories on real input; needs nothing.")
 
 
 @app.command()
@@ -61,6 +78,8 @@ async def _tour(out: Console, settings: Settings) -> None:
         await _brief(out, operational)
         await _forget(out, operational, clock)
     await _remember(out, settings)
+    await _digest(out, settings)
+    await _know(out, settings)
     await _examine(out, settings)
     _part(out)
 
@@ -78,7 +97,7 @@ async def _learn(out: Console, operational: OperationalMemory) -> None:
         "An ops agent ran three times; its transcript is read",
         "Its output holds markers such as [bold]\\[MEMORY:timing:jellyfin] Takes 60s to start[/]. Each gets a receipt.",
     )
-    path = transcript_path()
+    path = example_path(TRANSCRIPT)
     reports = await operational.ingest(_chunks(path), tiers=(1, 2, 3))
     receipts = [receipt for report in reports for receipt in report.receipts]
     rows = [_receipt_row(receipt) for receipt in receipts if receipt.kind is not ReceiptKind.EVENT]
@@ -168,19 +187,63 @@ async def _remember(out: Console, settings: Settings) -> None:
             out.print(f"[dim]{relevance.memory.id} scores {relevance.score:.2f} for: {shown(words)}[/]")
 
 
-async def _examine(out: Console, settings: Settings) -> None:
+async def _digest(out: Console, settings: Settings) -> None:
     _step(
         out,
         5,
-        "The ground that knowledge memory will stand on",
-        "An embedding model without torch, PostgreSQL with pgvector without a server: the doctor tries each part.",
+        "A conversation with an app ends, and a digest of it is kept",
+        "At most ten for each app. Without a model, sentences are picked out of it and never invented.",
+    )
+    document = json.loads(await asyncio.to_thread(example_path(CONVERSATION).read_text, "utf-8"))
+    messages = [Message(role=one["role"], content=one["content"]) for one in document["messages"]]
+    async with AppMemory.open(settings) as memory:
+        await memory.registry.register("calendar", name="Calendar")
+        receipt = await memory.ingest("calendar", document["conversation_id"], messages)
+        told = "extractive" if receipt.extractive else "written by a model"
+        out.print(f"{len(messages)} messages → [green]{receipt.outcome}[/] ({told})")
+        context = await memory.context("calendar")
+        out.print(Panel(shown(context.text), title="the next time", title_align="left", expand=False))
+
+
+async def _know(out: Console, settings: Settings) -> None:
+    _step(
+        out,
+        6,
+        "Agents share what they know: episodes, facts and rules in PostgreSQL",
+        "An embedded server with pgvector, an embedding model without torch; 19 tools over MCP.",
+    )
+    async with KnowledgeMemory.open(settings) as memory:
+        for content in EPISODES:
+            await memory.store_episode(content=content, butler="ops")
+        for subject, predicate, content in KNOWN:
+            receipt = await memory.store_fact(subject=subject, predicate=predicate, content=content)
+            became = "stored" if receipt.superseded_id is None else "in place of what was known before"
+            out.print(
+                f"memory_store_fact → [green]{became}[/] {shown(f'[{subject}] [{predicate}] {content}')}"
+            )
+        await memory.store_rule(content=RULE)
+        (episode, *_) = await memory.memory_search(TOPIC, types=["episode"], limit=1)
+        out.print(f'\nmemory_search [bold]"{TOPIC}"[/] → {shown(episode["content"])}')
+        for found in await memory.recall(TOPIC, limit=2, explain=True):
+            text = " ".join((found.get("subject", ""), found["content"])).strip()
+            out.print(f"memory_recall → {shown(text)}\n  [dim]{shown(found['explanation']['why'])}[/]")
+        block = await memory.memory_context(TOPIC, "ops")
+        out.print(Panel(shown(block.rstrip()), title="memory_context", title_align="left", expand=False))
+
+
+async def _examine(out: Console, settings: Settings) -> None:
+    _step(
+        out,
+        7,
+        "Is everything here and working?",
+        "The doctor tries each part: it writes, reads, searches and deletes.",
     )
     async for check in run_checks(settings):
         out.print(check_line(check))
 
 
 def _part(out: Console) -> None:
-    _step(out, 6, "What to do next", "")
+    _step(out, 8, "What to do next", "")
     rows = [
         (
             "commonplace ops ingest FILE",
@@ -188,17 +251,22 @@ def _part(out: Console) -> None:
         ),
         ("commonplace ops context", "print the block; give it to --append-system-prompt"),
         ("commonplace workspace store TEXT", "remember something about the directory you are in"),
-        ("claude mcp add memory -- commonplace mcp workspace", "give the same memory to Claude Code"),
+        ("commonplace knowledge store-fact A B C", "keep a fact for every agent"),
+        (
+            "claude mcp add workspace -- commonplace mcp workspace",
+            "give the workspace's memory to Claude Code",
+        ),
+        ("claude mcp add knowledge -- commonplace mcp knowledge", "and what all agents know"),
         ("commonplace doctor", "check this machine"),
     ]
     out.print(table("command", "what it does", rows=rows))
 
 
-def transcript_path() -> Path:
-    """Return the recorded transcript: of the installed package, or of the checkout that is being worked on."""
+def example_path(name: str) -> Path:
+    """Return an example's file: of the installed package, or of the checkout that is being worked on."""
     package = Path(__file__).parents[1]
-    installed = package / "examples" / TRANSCRIPT
-    return installed if installed.exists() else package.parents[1] / "examples" / TRANSCRIPT
+    installed = package / "examples" / name
+    return installed if installed.exists() else package.parents[1] / "examples" / name
 
 
 async def _chunks(path: Path) -> AsyncGenerator[bytes]:

@@ -6,7 +6,7 @@ from commonplace.cli.checks import Check, run_checks
 from commonplace.cli.output import JsonOption, console, print_json, shown
 from commonplace.cli.run import run, settings
 
-app = typer.Typer(help="Check each part by using it.")
+app = typer.Typer(add_completion=False, help="Check each part by using it.")
 
 
 def check_line(check: Check) -> str:

@@ -23,9 +23,14 @@ class Commands(LazyGroup):
         "ops": Entry(
             module="commonplace.cli.ops", help="Operational memory: what a scheduled ops agent learned."
         ),
+        "apps": Entry(module="commonplace.cli.apps", help="App memory: digests of ended conversations."),
         "workspace": Entry(
             module="commonplace.cli.workspace", help="Workspace memory: small facts beside the code."
         ),
+        "knowledge": Entry(
+            module="commonplace.cli.knowledge", help="Knowledge memory: episodes, facts, rules and entities."
+        ),
+        "serve": Entry(module="commonplace.cli.serve", help="The service: REST and metrics over HTTP."),
         "mcp": Entry(module="commonplace.cli.mcp", help="MCP servers on standard input and output."),
         "doctor": Entry(
             module="commonplace.cli.doctor", help="Check each part by using it: write, read, search, delete."

@@ -1,12 +1,14 @@
 """``commonplace mcp``: MCP servers on standard input and output."""
 
 import sys
+from importlib import import_module
+from typing import NoReturn
 
 import typer
 
-from commonplace.mcp import workspace as workspace_server
-
-app = typer.Typer(help="MCP servers on standard input and output.", no_args_is_help=True)
+app = typer.Typer(
+    add_completion=False, help="MCP servers on standard input and output.", no_args_is_help=True
+)
 
 
 @app.callback()
@@ -17,4 +19,15 @@ def group() -> None:
 @app.command()
 def workspace() -> None:
     """Serve the memory of the current directory, or of COMMONPLACE_WORKSPACE, until the client hangs up."""
-    sys.exit(workspace_server.main())
+    _serve("commonplace.mcp.workspace")
+
+
+@app.command()
+def knowledge() -> None:
+    """Serve knowledge memory until the client hangs up; the database and the model start after the handshake."""
+    _serve("commonplace.mcp.knowledge.server")
+
+
+def _serve(module: str) -> NoReturn:
+    # Loaded here: a client waits about a second for the handshake, and each server needs what the other does not.
+    sys.exit(import_module(module).main())

@@ -22,7 +22,9 @@ AllowSecrets = Annotated[bool, typer.Option("--allow-secrets", help="Store text 
 ServiceOption = Annotated[str | None, typer.Option("--service", help="Name of a service, or general.")]
 
 app = typer.Typer(
-    help="Operational memory: what a scheduled ops agent learned about its services.", no_args_is_help=True
+    add_completion=False,
+    help="Operational memory: what a scheduled ops agent learned about its services.",
+    no_args_is_help=True,
 )
 
 

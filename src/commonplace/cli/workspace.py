@@ -11,7 +11,9 @@ from commonplace.workspace.memory import WorkspaceMemory
 from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
 from commonplace.workspace.search import SearchResult
 
-app = typer.Typer(help="Workspace memory: small facts beside the code.", no_args_is_help=True)
+app = typer.Typer(
+    add_completion=False, help="Workspace memory: small facts beside the code.", no_args_is_help=True
+)
 
 
 @app.command()

@@ -1,0 +1,256 @@
+"""Errors as every route tells them: one shape, problem details. Source: RFC 9457.
+
+What a client did wrong names the field, what was expected and what came. What the service could not do says whether
+asking again may help: 503 may, 500 will not.
+"""
+
+import logging
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final, cast
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.routing import iter_route_contexts
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+from starlette.routing import compile_path
+
+from commonplace.core.errors import (
+    CommonplaceError,
+    EmbeddingError,
+    InvalidInputError,
+    ModelError,
+    NotFoundError,
+    SecretRefusedError,
+    StorageUnavailableError,
+)
+
+MEDIA_TYPE: Final = "application/problem+json"
+
+log = logging.getLogger(__name__)
+
+
+class Problem(BaseModel):
+    """What went wrong with a request."""
+
+    type: str = Field(description="which kind of problem, as a place on /docs that explains it")
+    title: str = Field(description="the kind of problem in words; always the same for one type")
+    status: int = Field(description="the HTTP status, once more")
+    detail: str = Field(description="what went wrong this time, in one sentence")
+    field: str | None = Field(default=None, description="the parameter or field that was not acceptable")
+    expected: str | None = Field(default=None, description="what it would have accepted")
+    got: str | None = Field(default=None, description="what came, shortened")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of problem; ``meaning`` is what the documentation says of it."""
+
+    name: str
+    title: str
+    status: HTTPStatus
+    meaning: str
+
+    @property
+    def type(self) -> str:
+        """Its URI: a place on the documentation's page."""
+        return f"/docs#{self.name}"
+
+    def problem(self, detail: str) -> Problem:
+        """Return a problem of this kind."""
+        return Problem(type=self.type, title=self.title, status=self.status, detail=detail)
+
+
+NOT_FOUND: Final = Kind(
+    name="not-found",
+    title="There is no such thing",
+    status=HTTPStatus.NOT_FOUND,
+    meaning="The path, or an id in it, names nothing.",
+)
+INVALID_INPUT: Final = Kind(
+    name="invalid-input",
+    title="The request is not acceptable",
+    status=HTTPStatus.UNPROCESSABLE_ENTITY,
+    meaning="A parameter or the body is not of its form; `field`, `expected` and `got` say which one and how. "
+    "Nothing was written.",
+)
+SECRET_REFUSED: Final = Kind(
+    name="secret-refused",
+    title="The text looks like it holds a secret",
+    status=HTTPStatus.UNPROCESSABLE_ENTITY,
+    meaning="Secrets are not stored. Nothing was written.",
+)
+TOO_LARGE: Final = Kind(
+    name="too-large",
+    title="The body is too large",
+    status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    meaning="Nothing was written. Send less at once.",
+)
+FOREIGN_HOST: Final = Kind(
+    name="foreign-host",
+    title="The request is for another host",
+    status=HTTPStatus.MISDIRECTED_REQUEST,
+    meaning="The Host header is neither localhost nor a loopback address. A web page elsewhere may be trying to reach "
+    "this service under a name of its own.",
+)
+STORAGE_UNAVAILABLE: Final = Kind(
+    name="storage-unavailable",
+    title="Storage cannot be reached",
+    status=HTTPStatus.SERVICE_UNAVAILABLE,
+    meaning="The database does not answer, or cannot be written. Nothing was written; asking again later may help.",
+)
+MODEL_UNAVAILABLE: Final = Kind(
+    name="model-unavailable",
+    title="A model cannot answer",
+    status=HTTPStatus.SERVICE_UNAVAILABLE,
+    meaning="The embedding model or the language model that this needs cannot be used; `commonplace doctor` says why.",
+)
+FAULT: Final = Kind(
+    name="fault",
+    title="The service failed",
+    status=HTTPStatus.INTERNAL_SERVER_ERROR,
+    meaning="A fault of the service, or of its database; its log has the details. Asking again will not help.",
+)
+REFUSED: Final = Kind(
+    name="refused",
+    title="The request was refused",
+    status=HTTPStatus.BAD_REQUEST,
+    meaning="HTTP itself says what is wrong, by the status: 400 the request cannot be read, 405 the path knows other "
+    "methods.",
+)
+KINDS: Final = (
+    NOT_FOUND,
+    INVALID_INPUT,
+    SECRET_REFUSED,
+    TOO_LARGE,
+    FOREIGN_HOST,
+    STORAGE_UNAVAILABLE,
+    MODEL_UNAVAILABLE,
+    FAULT,
+    REFUSED,
+)
+"""Every kind that a client may meet."""
+
+
+def problem_response(problem: Problem, *, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    """Return a problem as a response; fields that it does not have are left out."""
+    content = problem.model_dump(exclude_none=True)
+    return JSONResponse(content, status_code=problem.status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def problem_of(error: CommonplaceError) -> Problem:
+    """Return what a client is told about an error of a memory."""
+    match error:
+        case SecretRefusedError():
+            kind = SECRET_REFUSED
+        case InvalidInputError():
+            kind = INVALID_INPUT
+        case NotFoundError():
+            kind = NOT_FOUND
+        case StorageUnavailableError():
+            kind = STORAGE_UNAVAILABLE
+        case EmbeddingError() | ModelError():
+            kind = MODEL_UNAVAILABLE
+        case _:
+            kind = FAULT
+    problem = kind.problem(_encodable(str(error)))
+    if isinstance(error, InvalidInputError):
+        problem.field = camel_case(error.field)
+        problem.expected, problem.got = error.expected, _encodable(error.got)
+    return problem
+
+
+def camel_case(name: str) -> str:
+    """Return the name of a field as the API spells it."""
+    return re.sub(r"_([a-z])", lambda found: found[1].upper(), name)
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _invalid(error: RequestValidationError) -> Problem:
+    """Return the first fault that the framework found in a request."""
+    fault = cast("dict[str, Any]", error.errors()[0])
+    where, *path = fault["loc"]
+    if fault["type"] == "json_invalid":
+        form = f"JSON ({fault['ctx']['error']} at character {path[0]})"
+        return problem_of(InvalidInputError(str(where), form, error.body))
+    field = ".".join(str(part) for part in path) or str(where)
+    if fault["type"] == "missing":
+        return problem_of(InvalidInputError(field, "a value", None))
+    if isinstance(fault["input"], bytes):
+        form = "JSON, with the header Content-Type: application/json"
+        return problem_of(InvalidInputError(field, form, fault["input"]))
+    cause = fault.get("ctx", {}).get("error")
+    form = cause.expected if isinstance(cause, InvalidInputError) else _form(str(fault["msg"]))
+    return problem_of(InvalidInputError(field, form, fault.get("input")))
+
+
+def _form(message: str) -> str:
+    """Return what pydantic says that a value should be, as it reads behind the word "expected"."""
+    said = (
+        message.removeprefix("Input should be ")
+        .removeprefix("Value error, ")
+        .replace(" should have ", " with ")
+    )
+    return said[:1].lower() + said[1:]
+
+
+async def _on_commonplace_error(_request: Request, error: Exception) -> JSONResponse:
+    problem = problem_of(cast("CommonplaceError", error))
+    if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        log.error("%s: %s", problem.title, error)
+    return problem_response(problem)
+
+
+async def _on_invalid_request(_request: Request, error: Exception) -> JSONResponse:
+    return problem_response(_invalid(cast("RequestValidationError", error)))
+
+
+async def _on_http_error(request: Request, error: Exception) -> JSONResponse:
+    refusal = cast("HTTPException", error)
+    if refusal.status_code == NOT_FOUND.status:
+        return problem_response(NOT_FOUND.problem(f"nothing is at {_encodable(request.url.path)}"))
+    kind = TOO_LARGE if refusal.status_code == TOO_LARGE.status else REFUSED
+    problem = kind.problem(str(refusal.detail))
+    problem.status = refusal.status_code
+    if refusal.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        return problem_response(problem, headers={"Allow": _allowed(request)})
+    return problem_response(problem, headers=refusal.headers)
+
+
+def _allowed(request: Request) -> str:
+    """Return the methods that a path knows; the framework tells those of its first route only."""
+    routes = iter_route_contexts(cast("FastAPI", request.app).routes)
+    path = request.scope["path"]
+    matching = [route for route in routes if compile_path(route.path or "")[0].match(path)]
+    return ", ".join(sorted({method for route in matching for method in route.methods or ()}))
+
+
+async def _on_fault(_request: Request, _error: Exception) -> JSONResponse:
+    # The server logs the traceback.
+    return problem_response(FAULT.problem("an unexpected fault; the log of the service has the details"))
+
+
+def tell_problems(app: FastAPI) -> None:
+    """Make an application answer every error as a problem."""
+    app.add_exception_handler(CommonplaceError, _on_commonplace_error)
+    app.add_exception_handler(RequestValidationError, _on_invalid_request)
+    app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_exception_handler(Exception, _on_fault)
+
+
+def may_answer(*kinds: Kind) -> dict[int | str, dict[str, Any]]:
+    """Return for the documentation of a route what else than success it may answer."""
+    by_status: dict[int, list[str]] = {}
+    for kind in kinds:
+        by_status.setdefault(kind.status.value, []).append(kind.title)
+    return {
+        status: {"model": Problem, "description": ", or: ".join(titles)}
+        for status, titles in by_status.items()
+    }

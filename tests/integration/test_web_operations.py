@@ -1,0 +1,135 @@
+"""What monitoring and people see of the service: health, metrics, documentation."""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+
+import httpx2
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from commonplace.apps.conversations import Message
+from commonplace.apps.energy import EnergyPolicy
+from commonplace.apps.memory import AppMemory
+from commonplace.core.clock import ManualClock
+from commonplace.core.settings import Settings
+from commonplace.web.problems import KINDS
+from support.service import open_app_memory, serving
+
+
+@pytest.fixture
+async def memory(settings: Settings, clock: ManualClock) -> AsyncIterator[AppMemory]:
+    """App memory in an empty database, with more energy than a test spends."""
+    energy = EnergyPolicy(capacity=10_000.0)
+    async with open_app_memory(settings, clock=clock, energy=energy) as memory:
+        yield memory
+
+
+@pytest.fixture
+async def client(memory: AppMemory) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of the service."""
+    async with serving(memory) as url, httpx2.AsyncClient(base_url=url) as client:
+        yield client
+
+
+async def scrape(client: httpx2.AsyncClient) -> Mapping[tuple[str, ...], float]:
+    """Read the metrics as Prometheus does: values by name and labels."""
+    answer = await client.get("/metrics")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(answer.text)
+        for sample in family.samples
+    }
+
+
+@pytest.mark.requirement("APP-12.1", "APP-12.2", "APP-12.3", "APP-12.4", "APP-12.5")
+async def test_metrics_tell_how_app_memory_works(memory: AppMemory, client: httpx2.AsyncClient) -> None:
+    """The five figures of the specification after twelve conversations of one app, of two that are known."""
+    await memory.registry.register("calendar")
+    await memory.registry.register("idle")
+    for number in range(12):
+        said = Message(
+            role="user", content=f"User prefers option number {number} for the project of week {number}."
+        )
+        await memory.ingest("calendar", f"c-{number}", [said])
+    await memory.loop.review_completed("c-0")
+    figures = await scrape(client)
+    assert figures["commonplace_app_digests_made_total", "created"] == 12
+    assert figures["commonplace_app_memories_created_last_hour",] == 12
+    assert figures["commonplace_app_compactions_last_day_most",] == 2
+    assert figures["commonplace_app_compactions_last_day_per_app",] == 2
+    compactions = [value for key, value in figures.items() if key[0] == "commonplace_app_compactions_total"]
+    assert sum(compactions) == 2
+    assert figures["commonplace_app_memories",] == 10
+    assert figures["commonplace_app_utilisation_ratio",] == 0.5
+    assert figures["commonplace_app_injection_ratio",] == 1
+    assert figures["commonplace_app_contexts_total", "with"] == 1
+    spent = sum(figures["commonplace_app_energy_spent_total", kind] for kind in ("creation", "compaction"))
+    assert 12 * 10 + 2 * 20 <= spent <= 12 * 15 + 2 * 30
+    assert figures["commonplace_app_energy_level",] == pytest.approx(10_000 - spent, abs=0.1)
+
+
+@pytest.mark.requirement("APP-12.1")
+async def test_counters_only_grow(memory: AppMemory, client: httpx2.AsyncClient) -> None:
+    """Scraping changes nothing, and a purge takes nothing back."""
+    await memory.registry.register("calendar")
+    await memory.ingest("calendar", "c-1", [Message(role="user", content="User prefers tea over coffee.")])
+    first = await scrape(client)
+    await memory.subagent.delete_app_memories("calendar")
+    second = await scrape(client)
+    assert second["commonplace_app_memories",] == 0
+    for key, value in first.items():
+        if key[0].startswith("commonplace_app") and key[0].endswith("_total"):
+            assert second[key] == value
+
+
+@pytest.mark.requirement("APP-12.5")
+async def test_metrics_tell_of_the_process(client: httpx2.AsyncClient) -> None:
+    """Its memory, its open files and its Python."""
+    figures = await scrape(client)
+    assert figures["process_resident_memory_bytes",] > 10_000_000
+    assert figures["process_open_fds",] > 0
+    assert any(key[0] == "python_info" for key in figures)
+
+
+async def test_health_is_found_out_by_reading(client: httpx2.AsyncClient) -> None:
+    """The answer says how long the read took."""
+    answer = await client.get("/healthz")
+    assert answer.status_code == 200
+    assert answer.json()["status"] == "ok"
+    assert 0 < answer.json()["databaseMs"] < 3000
+
+
+async def test_every_operation_is_described(client: httpx2.AsyncClient) -> None:
+    """Each has a name, a sentence and its answers; each parameter says what it is."""
+    document = (await client.get("/openapi.json")).json()
+    operations = [operation for path in document["paths"].values() for operation in path.values()]
+    assert len({operation["operationId"] for operation in operations}) == len(operations) == 12
+    for operation in operations:
+        assert operation["summary"]
+        assert operation["description"]
+        assert operation["responses"]["200"]["description"] != "Successful Response"
+        for parameter in operation.get("parameters", []):
+            assert parameter["description"], parameter
+        for status, answer in operation["responses"].items():
+            if status >= "400":
+                assert list(answer["content"]) == ["application/problem+json"]
+    for name, schema in document["components"]["schemas"].items():
+        assert "description" in schema, name
+
+
+async def test_the_documentation_needs_nothing_from_elsewhere(client: httpx2.AsyncClient) -> None:
+    """One page with every operation and every problem; no script, and no address of another host."""
+    opened = await client.get("/", follow_redirects=True)
+    assert (opened.status_code, opened.url.path) == (200, "/docs")
+    document = (await client.get("/openapi.json")).json()
+    for path, operations in document["paths"].items():
+        assert path in opened.text
+        for operation in operations.values():
+            assert f'id="{operation["operationId"]}"' in opened.text
+    for kind in KINDS:
+        assert f'id="{kind.name}"' in opened.text
+    assert "<script" not in opened.text
+    assert not re.search(r"(?:src|href)=\"(?:https?:)?//", opened.text)
+    assert opened.headers["content-security-policy"].startswith("default-src 'none'")

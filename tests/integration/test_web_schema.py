@@ -1,0 +1,66 @@
+"""The service does what its OpenAPI document says: Schemathesis makes up requests, good ones and bad ones."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from commonplace.core.settings import Settings
+from support.commands import clean_environment
+from support.service import open_app_memory, service_process
+
+SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
+EXAMPLES = 10
+"""For each operation in each phase: some 400 requests, and about 20 seconds."""
+
+CONFIGURATION = """
+[parameters]
+"path.appId" = "calendar"
+
+# Ids have to be printable: Unicode's tables say what is, and no pattern does.
+[[operations]]
+include-name = "GET /api/v1/apps/{appId}/search"
+checks.positive_data_acceptance.enabled = false
+
+# Likewise; and times are also taken as numbers of seconds, which the document does not promise.
+[[operations]]
+include-name = "POST /api/v1/apps/{appId}/import"
+checks.positive_data_acceptance.enabled = false
+checks.negative_data_rejection.enabled = false
+"""
+
+
+@pytest.mark.requirement("APP-10.1", "APP-10.2", "APP-10.3", "APP-10.4")
+def test_the_service_does_what_it_says(settings: Settings, tmp_path: Path) -> None:
+    """No fault of the server; status, headers, type and shape as described; what does not fit is refused.
+
+    In all phases: bounds of each parameter, random requests, and sequences of requests that follow from each other.
+    """
+
+    async def fill() -> None:
+        moment = "2026-01-01T00:00:00Z"
+        held = [{"content": f"Fact {n}.", "createdAt": moment, "updatedAt": moment} for n in range(3)]
+        async with open_app_memory(settings) as memory:
+            await memory.registry.register("calendar")
+            await memory.import_document("calendar", {"memories": held})
+
+    asyncio.run(fill())
+    (tmp_path / "schemathesis.toml").write_text(CONFIGURATION)
+    with service_process(settings.home) as service:
+        done = subprocess.run(
+            [
+                *(SCHEMATHESIS, "run", f"{service.url}/openapi.json"),
+                *("--max-examples", str(EXAMPLES)),
+                *("--generation-deterministic", "--no-color"),
+            ],
+            cwd=tmp_path,
+            env=clean_environment(settings.home),
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Tested: 12" in done.stdout

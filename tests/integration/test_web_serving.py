@@ -1,0 +1,159 @@
+"""``commonplace serve`` as a process: how it starts, where it refuses to, and how it ends."""
+
+import signal
+import socket
+import time
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from commonplace.core.errors import InvalidInputError, ListenError
+from commonplace.web.loopback import is_loopback, listen, url_of
+from support.commands import CommandLine
+from support.service import DEADLINE_S, service_process
+
+MOST_TO_START_S = 3.0
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home that does not exist yet."""
+    return tmp_path / "home"
+
+
+@pytest.mark.requirement("APP-10.1")
+def test_it_serves_as_soon_as_it_says_so(home: Path) -> None:
+    """Within three seconds, with a home that has been used; one line says where."""
+    with service_process(home):
+        pass
+    began = time.monotonic()
+    with service_process(home) as service:
+        assert time.monotonic() - began < MOST_TO_START_S
+        assert service.line == f"commonplace serves {service.url} (Ctrl-C stops it)\n"
+        assert service.url.startswith("http://127.0.0.1:")
+        assert httpx2.get(f"{service.url}/healthz").status_code == 200
+        assert (home / "commonplace.db").exists()
+
+
+@pytest.mark.requirement("APP-15.1")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_in_order(home: Path, number: signal.Signals) -> None:
+    """Exit status 0 and not another word, also with a connection that is kept alive."""
+    with service_process(home) as service, httpx2.Client(base_url=service.url) as client:
+        assert client.get("/healthz").status_code == 200
+        service.signal(number)
+        assert service.ended() == (0, "")
+
+
+def unfinished_request(url: str) -> socket.socket:
+    """Send all but the end of a request that the service has begun to read."""
+    connection = socket.create_connection(
+        (httpx2.URL(url).host, httpx2.URL(url).port or 80), timeout=DEADLINE_S
+    )
+    connection.sendall(
+        b"POST /api/v1/apps/nobody/import HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        b"Content-Length: 16\r\nExpect: 100-continue\r\n\r\n"
+    )
+    assert b"100 Continue" in connection.recv(1000)
+    return connection
+
+
+def test_a_request_under_way_is_answered_before_it_ends(home: Path) -> None:
+    """New connections are refused meanwhile."""
+    with service_process(home) as service:
+        with unfinished_request(service.url) as connection:
+            service.signal(signal.SIGTERM)
+            _wait_until_refused(service.url)
+            connection.sendall(b'{"memories": []}')
+            assert connection.recv(1000).startswith(b"HTTP/1.1 404 ")
+        assert service.ended()[0] == 0
+
+
+def test_a_second_signal_gives_up_waiting(home: Path) -> None:
+    """It does then what the signal does by itself."""
+    with service_process(home) as service, unfinished_request(service.url):
+        service.signal(signal.SIGTERM)
+        _wait_until_refused(service.url)
+        service.signal(signal.SIGTERM)
+        assert service.ended()[0] == -signal.SIGTERM
+
+
+def _wait_until_refused(url: str) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while time.monotonic() < deadline:
+        try:
+            httpx2.get(f"{url}/healthz", timeout=1)
+        except httpx2.ConnectError:
+            return
+    pytest.fail(f"still takes connections after {DEADLINE_S} s")
+
+
+def test_a_port_that_is_taken_is_said_in_one_line(commonplace: CommandLine) -> None:
+    """Exit status 1; nothing was opened."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = commonplace("serve", "--port", str(port))
+    assert done.status == 1
+    assert done.err.startswith(
+        f"error: cannot listen at 127.0.0.1, port {port}: another program listens there"
+    )
+    assert done.err.count("\n") == 1
+    assert not commonplace.home.exists()
+
+
+@pytest.mark.requirement("APP-10.5")
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.10", "example.org", ""])  # noqa: S104 - to see it refused
+def test_it_refuses_to_be_reached_from_other_machines(commonplace: CommandLine, host: str) -> None:
+    """One line that says which addresses it takes, and why."""
+    done = commonplace("serve", "--host", host, "--port", "0")
+    assert done.status == 1
+    assert done.err.startswith("error: host: expected 127.0.0.1, ::1 or localhost, because there is no login")
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.requirement("APP-10.5")
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("localhost", True),
+        ("LocalHost", True),
+        ("127.0.0.1", True),
+        ("127.255.255.254", True),
+        ("::1", True),
+        ("[::1]", True),
+        ("localhost.evil.example", False),
+        ("127.0.0.1.evil.example", False),
+        ("128.0.0.1", False),
+        ("0.0.0.0", False),  # noqa: S104 - to see it refused
+        ("127.1", False),
+        ("2130706433", False),
+        ("", False),
+    ],
+)
+def test_loopback_is_told_from_the_rest(host: str, *, expected: bool) -> None:
+    """By what it says; nothing is looked up, so that no name server decides."""
+    assert is_loopback(host) is expected
+
+
+@pytest.mark.requirement("APP-10.5")
+def test_sockets_are_opened_on_loopback_only() -> None:
+    """By address or as localhost; any other is refused before a socket is made."""
+    with listen("localhost", 0) as listener:
+        assert listener.getsockname()[0] == "127.0.0.1"
+        assert url_of(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(ListenError, match="another program listens there"):
+            listen("127.0.0.1", listener.getsockname()[1])
+    with pytest.raises(InvalidInputError, match="no login"):
+        listen("0.0.0.0", 0)  # noqa: S104 - to see it refused
+
+
+def test_a_database_that_cannot_be_opened_is_said_in_one_line(
+    commonplace: CommandLine, tmp_path: Path
+) -> None:
+    """Exit status 1, without a traceback of the server."""
+    (tmp_path / "broken.db").write_bytes(b"this is no database" * 100)
+    done = commonplace("serve", "--port", "0", COMMONPLACE_DATABASE=str(tmp_path / "broken.db"))
+    assert done.status == 1
+    assert done.err.startswith("error: ")
+    assert done.err.count("\n") == 1

@@ -1,0 +1,133 @@
+"""The service on loopback: in the test's own event loop, in a thread, or as a process."""
+
+import asyncio
+import os
+import selectors
+import signal
+import subprocess
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from commonplace.apps.energy import EnergyPolicy
+from commonplace.apps.memory import AppMemory
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.settings import Settings
+from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
+from commonplace.web.loopback import listen, url_of
+from commonplace.web.service import create_app
+from commonplace.web.serving import Server
+from support.commands import COMMAND, clean_environment
+
+DEADLINE_S = 5.0
+
+
+@asynccontextmanager
+async def open_app_memory(
+    settings: Settings,
+    *,
+    clock: Clock = utc_now,
+    energy: EnergyPolicy | None = None,
+    engine: EmbeddingEngine | None = None,
+) -> AsyncIterator[AppMemory]:
+    """Open app memory with the extractive model, and vectors that need no weights."""
+    engine = engine or EmbeddingEngine(EmbeddingOptions(backend=BackendName.FAKE))
+    async with AppMemory.open(settings, clock=clock, energy=energy, engine=engine) as memory:
+        yield memory
+
+
+@asynccontextmanager
+async def serving(memory: AppMemory) -> AsyncIterator[str]:
+    """Serve an open memory from the event loop that runs; yield the URL."""
+    with listen("127.0.0.1", 0) as listener:
+        ready = asyncio.Event()
+        server = Server(create_app(memory), on_ready=ready.set)
+        running = asyncio.create_task(server.serve(sockets=[listener]))
+        async with asyncio.timeout(DEADLINE_S):
+            await ready.wait()
+        try:
+            yield url_of(listener)
+        finally:
+            server.stop()
+            await running
+
+
+@contextmanager
+def serving_in_thread(settings: Settings, fill: Callable[[AppMemory], Awaitable[None]]) -> Iterator[str]:
+    """Serve a memory, filled before, from a thread of its own; yield the URL."""
+    urls: list[str] = []
+    ready, stop = threading.Event(), threading.Event()
+
+    async def work() -> None:
+        try:
+            async with open_app_memory(settings) as memory:
+                await fill(memory)
+                async with serving(memory) as url:
+                    urls.append(url)
+                    ready.set()
+                    await asyncio.to_thread(stop.wait)
+        finally:
+            ready.set()
+
+    thread = threading.Thread(target=lambda: asyncio.run(work()))
+    thread.start()
+    try:
+        ready.wait()
+        assert urls, "the service did not start"
+        yield urls[0]
+    finally:
+        stop.set()
+        thread.join()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceProcess:
+    """``commonplace serve`` as it runs."""
+
+    url: str
+    line: str
+    process: subprocess.Popen[bytes]
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        self.process.send_signal(number)
+
+    def ended(self) -> tuple[int, str]:
+        """Wait until it has ended; return its exit status and what else it said on standard error."""
+        _, said = self.process.communicate(timeout=DEADLINE_S)
+        return self.process.returncode, said.decode()
+
+
+@contextmanager
+def service_process(home: Path, *arguments: str, **variables: str) -> Iterator[ServiceProcess]:
+    """Start ``commonplace serve`` on a free port, and wait for the line that says where."""
+    process = subprocess.Popen(
+        [COMMAND, "serve", "--port", "0", *arguments],
+        env=clean_environment(home, **variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+    )
+    try:
+        line = _first_line(process)
+        url = next(word for word in line.split() if word.startswith("http://"))
+        yield ServiceProcess(url=url, line=line, process=process)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _first_line(process: subprocess.Popen[bytes]) -> str:
+    assert process.stderr is not None
+    line = b""
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stderr, selectors.EVENT_READ)
+        while not line.endswith(b"\n"):
+            assert selector.select(DEADLINE_S), f"the service said nothing within {DEADLINE_S} s"
+            piece = os.read(process.stderr.fileno(), 1)
+            assert piece, f"the service ended: {line.decode()}"
+            line += piece
+    return line.decode()
