@@ -1,8 +1,5 @@
 """Episode cleanup: what has expired goes, and what is consolidated makes room (KNW-15)."""
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportMissingTypeArgument=false, reportUnknownParameterType=false
-
 import logging
 from typing import Final
 

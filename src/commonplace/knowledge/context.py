@@ -1,8 +1,5 @@
 """The memories that a session should begin with, as a block for its prompt (KNW-20, KNW-34)."""
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportMissingTypeArgument=false, reportUnknownParameterType=false
-
 from typing import Final
 
 import asyncpg

@@ -1,8 +1,5 @@
 """Episodes by what was said around them: the candidates from the database, ranked by :mod:`.ranking`."""
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final

@@ -1,8 +1,5 @@
 """The decay sweep: facts and rules that nobody confirms fade, then go out of every search (KNW-09.3)."""
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportMissingTypeArgument=false, reportUnknownParameterType=false
-
 from collections import Counter
 from dataclasses import dataclass
 from typing import Final, Literal

@@ -1,9 +1,5 @@
 """Facts: what is known of a subject, one active fact a key, each new one superseding the one before."""
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportMissingTypeArgument=false, reportUnknownParameterType=false
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

@@ -1,8 +1,5 @@
 """Feedback on rules: what helped, what harmed, and the inversion of a rule into the warning against itself."""
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportMissingTypeArgument=false, reportUnknownParameterType=false
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime

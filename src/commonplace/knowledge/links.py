@@ -1,8 +1,5 @@
 """Links: where a memory came from, and what it supports, contradicts or replaces (KNW-26)."""
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportMissingTypeArgument=false, reportUnknownParameterType=false
-
 from enum import StrEnum
 from typing import Any, Literal, get_args
 from uuid import UUID

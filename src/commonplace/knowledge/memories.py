@@ -1,8 +1,5 @@
 """What can be done with a memory of any kind: get it, confirm it, forget it."""
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportMissingTypeArgument=false, reportUnknownParameterType=false
-
 from typing import Any, assert_never
 from uuid import UUID
 

@@ -1,9 +1,5 @@
 """Knowledge memory as a whole: the functions that a host, the command line and the MCP server call."""
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportMissingTypeArgument=false, reportUnknownParameterType=false
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 import asyncio
 import inspect
 import logging

@@ -4,10 +4,6 @@ A client of an MCP server waits about a second for the handshake, and a first st
 the database is opened in the background, and whoever needs it waits for it.
 """
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
-
 import asyncio
 from contextlib import AsyncExitStack
 from typing import Final

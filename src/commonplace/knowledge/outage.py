@@ -3,9 +3,6 @@
 Source: KNW-24. Memory failing never stops the agent; what breaks an invariant is raised all the same.
 """
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportMissingTypeArgument=false, reportUnknownParameterType=false
-
 import asyncio
 from collections.abc import Coroutine
 from typing import Any, Final, TypeVar

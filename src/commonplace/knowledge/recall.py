@@ -1,8 +1,5 @@
 """Recall: what is known of a topic, by relevance, importance, recency and confidence together (KNW-08)."""
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportMissingTypeArgument=false, reportUnknownParameterType=false
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final

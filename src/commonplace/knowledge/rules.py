@@ -1,9 +1,5 @@
 """Rules: guidance for behaviour, candidates at first."""
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportMissingTypeArgument=false, reportUnknownParameterType=false
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

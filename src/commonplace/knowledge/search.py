@@ -4,9 +4,6 @@ What a search finds is said in :mod:`commonplace.knowledge.table_search`. Equal 
 order: the later first, then by id.
 """
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportMissingTypeArgument=false, reportUnknownParameterType=false
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, cast

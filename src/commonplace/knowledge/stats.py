@@ -1,8 +1,5 @@
 """How many memories there are in which state (KNW-22)."""
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportMissingTypeArgument=false, reportUnknownParameterType=false
-
 from typing import Any
 
 import asyncpg

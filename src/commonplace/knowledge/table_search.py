@@ -4,9 +4,6 @@ Only what is live is found: active facts, rules that are not forgotten, episodes
 the facts and rules of that scope and the global ones, and the episodes of the butler of that name (KNW-06, R-KNW-7).
 """
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

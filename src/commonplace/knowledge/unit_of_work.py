@@ -4,10 +4,6 @@ Row-level security shows a transaction the rows of its tenant and no other's, wh
 a tenant it shows nothing. So the tenant is set here, once, for everything that knowledge memory does.
 """
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
-
 import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

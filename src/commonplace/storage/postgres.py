@@ -4,9 +4,6 @@ Every connection speaks the same types: ``jsonb`` and ``json`` are Python object
 pgvector's types are lists, arrays or :class:`pgvector.Vector`. A statement that runs too long is cancelled by
 the server.
 """
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
 
 import json
 from functools import partial
@@ -63,7 +60,7 @@ async def open_pool(
         min_size=1,
         max_size=max_size,
         command_timeout=statement_timeout_s + CLIENT_GRACE_S,
-        connect=partial(_connect_again, source, access.where),
+        connect=partial(_connect_again, source, access.where),  # pyright: ignore[reportArgumentType] - asyncpg asks for less
         init=partial(_set_codecs, access.vector_schema),
         server_settings=settings,
     )

@@ -7,10 +7,6 @@ neither ``RESET ALL``, which the pool sends between two users of a connection, n
 privileges back.
 """
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
-
 import logging
 from dataclasses import dataclass
 from typing import Any, cast

@@ -1,9 +1,5 @@
 """Shows that PostgreSQL is there and works, by using it."""
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
-
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 

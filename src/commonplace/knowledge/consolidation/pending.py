@@ -1,8 +1,5 @@
 """What waits for consolidation: the run without a model, which groups and counts and changes nothing."""
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportMissingTypeArgument=false, reportUnknownParameterType=false
-
 from dataclasses import dataclass
 from datetime import datetime
 

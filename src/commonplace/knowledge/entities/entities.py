@@ -4,10 +4,6 @@ Every change and its event are one transaction. That a name and type exist once 
 who create the same entity at once get one entity and one error.
 """
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

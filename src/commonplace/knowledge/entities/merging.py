@@ -3,10 +3,6 @@
 Source: KNW-18.
 """
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final

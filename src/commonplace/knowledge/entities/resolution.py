@@ -3,10 +3,6 @@
 Source: KNW-17. Folded names decide, see :mod:`.names`; the database only narrows down what is looked at.
 """
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
-
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

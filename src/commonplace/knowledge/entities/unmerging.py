@@ -6,10 +6,6 @@ after the merge stay with the target. Where two facts would then be active for o
 further, nothing is done and the error says why.
 """
 
-# asyncpg brings no type annotations.
-# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownParameterType=false, reportUnknownArgumentType=false, reportMissingTypeArgument=false
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime

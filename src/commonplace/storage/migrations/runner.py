@@ -5,9 +5,6 @@ processes may start at once, and a process that is killed in the middle leaves t
 A database that is up to date costs one query and does not load Alembic.
 """
 
-# asyncpg brings no type annotations.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
-
 import asyncio
 import sqlite3
 from contextlib import closing
