@@ -1,0 +1,1 @@
+"""One prompt block from all four memories under one budget."""

@@ -1,0 +1,54 @@
+"""The four memories, open together: what a door over all of them holds."""
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Self
+
+from commonplace.apps.memory import AppMemory
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.settings import Settings
+from commonplace.knowledge.config import MemoryModuleConfig
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.operational.memory import OperationalMemory
+from commonplace.workspace.memory import WorkspaceMemory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memories:
+    """Every memory of one installation; use :meth:`open`.
+
+    Operational, app and workspace memory belong to the installation, knowledge memory to a tenant: see
+    :meth:`KnowledgeMemory.acting_for`.
+    """
+
+    operational: OperationalMemory
+    apps: AppMemory
+    workspace: WorkspaceMemory
+    knowledge: KnowledgeMemory
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls, settings: Settings, *, clock: Clock = utc_now, config: MemoryModuleConfig | None = None
+    ) -> AsyncGenerator[Self]:
+        """Open all four, and close them at the end of the block; knowledge memory opens in the background.
+
+        Args:
+            settings: Which memories, and where.
+            clock: Gives the present.
+            config: What ``butler.toml`` says of knowledge memory.
+
+        Raises:
+            SettingsError: The settings name a model that cannot be used, or ``agent.json`` cannot be.
+            StorageError: The database of operational and app memory cannot be opened, or is newer than this release.
+        """
+        async with AsyncExitStack() as stack:
+            yield cls(
+                operational=await stack.enter_async_context(OperationalMemory.open(settings, clock=clock)),
+                apps=await stack.enter_async_context(AppMemory.open(settings, clock=clock)),
+                workspace=await stack.enter_async_context(WorkspaceMemory.open(settings, clock=clock)),
+                knowledge=await stack.enter_async_context(
+                    KnowledgeMemory.open(settings, clock=clock, config=config, lazy=True)
+                ),
+            )
