@@ -1,6 +1,7 @@
 """Many writers in one workspace."""
 
 import fcntl
+import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -53,6 +54,21 @@ def test_threads_with_one_store_or_two_lose_nothing(tmp_path: Path) -> None:
     assert len(stored) == 160
     for store in (*stores, MemoryStore(tmp_path)):
         assert {memory.id for memory in store.load().memories} == stored - deleted
+
+
+@pytest.mark.requirement("WSP-11.1")
+def test_a_forked_process_excludes_its_parent(tmp_path: Path) -> None:
+    """A fork copies the open lock file, which must not let both in at once."""
+    result = subprocess.run(
+        [sys.executable, str(PROGRAM), "fork", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    outcome = json.loads(result.stdout)
+    assert ["locked by another process" in reason for reason in outcome["refused"]] == [True]
+    assert outcome["after"] == "m-2"
 
 
 @pytest.mark.requirement("WSP-11.1", "WSP-02.3")

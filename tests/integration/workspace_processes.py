@@ -3,6 +3,7 @@
     python workspace_processes.py store WORKSPACE COUNT      store, print each id once it is acknowledged
     python workspace_processes.py full WORKSPACE             store with hardly any room left, print the error
     python workspace_processes.py kill WORKSPACE ROUNDS SEED kill a writer at random moments, print what was wrong
+    python workspace_processes.py fork WORKSPACE             store, fork, and see that both keep each other out
     python workspace_processes.py step DIRECTORY             kill a writer before every single system call of its own
 
 It imports the store alone, so that a process starts fast, and forks, which a test process with threads must not.
@@ -229,6 +230,28 @@ def store_without_room(workspace: Path) -> dict[str, Any]:
     return {"errors": errors, "unchanged": unchanged, "after": store.store(draft("after")).id}
 
 
+def store_across_a_fork(workspace: Path) -> dict[str, Any]:
+    """Store, fork, and let each process try while the other holds the lock; then let both store."""
+    store = MemoryStore(workspace, lock_timeout_s=0.05)
+    store.store(draft("before"))
+    held, done = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        with store._locked():
+            os.write(held[1], b"x")
+            os.read(done[0], 1)
+        os._exit(0)
+    os.read(held[0], 1)
+    refused: list[str] = []
+    try:
+        store.store(draft("while the child holds it"))
+    except CommonplaceError as error:
+        refused.append(str(error))
+    os.write(done[1], b"x")
+    os.waitpid(child, 0)
+    return {"refused": refused, "after": store.store(draft("after")).memory.id}
+
+
 def main() -> None:
     """Do what the command line says and print what came of it."""
     mode, directory, *numbers = sys.argv[1:]
@@ -238,6 +261,7 @@ def main() -> None:
     result = {
         "full": lambda: store_without_room(Path(directory)),
         "kill": lambda: kill_at_random(Path(directory), *map(int, numbers)),
+        "fork": lambda: store_across_a_fork(Path(directory)),
         "step": lambda: kill_at_each_call(Path(directory)),
     }[mode]()
     sys.stdout.write(json.dumps(result))

@@ -3,7 +3,8 @@
 import fcntl
 import os
 import time
-from collections.abc import Generator
+import weakref
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -14,48 +15,98 @@ _FIRST_PAUSE_S: Final = 0.0005
 _LONGEST_PAUSE_S: Final = 0.02
 
 
-@contextmanager
-def exclusive(path: Path, *, timeout_s: float) -> Generator[int]:
-    """Hold the lock for the ``with`` block; gives the descriptor of the lock file, open for reading and writing.
+class LockFile:
+    """A file whose lock keeps other holders out, whether threads or processes; it is made where there is none.
 
-    The system drops the lock when its holder ends, however it ends. Each call opens the file anew, so two
-    threads of one process exclude each other as two processes do. A lock file that was removed or replaced
-    meanwhile does not count: the lock is taken again on the one that stands there now.
+    It is opened once and kept open, since opening takes longer than locking. Of one object only one thread may ask
+    at a time; two objects exclude each other, in one process too. A lock file that was removed or replaced does not
+    count: the lock is then taken on the one that stands at the path. A forked process opens the file for itself.
 
-    Raises:
-        StorageUnavailableError: Somebody else held it for ``timeout_s`` seconds.
-        OSError: The lock file cannot be opened.
+    Args:
+        path: The lock file.
+        prepare: Called before the file is opened: makes its directory, say, or refuses it.
     """
-    deadline = time.monotonic() + timeout_s
-    pause_s = _FIRST_PAUSE_S
-    while (descriptor := _try_lock(path)) is None:
-        if time.monotonic() >= deadline:
-            raise StorageUnavailableError(
-                f"{path} has been locked by another process for {timeout_s:g} s: see which one holds it, "
-                "or try again"
-            )
-        time.sleep(pause_s)
-        pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-    try:
-        yield descriptor
-    finally:
-        # A child that was forked meanwhile shares the descriptor: closing alone would leave the lock with it.
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-        os.close(descriptor)
 
+    def __init__(self, path: Path, *, prepare: Callable[[], None]) -> None:
+        self._path = path
+        self._prepare = prepare
+        self._descriptor: int | None = None
+        self._identity = (0, 0)
+        _every.add(self)
 
-def _try_lock(path: Path) -> int | None:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    @contextmanager
+    def exclusive(self, *, timeout_s: float) -> Generator[int]:
+        """Hold the lock for the ``with`` block; gives the descriptor of the file, open for reading and writing.
+
+        The system drops the lock when its holder ends, however it ends.
+
+        Raises:
+            StorageUnavailableError: Somebody else held it for ``timeout_s`` seconds.
+            OSError: The lock file cannot be opened.
+        """
+        descriptor = self._try_lock()
+        if descriptor is None:
+            descriptor = self._wait_for_lock(timeout_s)
+        try:
+            yield descriptor
+        finally:
+            # A child that was forked meanwhile shares the descriptor, so the lock is let go of by name.
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _wait_for_lock(self, timeout_s: float) -> int:
+        deadline = time.monotonic() + timeout_s
+        pause_s = _FIRST_PAUSE_S
+        while (descriptor := self._try_lock()) is None:
+            if time.monotonic() >= deadline:
+                raise StorageUnavailableError(
+                    f"{self._path} has been locked by another process for {timeout_s:g} s: see which one holds it, "
+                    "or try again"
+                )
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        return descriptor
+
+    def _try_lock(self) -> int | None:
+        """Lock the file that stands at the path now, or return ``None`` where somebody else does, or replaced it."""
+        descriptor = self._open() if self._descriptor is None else self._descriptor
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None
         # On the path of every store, where pathlib would take as long as the system call itself.
-        standing = os.stat(path, follow_symlinks=False)  # noqa: PTH116
-        if os.path.samestat(os.fstat(descriptor), standing):
-            return descriptor
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    except BaseException:
-        os.close(descriptor)
-        raise
-    os.close(descriptor)
-    return None
+        try:
+            standing = os.stat(self._path, follow_symlinks=False)  # noqa: PTH116
+            if (standing.st_dev, standing.st_ino) == self._identity:
+                return descriptor
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        self.close()
+        return None
+
+    def _open(self) -> int:
+        self._prepare()
+        self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        status = os.fstat(self._descriptor)
+        self._identity = (status.st_dev, status.st_ino)
+        return self._descriptor
+
+
+_every: "weakref.WeakSet[LockFile]" = weakref.WeakSet()
+
+
+def _close_in_child() -> None:
+    """Let go of what a fork copied: it would keep a lock alive whose holder was killed."""
+    for lock in list(_every):
+        lock.close()
+
+
+os.register_at_fork(after_in_child=_close_in_child)

@@ -69,6 +69,7 @@ class WorkspaceMemory:
             yield memory
         finally:
             await asyncio.to_thread(memory._thread.shutdown)
+            store.close()
 
     @property
     def path(self) -> Path:

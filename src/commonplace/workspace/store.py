@@ -21,7 +21,7 @@ from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUna
 from commonplace.workspace import counter, durable
 from commonplace.workspace.entries import MAX_NUMBER, Draft, Memory
 from commonplace.workspace.lines import NOTHING, Contents, Problem, read_contents
-from commonplace.workspace.lock import exclusive
+from commonplace.workspace.lock import LockFile
 from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
 
 DEFAULT_MAX_TOTAL: Final = 500
@@ -58,7 +58,7 @@ class MemoryStore:
         self._lock_timeout_s = lock_timeout_s
         self._directory = self._workspace / ".aegis" / "memory"
         self._path = self._directory / "memories.jsonl"
-        self._lock_path = self._directory / "memories.lock"
+        self._lock = LockFile(self._directory / "memories.lock", prepare=self._prepare_directory)
         self._mark_path = self._directory / "memories.last-id"
         self._mutex = threading.Lock()
         self._contents = NOTHING
@@ -66,7 +66,6 @@ class MemoryStore:
         self._size = 0
         self._mark = 0
         self._mark_is_current = False
-        self._inside: tuple[int, int] | None = None
         self._has_written = False
         self._reported: tuple[Problem, ...] = ()
 
@@ -74,6 +73,11 @@ class MemoryStore:
     def path(self) -> Path:
         """Where the memories are kept, whether or not the file is there yet."""
         return self._path
+
+    def close(self) -> None:
+        """Let go of the lock file; whoever uses the store again opens it again."""
+        with self._mutex:
+            self._lock.close()
 
     def load(self) -> Contents:
         """Return what the file holds now; it is read again only where it changed.
@@ -99,7 +103,7 @@ class MemoryStore:
             StorageUnavailableError: Nothing was written: the disk is full, the file cannot be written, or it is
                 locked for too long.
         """
-        with self._mutex, self._storage_errors("write"), self._locked(create=True) as lock:
+        with self._mutex, self._storage_errors("write"), self._locked() as lock:
             descriptor = self._open(os.O_RDWR | os.O_APPEND | os.O_CREAT)
             try:
                 self._refresh(descriptor, lock)
@@ -223,21 +227,16 @@ class MemoryStore:
         # O_NONBLOCK: a named pipe in the place of the file must not hang the agent.
         return os.open(self._path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
 
-    def _locked(self, *, create: bool = False) -> AbstractContextManager[int]:
-        """Lock the memories; the directory is made where that is wanted, and never outside the workspace."""
-        try:
-            status = os.stat(self._directory)  # noqa: PTH116 - on the path of every store, as in lock.py
-        except FileNotFoundError:
-            if not create:
-                raise
+    def _locked(self) -> AbstractContextManager[int]:
+        return self._lock.exclusive(timeout_s=self._lock_timeout_s)
+
+    def _prepare_directory(self) -> None:
+        """Make the directory of the memories where there is none, and never outside the workspace."""
+        if not self._directory.is_dir():
             parent = durable.make_directory(self._workspace, ".aegis")
             self._require_inside(parent)
-            status = durable.make_directory(parent, "memory").stat()
-        identity = (status.st_dev, status.st_ino)
-        if identity != self._inside:
-            self._require_inside(self._directory)
-            self._inside = identity
-        return exclusive(self._lock_path, timeout_s=self._lock_timeout_s)
+            durable.make_directory(parent, "memory")
+        self._require_inside(self._directory)
 
     def _require_inside(self, directory: Path) -> None:
         """Refuse a directory that a symbolic link leads out of the workspace."""
