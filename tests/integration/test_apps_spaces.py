@@ -173,9 +173,22 @@ async def test_an_import_never_removes_what_is_there(opened: Opener) -> None:
             "memories": [{"content": one, "createdAt": moment, "updatedAt": moment} for one in contents]
         }
         receipt = await apps.import_document("cal", document)
-        assert [one.content for one in receipt.added] == ["A first fact."]
-        assert [(one.index, "secret" in one.reason) for one in receipt.refused] == [(1, True), (2, False)]
+        assert [one.content for one in receipt.added] == ["A second fact."]
+        assert [(one.index, "secret" in one.reason) for one in receipt.refused] == [(0, False), (1, True)]
         assert await apps.subagent.get_memory_count("cal") == 10
+
+
+@pytest.mark.requirement("APP-16.3")
+async def test_an_import_keeps_the_order_of_what_was_made_at_one_moment(opened: Opener) -> None:
+    """A document has the newest first, also where times are equal."""
+    contents = ["The third.", "The second.", "The first."]
+    document = {
+        "memories": [{"content": one, "createdAt": NEW_YEAR, "updatedAt": NEW_YEAR} for one in contents]
+    }
+    async with opened() as apps:
+        await apps.import_document("cal", document)
+        exported = await apps.export("cal")
+    assert [one["content"] for one in exported["memories"]] == contents
 
 
 async def test_an_import_takes_text_of_any_kind(opened: Opener) -> None:

@@ -111,8 +111,10 @@ async def import_memories(store: AppStore, app_id: str, document: Document) -> I
     async with store.writing_memories(app_id) as sql:
         await get_app(sql, app_id)
         author = Author(actor=actor(OPERATOR), now=store.now())
-        # The oldest first, so that ids rise with time, as they do where memories were made.
-        order = sorted(range(len(document.memories)), key=lambda place: document.memories[place].created_at)
+        # The oldest first, so that ids rise with time, as they do where memories were made. A document has the newest
+        # first, and so of equal times the one that was made last.
+        places = reversed(range(len(document.memories)))
+        order = sorted(places, key=lambda place: document.memories[place].created_at)
         for place in order:
             taken = await _import_one(sql, app_id, document.memories[place], author)
             if isinstance(taken, Memory):

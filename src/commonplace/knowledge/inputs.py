@@ -22,6 +22,8 @@ MAX_TAG_CHARS: Final = 100
 MAX_IMPORTANCE: Final = 10.0
 MAX_METADATA_CHARS: Final = 64 * 1024
 MAX_METADATA_DEPTH: Final = 16
+MAX_METADATA_BITS: Final = 1024
+"""Of a whole number: as far as a double reaches, and beyond what any counter needs."""
 MAX_BATCH_ROWS: Final = 5_000
 
 _Row = TypeVar("_Row")
@@ -188,7 +190,15 @@ def _clean_json(value: object, *, depth: int, allow_secrets: bool) -> object:
         raise InvalidInputError("metadata", f"JSON of at most {MAX_METADATA_DEPTH} levels", "more levels")
     if isinstance(value, str):
         return _without_secret(clean_text(value), "metadata", allowed=allow_secrets)
-    if value is None or isinstance(value, bool | int):
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if value.bit_length() > MAX_METADATA_BITS:
+            raise InvalidInputError(
+                "metadata",
+                f"whole numbers of at most {MAX_METADATA_BITS} bits",
+                f"one of {value.bit_length()}",
+            )
         return value
     if isinstance(value, float) and math.isfinite(value):
         return value
