@@ -80,19 +80,6 @@ def stats(*, scope: ScopeOption = None, tenant: TenantOption = TENANT, as_json: 
 
 
 @app.command()
-def consolidate(*, tenant: TenantOption = TENANT, as_json: JsonOption = False) -> None:
-    """Show which episodes wait for consolidation, by butler; without a model nothing is consolidated."""
-    groups = use(tenant, lambda memory: memory.pending_groups())
-    if as_json:
-        counts = {group.butler: group.episodes for group in groups}
-        print_json({"episodes_pending": sum(counts.values()), "groups": counts, "consolidated": False})
-        return
-    rows = [(group.butler, group.episodes, f"{group.oldest_at:%Y-%m-%d %H:%M}") for group in groups]
-    waiting = table("butler", "episodes", "oldest (UTC)", rows=rows) if rows else "no episodes wait"
-    console().print(waiting)
-
-
-@app.command()
 def cleanup(
     *,
     max_entries: Annotated[

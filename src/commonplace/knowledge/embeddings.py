@@ -16,6 +16,10 @@ class Embeddings:
     model: str
     version: str
 
+    def only(self, place: int) -> "Embeddings":
+        """Return those of the one text at a place, from 0."""
+        return Embeddings(vectors=[self.vectors[place]], model=self.model, version=self.version)
+
 
 async def embed(engine: EmbeddingEngine, texts: Sequence[str]) -> Embeddings:
     """Compute the vectors of some texts off the event loop, while no connection is held.

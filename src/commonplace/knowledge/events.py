@@ -1,7 +1,8 @@
 """The audit stream: one entry for each change of a memory, written in the transaction that makes the change.
 
 Entries can never be changed or removed, so they hold what a memory was and became (state, numbers, ids), and no
-text of an episode, fact or rule. Statements that change many rows at once write their own entries.
+text of an episode, fact or rule. Statements that change many rows at once write their own entries. All that a run of
+consolidation does carries its ``run_id``, which the database adds.
 """
 
 from collections.abc import Mapping
@@ -36,6 +37,22 @@ class EventType(StrEnum):
     RULE_HARMFUL = "rule_harmful"
     RULE_INVERTED = "rule_inverted"
     LINK_CREATED = "link_created"
+
+
+class ConsolidationEvent(StrEnum):
+    """What happened in consolidation, beside what it does to facts, rules and links. Source: KNW-33."""
+
+    APPLIED = "consolidation_applied"
+    FAILED = "consolidation_failed"
+    REFUSED = "consolidation_refused"
+    UNDONE = "consolidation_undone"
+    EPISODE_CONSOLIDATED = "episode_consolidated"
+    EPISODE_DEAD_LETTER = "episode_dead_letter"
+    EPISODE_REQUEUED = "episode_requeued"
+    FACT_RESTORED = "fact_restored"
+    FACT_UNCONFIRMED = "fact_unconfirmed"
+    RULE_UNCONFIRMED = "rule_unconfirmed"
+    LINK_REMOVED = "link_removed"
 
 
 async def record_event(sql: Statements, event_type: str, *, payload: Mapping[str, Any]) -> UUID:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID, uuid4
 
@@ -11,7 +12,7 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
-from commonplace.knowledge.embeddings import embed
+from commonplace.knowledge.embeddings import Embeddings, embed
 from commonplace.knowledge.permanence import DECAY_RATES, Permanence, require_permanence
 from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
@@ -135,28 +136,20 @@ async def store_facts(
     require_context()
     if not drafts:
         return []
-    rows = [_row(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
-    texts = [f"{row['subject']} {row['predicate']} {row['content']}" for row in rows]
-    embeddings = await embed(engine, texts)
-    try:
-        async with unit_of_work(pool) as sql:
-            await sql.serialise_fact_keys(keys=[_key(row) for row in rows])
-            await _require_entities(sql, {row["entity_id"] for row in rows} - {None})
-            stored = await sql.insert_facts(
-                **inputs.by_column(rows),
-                search_text=[search_text(text) for text in texts],
-                embedding=embeddings.vectors,
-                model=embeddings.model,
-                version=embeddings.version,
-                now=clock(),
-            )
-    except asyncpg.ForeignKeyViolationError:
-        sources = sorted({str(row["source_episode_id"]) for row in rows if row["source_episode_id"]})
-        raise InvalidInputError("source_episode_id", "the id of an existing episode", sources) from None
-    return [FactReceipt(id=row["id"], superseded_id=row["supersedes_id"]) for row in stored]
+    rows = [fact_row(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
+    embeddings = await embed(engine, [fact_text(row) for row in rows])
+    async with unit_of_work(pool) as sql:
+        await sql.serialise_fact_keys(keys=[fact_key(row) for row in rows])
+        return await insert_facts(sql, rows, embeddings, now=clock())
 
 
-def _row(draft: FactDraft, *, allow_secrets: bool) -> dict[str, Any]:
+def fact_row(draft: FactDraft, *, allow_secrets: bool = False) -> dict[str, Any]:
+    """Return what the database takes of a draft, checked, with a new id.
+
+    Raises:
+        InvalidInputError: The draft holds what cannot be stored; the message names the field.
+        SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
+    """
     permanence = require_permanence(draft.permanence)
     metadata = inputs.require_metadata(
         draft.metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets
@@ -180,8 +173,48 @@ def _row(draft: FactDraft, *, allow_secrets: bool) -> dict[str, Any]:
     }
 
 
-def _key(row: Mapping[str, Any]) -> str:
+def fact_text(row: Mapping[str, Any]) -> str:
+    """Return the text by which a fact is found, and of which its vector is made."""
+    return f"{row['subject']} {row['predicate']} {row['content']}"
+
+
+def fact_key(row: Mapping[str, Any]) -> str:
+    """Return the key of a fact for ``serialise_fact_keys``, to be called once before facts are inserted."""
     return _SEPARATOR.join((row["scope"], row["predicate"], str(row["entity_id"] or row["subject"])))
+
+
+async def insert_facts(
+    sql: Statements, rows: Sequence[Mapping[str, Any]], embeddings: Embeddings, *, now: datetime
+) -> list[FactReceipt]:
+    """Insert facts within an open transaction that has serialised their keys.
+
+    Args:
+        sql: The transaction.
+        rows: From :func:`fact_row`, at least one.
+        embeddings: Of :func:`fact_text` of each.
+        now: The present.
+
+    Returns:
+        A receipt for each row, in their order.
+
+    Raises:
+        InvalidInputError: A row names an entity or episode that does not exist; the transaction, or the savepoint,
+            has to be rolled back.
+    """
+    await _require_entities(sql, {row["entity_id"] for row in rows} - {None})
+    try:
+        stored = await sql.insert_facts(
+            **inputs.by_column(rows),
+            search_text=[search_text(fact_text(row)) for row in rows],
+            embedding=embeddings.vectors,
+            model=embeddings.model,
+            version=embeddings.version,
+            now=now,
+        )
+    except asyncpg.ForeignKeyViolationError:
+        sources = sorted({str(row["source_episode_id"]) for row in rows if row["source_episode_id"]})
+        raise InvalidInputError("source_episode_id", "the id of an existing episode", sources) from None
+    return [FactReceipt(id=row["id"], superseded_id=row["supersedes_id"]) for row in stored]
 
 
 async def _require_entities(sql: Statements, ids: set[UUID]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID, uuid4
 
@@ -11,10 +12,11 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
-from commonplace.knowledge.embeddings import embed
+from commonplace.knowledge.embeddings import Embeddings, embed
 from commonplace.knowledge.facts import GLOBAL_SCOPE
 from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+from commonplace.storage.database import Statements
 
 DECAY_RATE: Final = 0.01
 """Of every rule that is stored. Source: KNW-05.4, R-KNW-1."""
@@ -102,27 +104,54 @@ async def store_rules(
     require_context()
     if not drafts:
         return []
-    rows = [_row(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
+    rows = [rule_row(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
+    embeddings = await embed(engine, [row["content"] for row in rows])
+    async with unit_of_work(pool) as sql:
+        return await insert_rules(sql, rows, embeddings, now=clock())
+
+
+async def insert_rules(
+    sql: Statements, rows: Sequence[Mapping[str, Any]], embeddings: Embeddings, *, now: datetime
+) -> list[UUID]:
+    """Insert rules within an open transaction.
+
+    Args:
+        sql: The transaction.
+        rows: From :func:`rule_row`, at least one.
+        embeddings: Of the content of each.
+        now: The present.
+
+    Returns:
+        Their ids, in the order of the rows.
+
+    Raises:
+        InvalidInputError: A row names an episode that does not exist; the transaction, or the savepoint, has to be
+            rolled back.
+    """
     columns = inputs.by_column(rows)
-    embeddings = await embed(engine, columns["content"])
     try:
-        async with unit_of_work(pool) as sql:
-            await sql.insert_rules(
-                **columns,
-                search_text=[search_text(content) for content in columns["content"]],
-                embedding=embeddings.vectors,
-                decay_rate=DECAY_RATE,
-                model=embeddings.model,
-                version=embeddings.version,
-                now=clock(),
-            )
+        await sql.insert_rules(
+            **columns,
+            search_text=[search_text(content) for content in columns["content"]],
+            embedding=embeddings.vectors,
+            decay_rate=DECAY_RATE,
+            model=embeddings.model,
+            version=embeddings.version,
+            now=now,
+        )
     except asyncpg.ForeignKeyViolationError:
         sources = sorted({str(row["source_episode_id"]) for row in rows if row["source_episode_id"]})
         raise InvalidInputError("source_episode_id", "the id of an existing episode", sources) from None
     return columns["id"]
 
 
-def _row(draft: RuleDraft, *, allow_secrets: bool) -> dict[str, Any]:
+def rule_row(draft: RuleDraft, *, allow_secrets: bool = False) -> dict[str, Any]:
+    """Return what the database takes of a draft, checked, with a new id.
+
+    Raises:
+        InvalidInputError: The draft holds what cannot be stored; the message names the field.
+        SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
+    """
     metadata = inputs.require_metadata(
         draft.metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets
     )

@@ -20,7 +20,8 @@ async def memory_stats(
         clock: The present.
 
     Returns:
-        ``episodes`` (``total``, ``unconsolidated``, ``backlog_age_hours``: of the oldest pending one, or ``None``),
+        ``episodes`` (``total``; ``unconsolidated``, which are pending; ``leased``, which a worker has now; ``failed``,
+        which will be tried again; ``dead_letter``; ``backlog_age_hours``: of the oldest pending one, or ``None``),
         ``facts`` (``active``, which are not fading; ``fading``, ``superseded``, ``expired``, ``retracted``) and
         ``rules`` (``candidate``, ``established``, ``proven``, ``anti_pattern``, which are not forgotten;
         ``forgotten``).

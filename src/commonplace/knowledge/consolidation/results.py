@@ -1,9 +1,13 @@
 """What a model proposes for a group of episodes, read from its answer (KNW-13)."""
 
 from dataclasses import dataclass, field
+from typing import Final
 from uuid import UUID
 
 from commonplace.knowledge.permanence import Permanence
+
+NO_JSON_BLOCK: Final = "No JSON block found in consolidation output"
+"""The parse error of an answer without a block of the model's own. Source: KNW-13.6."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,3 +57,19 @@ class ConsolidationResult:
     confirmations: list[UUID] = field(default_factory=list[UUID])
     """Ids of facts and rules that the episodes confirm."""
     parse_errors: list[str] = field(default_factory=list[str])
+    refused: int = 0
+    """How many actions, or lists of them, could not be read; ``parse_errors`` says why of each."""
+
+    @property
+    def actions(self) -> int:
+        """How many actions there are."""
+        return sum(map(len, (self.new_facts, self.updated_facts, self.new_rules, self.confirmations)))
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether nothing of the answer could be used: no block, or all that was in it was refused.
+
+        Such an answer consumes no episode (R-KNW-4). One with four empty lists is readable: nothing was worth
+        keeping.
+        """
+        return not self.actions and (self.refused > 0 or NO_JSON_BLOCK in self.parse_errors)

@@ -1,8 +1,181 @@
+-- Order of locks: the butler's own lock, its run, episodes, keys of facts, facts by id, rules by id. Episodes are
+-- locked so that references to them can still be checked.
+
 -- name: pending_groups(now)
--- Episodes that wait for consolidation and have not expired, counted by butler.
+-- Episodes that wait for consolidation, for the first time or again, and have not expired, counted by butler.
 SELECT butler, count(*) AS episodes, min(created_at) AS oldest_at
 FROM episodes
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND consolidation_status = 'pending'
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND consolidation_status IN ('pending', 'failed')
   AND (expires_at IS NULL OR expires_at > :now)
 GROUP BY butler
 ORDER BY butler COLLATE "C";
+
+-- name: set_run(run_id)^
+-- Says which run this transaction is of; its events will say so too.
+SELECT set_config('commonplace.run_id', :run_id, true);
+
+-- name: running_run(butler)^
+-- The run that has a butler's episodes, or had them when its worker was lost.
+SELECT id, worker, leased_until FROM consolidation_runs
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND butler = :butler AND state = 'running'
+FOR UPDATE;
+
+-- name: oldest_episodes(butler, limit, max_chars, max_episode_chars, now)
+-- The oldest episodes of a butler that are not consolidated, until they have :max_chars characters, of which none
+-- counts more than :max_episode_chars; each with whether its turn has come.
+SELECT id, content, created_at, importance, retry_count, next_attempt_at, is_due
+FROM (
+  SELECT
+    id, content, created_at, insertion_order, importance, retry_count, next_attempt_at,
+    next_attempt_at IS NULL OR next_attempt_at <= :now AS is_due,
+    sum(least(length(content), CAST(:max_episode_chars AS integer))) OVER (
+      ORDER BY created_at, insertion_order ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ) AS chars_before
+  FROM (
+    SELECT id, content, created_at, insertion_order, importance, retry_count, next_attempt_at FROM episodes
+    WHERE tenant_id = current_setting('commonplace.tenant_id') AND butler = :butler
+      AND consolidation_status IN ('pending', 'failed') AND (expires_at IS NULL OR expires_at > :now)
+    ORDER BY created_at, insertion_order
+    LIMIT :limit
+    FOR NO KEY UPDATE
+  ) AS oldest
+) AS measured
+WHERE coalesce(chars_before, 0) < :max_chars
+ORDER BY created_at, insertion_order;
+
+-- name: begin_run(id, butler, worker, model, episode_ids, leased_until, now)!
+-- Begins a run and leases its episodes to it.
+WITH begun AS (
+  INSERT INTO consolidation_runs (tenant_id, id, butler, worker, model, episode_ids, leased_until, started_at)
+  VALUES (
+    current_setting('commonplace.tenant_id'), :id, :butler, :worker, :model, CAST(:episode_ids AS uuid[]),
+    :leased_until, :now
+  )
+)
+UPDATE episodes SET leased_by = :worker, leased_until = :leased_until, lease_run = :id
+WHERE id = ANY(CAST(:episode_ids AS uuid[]));
+
+-- name: renew_lease(run_id, leased_until)$
+-- Prolongs the lease of a run that still has it. Returns its id, or nothing.
+WITH renewed AS (
+  UPDATE consolidation_runs SET leased_until = :leased_until
+  WHERE id = :run_id AND state = 'running'
+  RETURNING tenant_id, id
+),
+theirs AS (
+  UPDATE episodes SET leased_until = :leased_until FROM renewed
+  WHERE episodes.tenant_id = renewed.tenant_id AND episodes.lease_run = renewed.id
+)
+SELECT id FROM renewed;
+
+-- name: lock_run(run_id)^
+-- A run, kept from changes by others until the transaction ends.
+SELECT
+  id, butler, worker, model, state, started_at, ended_at, episode_ids, facts_created, facts_updated, facts_confirmed,
+  rules_created, rules_confirmed, errors, undone_at, undone_by
+FROM consolidation_runs
+WHERE id = :run_id
+FOR UPDATE;
+
+-- name: end_run(run_id, state, errors, now)!
+-- Ends a run without effects, and writes the event; a run that had ended keeps the time of that.
+WITH ended AS (
+  UPDATE consolidation_runs
+  SET state = :state, errors = errors || CAST(:errors AS jsonb), ended_at = coalesce(ended_at, :now)
+  WHERE id = :run_id
+  RETURNING butler, state, cardinality(episode_ids) AS episodes
+)
+INSERT INTO memory_events (tenant_id, event_type, payload)
+SELECT current_setting('commonplace.tenant_id'), 'consolidation_' || state, to_jsonb(ended) FROM ended;
+
+-- name: run_attempts(run_id)$
+-- The most attempts that an episode of a run has behind it.
+SELECT max(retry_count) FROM episodes
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND lease_run = :run_id;
+
+-- name: fail_episodes(run_id, error, counted, max_attempts, next_attempt_at)$
+-- Gives the episodes of a run back, to be tried again at a time, or not at all after the last attempt; then with an
+-- event for each. Returns how many are dead letters now.
+WITH failed AS (
+  UPDATE episodes SET
+    retry_count = retry_count + CAST(:counted AS integer),
+    consolidation_status =
+      CASE WHEN retry_count + CAST(:counted AS integer) >= :max_attempts THEN 'dead_letter' ELSE 'failed' END,
+    last_error = :error, next_attempt_at = :next_attempt_at,
+    leased_by = NULL, leased_until = NULL, lease_run = NULL
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND lease_run = :run_id
+  RETURNING id, retry_count, consolidation_status
+),
+events AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'episode_dead_letter',
+    jsonb_build_object(
+      'memory_type', 'episode', 'memory_id', id, 'before', NULL,
+      'after', jsonb_build_object('consolidation_status', consolidation_status, 'retry_count', retry_count)
+    )
+  FROM failed WHERE consolidation_status = 'dead_letter'
+)
+SELECT count(*) FROM failed WHERE consolidation_status = 'dead_letter';
+
+-- name: release_episodes(run_id)!
+-- Gives the episodes of a run back as they were.
+UPDATE episodes SET leased_by = NULL, leased_until = NULL, lease_run = NULL
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND lease_run = :run_id;
+
+-- name: dead_letters(butler, limit)
+-- Episodes that are tried no more, the oldest first; of one butler where that is given.
+SELECT id, butler, created_at, expires_at, retry_count, last_error FROM episodes
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND consolidation_status = 'dead_letter'
+  AND (CAST(:butler AS text) IS NULL OR butler = :butler)
+ORDER BY created_at, insertion_order
+LIMIT :limit;
+
+-- name: requeue_dead_letters(butler, now)$
+-- Lets dead letters that have not expired be tried again from the first attempt, and writes the events. Returns their
+-- number.
+WITH chosen AS (
+  SELECT id FROM episodes
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND consolidation_status = 'dead_letter'
+    AND (CAST(:butler AS text) IS NULL OR butler = :butler) AND (expires_at IS NULL OR expires_at > :now)
+  ORDER BY id
+  FOR NO KEY UPDATE
+),
+requeued AS (
+  UPDATE episodes SET consolidation_status = 'pending', retry_count = 0, next_attempt_at = NULL
+  FROM chosen WHERE episodes.id = chosen.id
+  RETURNING episodes.id
+),
+events AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'episode_requeued',
+    jsonb_build_object(
+      'memory_type', 'episode', 'memory_id', id,
+      'before', jsonb_build_object('consolidation_status', 'dead_letter'),
+      'after', jsonb_build_object('consolidation_status', 'pending')
+    )
+  FROM requeued
+)
+SELECT count(*) FROM requeued;
+
+-- name: known_facts(run_id, butler, limit)
+-- Active facts that a butler sees, those nearest in meaning to the episodes of its run first.
+SELECT id, scope, subject, predicate, content FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active' AND scope IN ('global', :butler)
+ORDER BY embedding <=> (
+  SELECT avg(embedding) FROM episodes
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND lease_run = :run_id
+), last_confirmed_at DESC NULLS LAST, id
+LIMIT :limit;
+
+-- name: known_rules(run_id, butler, limit)
+-- Rules that a butler sees and that are not forgotten, those nearest in meaning to the episodes of its run first.
+SELECT id, scope, content, maturity FROM rules
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND scope IN ('global', :butler)
+  AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+ORDER BY embedding <=> (
+  SELECT avg(embedding) FROM episodes
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND lease_run = :run_id
+), last_confirmed_at DESC NULLS LAST, id
+LIMIT :limit;

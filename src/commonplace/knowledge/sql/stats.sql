@@ -3,6 +3,9 @@
 SELECT
   episodes.total AS episodes_total,
   episodes.unconsolidated AS episodes_unconsolidated,
+  episodes.leased AS episodes_leased,
+  episodes.failed AS episodes_failed,
+  episodes.dead_letter AS episodes_dead_letter,
   episodes.backlog_age_hours AS episodes_backlog_age_hours,
   facts.active AS facts_active,
   facts.fading AS facts_fading,
@@ -19,6 +22,9 @@ FROM
     SELECT
       count(*) AS total,
       count(*) FILTER (WHERE consolidation_status = 'pending') AS unconsolidated,
+      count(*) FILTER (WHERE leased_until > :now) AS leased,
+      count(*) FILTER (WHERE consolidation_status = 'failed') AS failed,
+      count(*) FILTER (WHERE consolidation_status = 'dead_letter') AS dead_letter,
       CAST(extract(
         epoch FROM CAST(:now AS timestamptz) - min(created_at) FILTER (WHERE consolidation_status = 'pending')
       ) AS float8) / 3600.0 AS backlog_age_hours

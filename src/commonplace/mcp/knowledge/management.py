@@ -1,16 +1,19 @@
 """Tools that look after the memory: forget, count, consolidate, clean up."""
 
+from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from commonplace.core.errors import NotFoundError
+from commonplace.core.errors import NotFoundError, SettingsError
+from commonplace.knowledge.consolidate import consolidate, outcome
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, ScopeFilter
 from commonplace.mcp.knowledge.tool import Offer
 
-NO_MODEL: Final = (
-    "No model is set for consolidation: the episodes that wait were counted, and nothing was changed."
+RUN_HINT: Final = (
+    "Do not call it again at once: what failed or is busy is tried again later. "
+    "The operator can see and undo each run with `commonplace knowledge runs`."
 )
 
 
@@ -36,17 +39,23 @@ async def memory_stats(memory: KnowledgeMemory, *, scope: ScopeFilter = None) ->
 
 
 async def memory_run_consolidation(memory: KnowledgeMemory) -> dict[str, Any]:
-    """See which episodes wait to be consolidated into facts and rules, by butler. For operators.
+    """Have the episodes that wait consolidated into facts and rules by the configured model. For operators.
 
-    It is no way to look anything up. Returns the number of episodes of each butler, and what was done with them.
+    It is no way to look anything up, and may take minutes. Without a model the episodes are counted, and nothing is
+    changed. Returns the number of episodes of each butler, and what was done with them.
     """
-    groups = await memory.pending_groups()
-    return {
-        "episodes_pending": sum(group.episodes for group in groups),
-        "groups": {group.butler: group.episodes for group in groups},
-        "consolidated": False,
-        "hint": NO_MODEL,
+    try:
+        report = await consolidate(memory)
+    except SettingsError as error:
+        report = replace(await memory.run_consolidation(), note=f"Nothing was changed. {error}")
+    counted: dict[str, Any] = {
+        "episodes_pending": report.episodes_pending,
+        "groups": dict(report.groups),
+        "consolidated": report.episodes_consolidated > 0,
     }
+    if report.dry_run:
+        return {**counted, "hint": report.note}
+    return {**counted, **outcome(report), "hint": RUN_HINT}
 
 
 async def memory_run_episode_cleanup(
@@ -66,6 +75,6 @@ async def memory_run_episode_cleanup(
 OFFERS: Final = (
     Offer(run=memory_forget, title="Forget a memory", destroys=True, repeatable=True),
     Offer(run=memory_stats, title="Count memories", reads_only=True, repeatable=True),
-    Offer(run=memory_run_consolidation, title="Consolidate episodes", repeatable=True),
+    Offer(run=memory_run_consolidation, title="Consolidate episodes"),
     Offer(run=memory_run_episode_cleanup, title="Clean up episodes", destroys=True, repeatable=True),
 )

@@ -1,0 +1,42 @@
+"""What a butler knows already: given to the model beside the episodes, and all that its answer may refer to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import asyncpg
+
+from commonplace.knowledge.consolidation.leases import Lease
+from commonplace.knowledge.consolidation.prompt import KnownFact, KnownRule
+from commonplace.knowledge.unit_of_work import unit_of_work
+
+MAX_FACTS: Final = 100
+MAX_RULES: Final = 50
+"""Source: KNW-12.1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """Facts and rules by id, those nearest in meaning to the episodes first."""
+
+    facts: Mapping[UUID, KnownFact]
+    rules: Mapping[UUID, KnownRule]
+
+
+async def known_to(pool: asyncpg.Pool, lease: Lease) -> Known:
+    """Return what the butler of a lease sees of facts and rules: its own and the global ones.
+
+    Raises:
+        TenantUnsetError: No request context is set.
+        StorageUnavailableError: The server cannot be reached.
+
+    Source: KNW-12.1.
+    """
+    async with unit_of_work(pool, readonly=True) as sql:
+        facts = await sql.known_facts(run_id=lease.run_id, butler=lease.butler, limit=MAX_FACTS)
+        rules = await sql.known_rules(run_id=lease.run_id, butler=lease.butler, limit=MAX_RULES)
+    return Known(
+        facts={row["id"]: KnownFact(**row) for row in facts},
+        rules={row["id"]: KnownRule(**row) for row in rules},
+    )

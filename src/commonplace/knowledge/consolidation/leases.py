@@ -1,0 +1,245 @@
+"""Leases: who may consolidate a butler's episodes now, one at a time and the oldest first (KNW-12, R-KNW-4).
+
+A lease is a run in the state ``running``, of which a butler can have one. It is renewed while the model works. Who
+does not renew it in time loses it: the next worker ends that run and begins its own, and a result that still comes for
+the old one is refused, because its run is no longer running. All moments are those of the worker's clock; clocks that
+differ by more than the lease cost work that is done twice, and never an effect.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal, TypeVar
+from uuid import UUID, uuid4
+
+import asyncpg
+
+from commonplace.core.clock import Clock
+from commonplace.core.errors import StorageUnavailableError
+from commonplace.core.text import clean_text, collapse_whitespace, trim_to
+from commonplace.knowledge.consolidation.policy import Policy, counts, group_size
+from commonplace.knowledge.consolidation.prompt import (
+    MAX_EPISODE_CHARS,
+    MAX_EPISODES,
+    MAX_EPISODES_CHARS,
+    PendingEpisode,
+    fit,
+)
+from commonplace.knowledge.consolidation.runs import Run, RunState
+from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.storage.database import Row, Statements
+
+RENEWALS: Final = 3
+"""In the time of a lease."""
+
+MAX_ERROR_CHARS: Final = 500
+
+_T = TypeVar("_T")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """A butler's oldest episodes, leased to a run.
+
+    Attributes:
+        run_id: Of the run; only its result will be taken.
+        butler: Whose episodes.
+        episodes: The oldest first.
+        attempts: The most that one of them has behind it.
+        policy: How long it lasts.
+    """
+
+    run_id: UUID
+    butler: str
+    episodes: tuple[PendingEpisode, ...]
+    attempts: int
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotDue:
+    """Why there is nothing to do for a butler now.
+
+    Attributes:
+        reason: ``"done"``: no episode waits. ``"busy"``: another run has the oldest. ``"waiting"``: the oldest failed,
+            and its next attempt is not due; younger ones never overtake it.
+        until: When to look again, for ``busy`` and ``waiting``.
+    """
+
+    reason: Literal["done", "busy", "waiting"]
+    until: datetime | None = None
+
+
+async def take(
+    pool: asyncpg.Pool, butler: str, *, worker: str, model: str | None, policy: Policy, clock: Clock
+) -> Lease | NotDue:
+    """Lease the oldest episodes of a butler, as many as fit into one run.
+
+    Raises:
+        TenantUnsetError: No request context is set.
+        StorageUnavailableError: The server cannot be reached.
+    """
+    now = clock()
+    async with unit_of_work(pool) as sql:
+        await sql.serialise(keys=[f"consolidation of {butler}"])
+        running = await sql.running_run(butler=butler)
+        if running is not None:
+            if running["leased_until"] > now:
+                return NotDue(reason="busy", until=running["leased_until"])
+            await _end_lost_run(sql, running, policy, now)
+        rows = await sql.oldest_episodes(
+            butler=butler,
+            limit=MAX_EPISODES,
+            max_chars=MAX_EPISODES_CHARS,
+            max_episode_chars=MAX_EPISODE_CHARS,
+            now=now,
+        )
+        due = _due(rows)
+        if not due:
+            until = rows[0]["next_attempt_at"] if rows else None
+            return NotDue(reason="waiting" if rows else "done", until=until)
+        lease = _lease(butler, due, policy)
+        await sql.set_run(run_id=str(lease.run_id))
+        await sql.begin_run(
+            id=lease.run_id,
+            butler=butler,
+            worker=worker,
+            model=model,
+            episode_ids=[episode.id for episode in lease.episodes],
+            leased_until=now + timedelta(seconds=policy.lease_s),
+            now=now,
+        )
+    return lease
+
+
+def _due(rows: list[Row]) -> list[Row]:
+    """Return the oldest rows up to the first whose turn has not come."""
+    first_waiting = next((place for place, row in enumerate(rows) if not row["is_due"]), len(rows))
+    return rows[:first_waiting]
+
+
+def _lease(butler: str, due: list[Row], policy: Policy) -> Lease:
+    episodes = [
+        PendingEpisode(
+            id=row["id"], content=row["content"], created_at=row["created_at"], importance=row["importance"]
+        )
+        for row in due
+    ]
+    size = group_size(fit(episodes), attempts=due[0]["retry_count"])
+    return Lease(
+        run_id=uuid4(),
+        butler=butler,
+        episodes=tuple(episodes[:size]),
+        attempts=max(row["retry_count"] for row in due[:size]),
+        policy=policy,
+    )
+
+
+async def _end_lost_run(sql: Statements, run: Row, policy: Policy, now: datetime) -> None:
+    """End a run whose worker gave no sign. That counts: episodes may be what ended it."""
+    message = f"worker {run['worker']} gave no sign until its lease ended"
+    _log.warning("run %s: %s", run["id"], message)
+    await sql.set_run(run_id=str(run["id"]))
+    await sql.fail_episodes(
+        run_id=run["id"], error=message, counted=1, max_attempts=policy.max_attempts, next_attempt_at=None
+    )
+    await sql.end_run(run_id=run["id"], state=RunState.FAILED, errors=[message], now=now)
+
+
+async def while_held(
+    pool: asyncpg.Pool, lease: Lease, work: Coroutine[Any, Any, _T], *, clock: Clock
+) -> _T | None:
+    """Do some work while the lease is renewed; no connection is held in between.
+
+    Returns:
+        What the work returns; ``None`` where the lease was lost, upon which the work is cancelled.
+    """
+    working = asyncio.create_task(work, name=f"consolidation of {lease.butler}")
+    renewing = asyncio.create_task(_renew(pool, lease, clock), name=f"lease of {lease.run_id}")
+    try:
+        await asyncio.wait({working, renewing}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        renewing.result()
+        return None
+    finally:
+        for task in (working, renewing):
+            task.cancel()
+        await asyncio.gather(working, renewing, return_exceptions=True)
+
+
+async def _renew(pool: asyncpg.Pool, lease: Lease, clock: Clock) -> None:
+    """Renew a lease until it is lost; while the server is out of reach, try on."""
+    while True:
+        await asyncio.sleep(lease.policy.lease_s / RENEWALS)
+        try:
+            async with unit_of_work(pool) as sql:
+                leased_until = clock() + timedelta(seconds=lease.policy.lease_s)
+                held = await sql.renew_lease(run_id=lease.run_id, leased_until=leased_until)
+        except StorageUnavailableError as error:
+            _log.warning("the lease of run %s was not renewed: %s", lease.run_id, error)
+            continue
+        if held is None:
+            return
+
+
+async def give_back(pool: asyncpg.Pool, lease: Lease, reason: str, *, state: str, clock: Clock) -> Run:
+    """End a run without effect, with its episodes as they were before, and return it.
+
+    Args:
+        pool: Of the database.
+        lease: Of the run; one that has ended meanwhile keeps what it ended with, but for a refused result.
+        reason: Why, for the operator.
+        state: ``"failed"`` or ``"refused"``.
+        clock: The present.
+
+    Raises:
+        StorageUnavailableError: The server cannot be reached; the lease runs out by itself.
+    """
+    async with unit_of_work(pool) as sql:
+        await sql.set_run(run_id=str(lease.run_id))
+        run = await sql.lock_run(run_id=lease.run_id)
+        if run["state"] in {RunState.RUNNING, RunState.FAILED}:
+            await sql.release_episodes(run_id=lease.run_id)
+            await sql.end_run(run_id=lease.run_id, state=state, errors=[reason], now=clock())
+            run = await sql.lock_run(run_id=lease.run_id)
+    return Run.of(run)
+
+
+async def fail(pool: asyncpg.Pool, lease: Lease, error: Exception, *, clock: Clock) -> int:
+    """End a run that failed: its episodes are tried again after a pause, or become dead letters.
+
+    Returns:
+        How many are dead letters now.
+
+    Raises:
+        StorageUnavailableError: The server cannot be reached; the lease runs out by itself.
+    """
+    now, policy = clock(), lease.policy
+    message = describe(error)
+    counted = int(counts(error))
+    pause = policy.pause(attempts=lease.attempts + counted, error=error)
+    async with unit_of_work(pool) as sql:
+        await sql.set_run(run_id=str(lease.run_id))
+        run = await sql.lock_run(run_id=lease.run_id)
+        if run["state"] != RunState.RUNNING:
+            return 0
+        dead = await sql.fail_episodes(
+            run_id=lease.run_id,
+            error=message,
+            counted=counted,
+            max_attempts=policy.max_attempts,
+            next_attempt_at=now + pause,
+        )
+        await sql.end_run(run_id=lease.run_id, state=RunState.FAILED, errors=[message], now=now)
+    return dead
+
+
+def describe(error: BaseException) -> str:
+    """Return an error as one line of limited length, with its kind where it does not explain itself."""
+    said = collapse_whitespace(clean_text(str(error)))
+    shown = f"{type(error).__name__}: {said}" if said else type(error).__name__
+    return trim_to(shown, MAX_ERROR_CHARS)

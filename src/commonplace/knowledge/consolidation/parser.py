@@ -1,0 +1,266 @@
+"""What a model's answer proposes, checked action by action; what is malformed is reported, and the rest stays. Pure.
+
+Source: KNW-13. Models send lists as JSON strings, and ids of things that they made up: the first is accepted, the
+second reported.
+"""
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, cast
+from uuid import UUID
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import require_text
+from commonplace.knowledge.consolidation.answer_blocks import find_block, read_list
+from commonplace.knowledge.consolidation.results import (
+    NO_JSON_BLOCK,
+    ConsolidationResult,
+    NewFact,
+    NewRule,
+    UpdatedFact,
+)
+from commonplace.knowledge.inputs import (
+    MAX_CONTENT_CHARS,
+    MAX_IMPORTANCE,
+    MAX_KEY_CHARS,
+    MAX_TAG_CHARS,
+    MAX_TAGS,
+)
+from commonplace.knowledge.permanence import Permanence, require_permanence
+
+KEYS: Final = ("new_facts", "updated_facts", "new_rules", "confirmations")
+MIN_IMPORTANCE: Final = 1.0
+DEFAULT_IMPORTANCE: Final = 5.0
+
+MAX_ACTIONS: Final = 200
+"""Of one kind in one answer: four for each episode of the largest run. A flood is no consolidation."""
+
+MAX_EVIDENCE: Final = 100
+MAX_ERRORS: Final = 100
+"""Reported of one answer; the last one says how many more there were."""
+
+_UUID: Final = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
+_SHOWN_KEYS: Final = 5
+
+_Action = TypeVar("_Action", NewFact, UpdatedFact, NewRule, UUID)
+
+
+def parse_consolidation(text: str) -> ConsolidationResult:
+    """Return the actions that an answer proposes. Never raises; takes time linear in the length of the answer.
+
+    The JSON is the last fenced ``json`` block with a known key, else the last bare object with one; see
+    :mod:`~commonplace.knowledge.consolidation.answer_blocks`. An action that cannot be read is left out and
+    reported, as is one that stands there twice. Of the optional fields a malformed one gets its default and is
+    reported; an importance is clamped to 1.0 to 10.0. Secrets are not looked for here: storing refuses them.
+
+    Args:
+        text: All that the model answered.
+
+    Returns:
+        The actions in the order of the answer, and in ``parse_errors``, at most 100, what could not be read.
+        ``unreadable`` tells whether nothing could.
+
+    Source: KNW-13.
+    """
+    search = find_block(text, KEYS)
+    if search.block is None:
+        faults = [search.fault] if search.fault else []
+        return ConsolidationResult(parse_errors=[NO_JSON_BLOCK, *faults])
+    reading = _Reading()
+    values = search.block.values
+    unknown = [key for key in values if key not in KEYS]
+    if unknown:
+        shown = ", ".join(f"{key[:40]!r}" for key in unknown[:_SHOWN_KEYS])
+        reading.note(f"{len(unknown)} unknown keys left out: {shown}")
+    return ConsolidationResult(
+        new_facts=reading.actions(values, "new_facts", _new_fact),
+        updated_facts=reading.actions(values, "updated_facts", _updated_fact),
+        new_rules=reading.actions(values, "new_rules", _new_rule),
+        confirmations=reading.actions(values, "confirmations", _confirmation),
+        parse_errors=reading.errors(),
+        refused=reading.refused,
+    )
+
+
+class _Reading:
+    """One answer being read: collects what cannot be."""
+
+    def __init__(self) -> None:
+        self._errors: list[str] = []
+        self._more = 0
+        self.refused = 0
+
+    def note(self, error: str) -> None:
+        """Report something that is left out or replaced."""
+        if len(self._errors) < MAX_ERRORS - 1:
+            self._errors.append(error)
+        else:
+            self._more += 1
+
+    def errors(self) -> list[str]:
+        """Return what was reported."""
+        return [*self._errors, f"and {self._more} more"] if self._more else self._errors
+
+    def actions(self, values: dict[str, Any], key: str, read: Callable[["_Item"], _Action]) -> list[_Action]:
+        """Return the actions under a key, each once; a missing or null list is an empty one."""
+        given = values.get(key)
+        entries = _as_list([] if given is None else given)
+        if entries is None:
+            self._refuse(InvalidInputError(key, "a list", given))
+            return []
+        if len(entries) > MAX_ACTIONS:
+            self._refuse(InvalidInputError(key, f"at most {MAX_ACTIONS} entries", f"{len(entries)} entries"))
+        found: dict[_Action, None] = {}
+        for place, entry in enumerate(entries[:MAX_ACTIONS]):
+            item = _Item(self, f"{key}[{place}]", entry)
+            try:
+                action = read(item)
+            except InvalidInputError as error:
+                self._refuse(error)
+                continue
+            if action in found:
+                self.note(f"{item.name}: the same as one before it, left out")
+            found[action] = None
+        return list(found)
+
+    def _refuse(self, error: InvalidInputError) -> None:
+        self.refused += 1
+        self.note(str(error))
+
+
+class _Item:
+    """One entry of a list: gives its fields checked, and reports those that get their default."""
+
+    def __init__(self, reading: _Reading, name: str, entry: object) -> None:
+        self._reading = reading
+        self.name = name
+        self.entry: object = entry
+
+    def text(self, key: str, max_chars: int) -> str:
+        """Return a text that has to be there."""
+        return require_text(self._get(key), field=f"{self.name}.{key}", max_chars=max_chars)
+
+    def id(self, key: str) -> UUID:
+        """Return an id that has to be there."""
+        return _require_uuid(self._get(key), f"{self.name}.{key}")
+
+    def permanence(self) -> Permanence:
+        """Return how long it holds. Source: KNW-13.3."""
+        given = self._get("permanence")
+        if given is None:
+            return Permanence.STANDARD
+        try:
+            return require_permanence(given.strip().lower() if isinstance(given, str) else "")
+        except InvalidInputError as error:
+            self._replaced("permanence", error.expected, given, Permanence.STANDARD)
+            return Permanence.STANDARD
+
+    def importance(self) -> float:
+        """Return an importance within its bounds. Source: KNW-13.3."""
+        given = self._get("importance")
+        if given is None:
+            return DEFAULT_IMPORTANCE
+        number = _number(given)
+        if math.isnan(number):
+            self._replaced("importance", "a number from 1 to 10", given, DEFAULT_IMPORTANCE)
+            return DEFAULT_IMPORTANCE
+        return min(max(number, MIN_IMPORTANCE), MAX_IMPORTANCE)
+
+    def tags(self) -> tuple[str, ...]:
+        """Return the tags that can be stored, each once."""
+
+        def tag(value: object, name: str) -> str:
+            return require_text(value, field=name, max_chars=MAX_TAG_CHARS)
+
+        return self._some("tags", MAX_TAGS, tag)
+
+    def evidence(self) -> tuple[UUID, ...]:
+        """Return the ids of episodes, each once."""
+        return self._some("evidence", MAX_EVIDENCE, _require_uuid)
+
+    def _some(self, key: str, most: int, read: Callable[[object, str], Any]) -> tuple[Any, ...]:
+        """Return the entries of an optional list that can be read, each once; report the others."""
+        given = self._get(key)
+        entries = _as_list([] if given is None else given)
+        if entries is None:
+            self._replaced(key, "a list", given, [])
+            return ()
+        if len(entries) > most:
+            self._replaced(key, f"at most {most} entries", f"{len(entries)} entries", f"the first {most}")
+        found: dict[Any, None] = {}
+        for place, entry in enumerate(entries[:most]):
+            try:
+                found[read(entry, f"{self.name}.{key}[{place}]")] = None
+            except InvalidInputError as error:
+                self._reading.note(f"{error}; left out")
+        return tuple(found)
+
+    def _get(self, key: str) -> object:
+        entry = self.entry
+        if not isinstance(entry, dict):
+            raise InvalidInputError(self.name, "a JSON object", entry)
+        return cast("dict[str, object]", entry).get(key)
+
+    def _replaced(self, key: str, expected: str, got: object, taken: object) -> None:
+        error = InvalidInputError(f"{self.name}.{key}", expected, got)
+        self._reading.note(f"{error}; taken as {taken}")
+
+
+def _new_fact(item: _Item) -> NewFact:
+    return NewFact(
+        subject=item.text("subject", MAX_KEY_CHARS),
+        predicate=item.text("predicate", MAX_KEY_CHARS),
+        content=item.text("content", MAX_CONTENT_CHARS),
+        permanence=item.permanence(),
+        importance=item.importance(),
+        tags=item.tags(),
+        evidence=item.evidence(),
+    )
+
+
+def _updated_fact(item: _Item) -> UpdatedFact:
+    return UpdatedFact(
+        target_id=item.id("target_id"),
+        subject=item.text("subject", MAX_KEY_CHARS),
+        predicate=item.text("predicate", MAX_KEY_CHARS),
+        content=item.text("content", MAX_CONTENT_CHARS),
+        permanence=item.permanence(),
+        importance=item.importance(),
+        tags=item.tags(),
+        evidence=item.evidence(),
+    )
+
+
+def _new_rule(item: _Item) -> NewRule:
+    return NewRule(
+        content=item.text("content", MAX_CONTENT_CHARS), tags=item.tags(), evidence=item.evidence()
+    )
+
+
+def _confirmation(item: _Item) -> UUID:
+    return _require_uuid(item.entry, item.name)
+
+
+def _as_list(value: object) -> list[Any] | None:
+    if isinstance(value, str):
+        return read_list(value)
+    return cast("list[Any]", value) if isinstance(value, list) else None
+
+
+def _require_uuid(value: object, name: str) -> UUID:
+    """Return an id; stricter than :class:`~uuid.UUID`, which takes digits of other scripts, signs and underscores."""
+    text = value.strip() if isinstance(value, str) else ""
+    if not _UUID.fullmatch(text):
+        raise InvalidInputError(name, "a UUID", value)
+    return UUID(text)
+
+
+def _number(value: object) -> float:
+    """Return a number, or not-a-number for what is none; models send numbers as strings."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return math.nan
+    try:
+        return float(value)
+    except ValueError:
+        return math.nan

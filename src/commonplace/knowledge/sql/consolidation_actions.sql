@@ -1,0 +1,168 @@
+-- What a run does to facts and rules, and how that is undone. The order of locks stands in consolidation.sql.
+
+-- name: fact_targets(ids)
+-- The facts that an answer wants to replace, as they are now.
+SELECT id, scope, entity_id, subject FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+ORDER BY id;
+
+-- name: lock_run_episodes(run_id, now)
+-- The episodes of a run that are still there and have neither expired nor been forgotten.
+SELECT id FROM episodes
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND lease_run = :run_id
+  AND (expires_at IS NULL OR expires_at > :now)
+ORDER BY id
+FOR NO KEY UPDATE;
+
+-- name: lock_facts(ids, scopes, subjects, predicates)
+-- Keeps facts from changes by others until the transaction ends: those of some ids, and the active ones of some keys.
+SELECT id FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id IN (
+  SELECT unnest(CAST(:ids AS uuid[]))
+  UNION
+  SELECT facts.id
+  FROM facts JOIN unnest(CAST(:subjects AS text[]), CAST(:predicates AS text[])) AS key (subject, predicate)
+    ON facts.subject = key.subject AND facts.predicate = key.predicate
+  WHERE facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.validity = 'active'
+    AND facts.scope = ANY(CAST(:scopes AS text[]))
+)
+ORDER BY id
+FOR UPDATE;
+
+-- name: lock_rules(ids)
+-- Keeps rules from changes by others until the transaction ends.
+SELECT id FROM rules
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+ORDER BY id
+FOR UPDATE;
+
+-- name: standing_fact(id)^
+-- A fact that an answer wants to replace, if it is still active.
+SELECT id, scope, entity_id, subject, predicate, content, last_confirmed_at FROM facts
+WHERE id = :id AND validity = 'active';
+
+-- name: same_fact(butler, subject, predicate, content)^
+-- The active fact that a butler sees and that already says just this; its own before a global one.
+SELECT id, last_confirmed_at FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active' AND scope IN ('global', :butler)
+  AND subject = :subject AND predicate = :predicate
+  AND lower(regexp_replace(btrim(content), '\s+', ' ', 'g'))
+    = lower(regexp_replace(btrim(CAST(:content AS text)), '\s+', ' ', 'g'))
+ORDER BY scope = 'global', id
+LIMIT 1;
+
+-- name: same_rule(butler, content)^
+-- The rule that a butler sees and that already says just this; its own before a global one.
+SELECT id, last_confirmed_at FROM rules
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND scope IN ('global', :butler)
+  AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  AND lower(regexp_replace(btrim(content), '\s+', ' ', 'g'))
+    = lower(regexp_replace(btrim(CAST(:content AS text)), '\s+', ' ', 'g'))
+ORDER BY scope = 'global', id
+LIMIT 1;
+
+-- name: confirmed_at(memory_type, id)$
+-- When a fact or rule was last confirmed.
+SELECT last_confirmed_at FROM facts WHERE CAST(:memory_type AS text) = 'fact' AND id = :id
+UNION ALL
+SELECT last_confirmed_at FROM rules WHERE CAST(:memory_type AS text) = 'rule' AND id = :id;
+
+-- name: supersede_fact(id, by_id, now)$
+-- Supersedes an active fact by one of another key, with the link and event of that. Returns its id, or nothing.
+WITH superseded AS (
+  UPDATE facts SET validity = 'superseded' WHERE id = :id AND validity = 'active'
+  RETURNING id
+),
+link AS (
+  INSERT INTO memory_links (tenant_id, source_type, source_id, target_type, target_id, relation, created_at)
+  SELECT current_setting('commonplace.tenant_id'), 'fact', CAST(:by_id AS uuid), 'fact', id, 'supersedes', :now
+  FROM superseded
+  ON CONFLICT DO NOTHING
+),
+predecessor AS (
+  UPDATE facts SET supersedes_id = superseded.id FROM superseded
+  WHERE facts.id = :by_id AND facts.supersedes_id IS NULL
+),
+event AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'fact_superseded',
+    jsonb_build_object(
+      'memory_type', 'fact', 'memory_id', id, 'superseded_by', CAST(:by_id AS uuid),
+      'before', jsonb_build_object('validity', 'active'), 'after', jsonb_build_object('validity', 'superseded')
+    )
+  FROM superseded
+)
+SELECT id FROM superseded;
+
+-- name: derive_from(source_type, source_id, episode_ids, now)!
+-- Links a memory to the episodes that it was learned from, and writes the events; links that exist stay as they are.
+WITH created AS (
+  INSERT INTO memory_links (tenant_id, source_type, source_id, target_type, target_id, relation, created_at)
+  SELECT
+    current_setting('commonplace.tenant_id'), :source_type, :source_id, 'episode', episode_id, 'derived_from', :now
+  FROM unnest(CAST(:episode_ids AS uuid[])) AS episode_id
+  ON CONFLICT DO NOTHING
+  RETURNING source_type, source_id, target_type, target_id, relation
+)
+INSERT INTO memory_events (tenant_id, event_type, payload)
+SELECT
+  current_setting('commonplace.tenant_id'), 'link_created',
+  jsonb_build_object('before', NULL, 'after', to_jsonb(created))
+FROM created;
+
+-- name: record_action(run_id, position, action, memory_id, superseded_ids, confirmed_before, confirmed_at)!
+-- Writes down what a run did, and what was there before.
+INSERT INTO consolidation_actions (
+  tenant_id, run_id, position, action, memory_id, superseded_ids, confirmed_before, confirmed_at
+)
+VALUES (
+  current_setting('commonplace.tenant_id'), :run_id, :position, :action, :memory_id,
+  CAST(:superseded_ids AS uuid[]), :confirmed_before, :confirmed_at
+);
+
+-- name: consolidate_episodes(run_id)$
+-- Marks the episodes of a run as consolidated, and writes the events. Returns their number.
+WITH done AS (
+  UPDATE episodes SET
+    consolidated = true, consolidation_status = 'consolidated', last_error = NULL, next_attempt_at = NULL,
+    leased_by = NULL, leased_until = NULL, lease_run = NULL
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND lease_run = :run_id
+  RETURNING id, retry_count
+),
+events AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'episode_consolidated',
+    jsonb_build_object(
+      'memory_type', 'episode', 'memory_id', id, 'before', NULL,
+      'after', jsonb_build_object('consolidation_status', 'consolidated', 'retry_count', retry_count)
+    )
+  FROM done
+)
+SELECT count(*) FROM done;
+
+-- name: finish_run(run_id, facts_created, facts_updated, facts_confirmed, rules_created, rules_confirmed, errors, now)^
+-- Ends a run that was applied, with what it did, and writes the event.
+WITH finished AS (
+  UPDATE consolidation_runs SET
+    state = 'applied', ended_at = :now, facts_created = :facts_created, facts_updated = :facts_updated,
+    facts_confirmed = :facts_confirmed, rules_created = :rules_created, rules_confirmed = :rules_confirmed,
+    errors = CAST(:errors AS jsonb)
+  WHERE id = :run_id
+  RETURNING
+    id, butler, worker, model, state, started_at, ended_at, episode_ids, facts_created, facts_updated,
+    facts_confirmed, rules_created, rules_confirmed, errors, undone_at, undone_by
+),
+event AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'consolidation_applied',
+    jsonb_build_object(
+      'butler', butler, 'episodes', cardinality(episode_ids), 'facts_created', facts_created,
+      'facts_updated', facts_updated, 'facts_confirmed', facts_confirmed, 'rules_created', rules_created,
+      'rules_confirmed', rules_confirmed, 'errors', jsonb_array_length(errors)
+    )
+  FROM finished
+)
+SELECT * FROM finished;

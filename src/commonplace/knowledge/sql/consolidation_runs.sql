@@ -1,0 +1,151 @@
+-- Runs of consolidation: what they did, and how it is undone.
+
+-- name: list_runs(butler, state, limit, offset)
+-- Runs, the latest first; of one butler or in one state where that is given.
+SELECT
+  id, butler, worker, model, state, started_at, ended_at, episode_ids, facts_created, facts_updated, facts_confirmed,
+  rules_created, rules_confirmed, errors, undone_at, undone_by
+FROM consolidation_runs
+WHERE tenant_id = current_setting('commonplace.tenant_id')
+  AND (CAST(:butler AS text) IS NULL OR butler = :butler) AND (CAST(:state AS text) IS NULL OR state = :state)
+ORDER BY started_at DESC, id
+LIMIT :limit OFFSET :offset;
+
+-- name: get_run(run_id)^
+-- One run.
+SELECT
+  id, butler, worker, model, state, started_at, ended_at, episode_ids, facts_created, facts_updated, facts_confirmed,
+  rules_created, rules_confirmed, errors, undone_at, undone_by
+FROM consolidation_runs
+WHERE id = :run_id;
+
+-- name: run_actions(run_id)
+-- What a run did, in its order, with the memories as they are now.
+SELECT
+  position, action, memory_id, superseded_ids, confirmed_before, confirmed_at,
+  coalesce(facts.content, rules.content) AS content, facts.subject, facts.predicate,
+  coalesce(
+    facts.validity, CASE WHEN (rules.metadata -> 'forgotten') = 'true' THEN 'forgotten' ELSE rules.maturity END
+  ) AS state
+FROM consolidation_actions
+LEFT JOIN facts ON facts.tenant_id = consolidation_actions.tenant_id AND facts.id = memory_id
+LEFT JOIN rules ON rules.tenant_id = consolidation_actions.tenant_id AND rules.id = memory_id
+WHERE consolidation_actions.tenant_id = current_setting('commonplace.tenant_id') AND run_id = :run_id
+ORDER BY position;
+
+-- name: fact_keys(ids)
+-- What the keys of some facts are made of.
+SELECT id, scope, subject, predicate, entity_id FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
+
+-- name: restore_fact(id)$
+-- Makes a superseded fact active again, unless another one of its key is active, and writes the event. Returns its id,
+-- or nothing.
+WITH restored AS (
+  UPDATE facts SET validity = 'active'
+  WHERE id = :id AND validity = 'superseded' AND NOT EXISTS (
+    SELECT FROM facts AS newer
+    WHERE newer.tenant_id = facts.tenant_id AND newer.validity = 'active' AND newer.scope = facts.scope
+      AND newer.predicate = facts.predicate AND newer.entity_id IS NOT DISTINCT FROM facts.entity_id
+      AND (facts.entity_id IS NOT NULL OR newer.subject = facts.subject)
+  )
+  RETURNING id
+),
+event AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'fact_restored',
+    jsonb_build_object(
+      'memory_type', 'fact', 'memory_id', id, 'before', jsonb_build_object('validity', 'superseded'),
+      'after', jsonb_build_object('validity', 'active')
+    )
+  FROM restored
+)
+SELECT id FROM restored;
+
+-- name: unconfirm_fact(id, confirmed_before, confirmed_at)$
+-- Puts back when a fact was last confirmed, unless it has been confirmed since, and writes the event. Returns its id,
+-- or nothing.
+WITH changed AS (
+  UPDATE facts SET last_confirmed_at = :confirmed_before WHERE id = :id AND last_confirmed_at = :confirmed_at
+  RETURNING id, last_confirmed_at
+),
+event AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'fact_unconfirmed',
+    jsonb_build_object(
+      'memory_type', 'fact', 'memory_id', id,
+      'before', jsonb_build_object('last_confirmed_at', CAST(:confirmed_at AS timestamptz)),
+      'after', jsonb_build_object('last_confirmed_at', last_confirmed_at)
+    )
+  FROM changed
+)
+SELECT id FROM changed;
+
+-- name: unconfirm_rule(id, confirmed_before, confirmed_at)$
+-- Puts back when a rule was last confirmed, unless it has been confirmed since, and writes the event. Returns its id,
+-- or nothing.
+WITH changed AS (
+  UPDATE rules SET last_confirmed_at = :confirmed_before WHERE id = :id AND last_confirmed_at = :confirmed_at
+  RETURNING id, last_confirmed_at
+),
+event AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'rule_unconfirmed',
+    jsonb_build_object(
+      'memory_type', 'rule', 'memory_id', id,
+      'before', jsonb_build_object('last_confirmed_at', CAST(:confirmed_at AS timestamptz)),
+      'after', jsonb_build_object('last_confirmed_at', last_confirmed_at)
+    )
+  FROM changed
+)
+SELECT id FROM changed;
+
+-- name: remove_derivation(source_type, source_id, episode_ids)!
+-- Removes the links of a memory to episodes that it was, after all, not learned from, and writes the events.
+WITH removed AS (
+  DELETE FROM memory_links
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type = :source_type
+    AND source_id = :source_id AND target_type = 'episode' AND target_id = ANY(CAST(:episode_ids AS uuid[]))
+    AND relation = 'derived_from'
+  RETURNING source_type, source_id, target_type, target_id, relation
+)
+INSERT INTO memory_events (tenant_id, event_type, payload)
+SELECT
+  current_setting('commonplace.tenant_id'), 'link_removed',
+  jsonb_build_object('before', to_jsonb(removed), 'after', NULL)
+FROM removed;
+
+-- name: requeue_run(run_id)$
+-- Lets the episodes of a run be consolidated again, and writes the events. Returns their number.
+WITH requeued AS (
+  UPDATE episodes SET consolidated = false, consolidation_status = 'pending', retry_count = 0
+  FROM consolidation_runs AS run
+  WHERE run.id = :run_id AND episodes.id = ANY(run.episode_ids) AND episodes.consolidated
+  RETURNING episodes.id
+),
+events AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'episode_requeued',
+    jsonb_build_object(
+      'memory_type', 'episode', 'memory_id', id,
+      'before', jsonb_build_object('consolidation_status', 'consolidated'),
+      'after', jsonb_build_object('consolidation_status', 'pending')
+    )
+  FROM requeued
+)
+SELECT count(*) FROM requeued;
+
+-- name: mark_undone(run_id, now)!
+-- Marks a run as undone, by the actor of the transaction, and writes the event.
+WITH undone AS (
+  UPDATE consolidation_runs SET
+    state = 'undone', undone_at = :now, undone_by = nullif(current_setting('commonplace.actor', true), '')
+  WHERE id = :run_id
+  RETURNING butler, cardinality(episode_ids) AS episodes
+)
+INSERT INTO memory_events (tenant_id, event_type, payload)
+SELECT current_setting('commonplace.tenant_id'), 'consolidation_undone', to_jsonb(undone) FROM undone;

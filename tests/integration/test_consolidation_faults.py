@@ -1,0 +1,143 @@
+"""Consolidation while everything fails: workers that are killed, a database that goes away, a model that is moody."""
+
+import asyncio
+import sys
+from collections import defaultdict
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from commonplace.core.clock import ManualClock
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.consolidation.runs import RunState, list_runs
+from commonplace.storage.cluster import SUPERUSER
+from commonplace.storage.embedded import Membership
+from commonplace.storage.postgres import open_pool
+from support.consolidation import fetch, store_some
+
+pytestmark = pytest.mark.usefixtures("tenant")
+
+WORKER = Path(__file__).with_name("consolidation_worker.py")
+BUTLERS = tuple(f"butler-{number}" for number in range(8))
+EACH = 63
+DEADLINE_S = 30.0
+"""For all of it; on two idle cores it takes about six."""
+
+OPEN = "SELECT count(*) FROM episodes WHERE consolidation_status IN ('pending', 'failed')"
+
+
+class Crew:
+    """Workers as processes, each with a home of its own, as on machines of their own."""
+
+    def __init__(self, url: str, directory: Path) -> None:
+        self._url, self._directory = url, directory
+        self._hired = 0
+        self.processes: list[asyncio.subprocess.Process] = []
+
+    async def hire(self) -> None:
+        """Start one more."""
+        self._hired += 1
+        home = self._directory / f"home-{self._hired}"
+        home.mkdir()
+        arguments = (str(WORKER), self._url, str(home), str(1_000 * self._hired))
+        self.processes.append(await asyncio.create_subprocess_exec(sys.executable, *arguments))
+
+    async def lose(self) -> None:
+        """End the longest serving one on the spot."""
+        lost = self.processes.pop(0)
+        lost.kill()
+        await lost.wait()
+
+
+@pytest.fixture
+async def crew(knowledge_url: str, tmp_path: Path) -> AsyncIterator[Crew]:
+    """Nobody yet; whoever is left is ended."""
+    crew = Crew(knowledge_url, tmp_path)
+    yield crew
+    for process in crew.processes:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+async def until_open(pool: asyncpg.Pool, number: int) -> None:
+    """Wait until at most so many episodes are open."""
+    while (await fetch(pool, OPEN))[0][0] > number:
+        await fetch(pool, "SELECT pg_sleep(0.01)")
+
+
+async def interrupt(cluster: Membership, name: str) -> None:
+    """Take the database away from everybody for a moment, as a restart does."""
+    admin = await asyncpg.connect(cluster.url(role=SUPERUSER, database="postgres"))
+    try:
+        await admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
+        ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = $1"
+        assert await admin.fetchval(ended, name) > 0
+        await asyncio.sleep(0.1)
+        await admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
+    finally:
+        await admin.close()
+
+
+@pytest.mark.requirement("KNW-12.2", "KNW-14.1", "KNW-14.3", "KNW-24.3", "R-KNW-4")
+async def test_every_episode_is_consolidated_once_or_kept_whatever_fails(
+    knowledge_url: str, embedded_cluster: Membership, crew: Crew, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """504 episodes of 8 butlers: no fact is there twice, no link is missing, none is lost, none is overtaken."""
+    stored: dict[str, list[UUID]] = {}
+    clock.now = datetime.now(UTC)
+    async with await open_pool(knowledge_url) as pool:
+        for butler in BUTLERS:
+            contents = [f"number {number}" for number in range(EACH)]
+            stored[butler] = await store_some(pool, engine, clock, butler, contents)
+    total = EACH * len(BUTLERS)
+    async with asyncio.timeout(DEADLINE_S):
+        for _ in range(2):
+            await crew.hire()
+        async with await open_pool(knowledge_url) as pool:
+            for number in (450, 300):
+                await until_open(pool, number)
+                await crew.lose()
+                await crew.hire()
+            await until_open(pool, 200)
+            ((database,),) = await fetch(pool, "SELECT current_database()")
+        await interrupt(embedded_cluster, database)
+        for process in crew.processes:
+            assert await process.wait() == 0
+    async with await open_pool(knowledge_url) as pool:
+        await check(pool, stored)
+        assert total == (await fetch(pool, "SELECT count(*) FROM episodes"))[0][0]
+        assert await list_runs(pool, state="running") == []
+
+
+async def check(pool: asyncpg.Pool, stored: dict[str, list[UUID]]) -> None:
+    """Check every episode, its fact and its link, and the order in which each butler's were done."""
+    rows = await fetch(
+        pool,
+        "SELECT episodes.id, consolidation_status, lease_run, count(DISTINCT facts.id) AS facts,"
+        " count(DISTINCT memory_links.source_id) AS links"
+        " FROM episodes LEFT JOIN facts ON facts.subject = episodes.id::text"
+        " LEFT JOIN memory_links ON memory_links.target_id = episodes.id AND relation = 'derived_from'"
+        " AND memory_links.source_id = facts.id GROUP BY episodes.id",
+    )
+    wanted = {"consolidated": (1, 1), "dead_letter": (0, 0)}
+    for row in rows:
+        assert (row["facts"], row["links"]) == wanted[row["consolidation_status"]], row
+        assert row["lease_run"] is None
+    done = {row["id"] for row in rows if row["consolidation_status"] == "consolidated"}
+    assert len(done) > len(rows) * 0.9
+    assert (await fetch(pool, "SELECT count(*) FROM memory_links"))[0][0] == len(done)
+    applied = await list_runs(pool, state=RunState.APPLIED, limit=1000)
+    assert sum(len(run.episode_ids) for run in applied) == len(done)
+    order: dict[str, list[UUID]] = defaultdict(list)
+    for run in sorted(applied, key=lambda run: run.started_at):
+        order[run.butler].extend(run.episode_ids)
+    assert order == {butler: [each for each in ids if each in done] for butler, ids in stored.items()}
+    causes = await fetch(
+        pool, "SELECT count(*) FROM memory_events WHERE event_type = 'fact_created' AND payload ? 'run_id'"
+    )
+    assert causes[0][0] == len(done)
