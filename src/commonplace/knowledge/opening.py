@@ -13,7 +13,8 @@ import asyncpg
 from commonplace.core.settings import Settings
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import migrate_postgres
-from commonplace.storage.postgres import open_pool
+from commonplace.storage.postgres import access_to, open_pool
+from commonplace.storage.postgres_access import Access
 
 CLOSING_S: Final = 2.0
 """How long connections in use are waited for at the end; what then still runs is cut off."""
@@ -22,13 +23,15 @@ CLOSING_S: Final = 2.0
 class KnowledgeDatabase:
     """The server that the settings name, embedded or by URL, opened when it is first asked for.
 
-    An opening that failed is tried again by the next who asks. After :meth:`close` nobody may ask.
+    An opening that failed is tried again by the next who asks. After :meth:`close` nobody may ask. ``settings`` are
+    those that it was made with.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+        self.settings = settings
         self._opening: asyncio.Task[asyncpg.Pool] | None = None
         self._resources = AsyncExitStack()
+        self._source: str | EmbeddedPostgres = settings.postgres_url or ""
         self.was_tried = False
         """Whether an opening has come to its end, good or bad: from then on an answer may be expected at once."""
 
@@ -49,6 +52,16 @@ class KnowledgeDatabase:
         # The opening serves all who wait; one of them giving up must not end it.
         return await asyncio.shield(self.begin())
 
+    async def access(self) -> Access:
+        """Return how another driver connects to the same database, when it is open; a server that died is started.
+
+        Raises:
+            SettingsError: The URL is not a PostgreSQL URL.
+            StorageError: The server cannot be started or reached, or its schema is newer than this release.
+        """
+        await self.pool()
+        return await access_to(self._source)
+
     async def close(self) -> None:
         """Close the connections, and let go of the embedded server."""
         if self._opening is not None and not self._opening.done():
@@ -63,14 +76,15 @@ class KnowledgeDatabase:
     async def _open(self) -> asyncpg.Pool:
         async with AsyncExitStack() as stack:
             source: str | EmbeddedPostgres
-            if self._settings.postgres_url:
-                source = self._settings.postgres_url
+            if self.settings.postgres_url:
+                source = self.settings.postgres_url
             else:
-                source = await stack.enter_async_context(EmbeddedPostgres(self._settings.postgres_directory))
+                source = await stack.enter_async_context(EmbeddedPostgres(self.settings.postgres_directory))
             await migrate_postgres(source, "memory")
             pool = await open_pool(source)
             stack.push_async_callback(_close, pool)
             self._resources = stack.pop_all()
+            self._source = source
             return pool
 
 

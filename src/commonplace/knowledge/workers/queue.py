@@ -1,0 +1,101 @@
+"""The queue: Procrastinate on the database of knowledge memory, in a schema of its own."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from typing import Any, Final, cast
+
+import psycopg
+from procrastinate import App, PsycopgConnector
+from procrastinate.connector import BaseConnector
+from procrastinate.exceptions import ConnectorException
+from procrastinate.manager import JobManager
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from commonplace.core.errors import SettingsError, StorageUnavailableError
+from commonplace.knowledge.workers.schema import SCHEMA
+from commonplace.storage.postgres_access import CONNECT_TIMEOUT_S, Access
+from commonplace.storage.postgres_url import mask_password
+
+CONNECTIONS: Final = 3
+"""For what Procrastinate does between jobs; one more listens. Jobs use the pool of knowledge memory."""
+
+_DESCRIBE: Final = """
+INSERT INTO worker_details (worker_id, name, concurrency) VALUES (%(worker_id)s, %(name)s, %(concurrency)s)
+"""
+
+
+class Roster(JobManager):
+    """Procrastinate's job manager, whose workers have names.
+
+    Args:
+        connector: Of the queue.
+        name: Who works, for people: host and process.
+        concurrency: How many jobs it does at once.
+        on_register: Is told its number, when it has one.
+    """
+
+    def __init__(
+        self, connector: BaseConnector, *, name: str, concurrency: int, on_register: Callable[[int], None]
+    ) -> None:
+        super().__init__(connector)
+        self._on_register = on_register
+        self._name = name
+        self._concurrency = concurrency
+
+    async def register_worker(self) -> int:
+        """Register a worker, and write down who it is."""
+        worker_id = await super().register_worker()
+        await self.connector.execute_query_async(
+            _DESCRIBE, worker_id=worker_id, name=self._name, concurrency=self._concurrency
+        )
+        self._on_register(worker_id)
+        return worker_id
+
+
+@asynccontextmanager
+async def open_queue(
+    access: Access, *, name: str, concurrency: int, on_register: Callable[[int], None]
+) -> AsyncGenerator[App]:
+    """Connect to a queue whose schema is up to date, and disconnect at the end of the block.
+
+    Args:
+        access: Of the database of knowledge memory.
+        name: Who works, for people.
+        concurrency: How many jobs it does at once.
+        on_register: Is told the worker's number, when it has one.
+
+    Raises:
+        SettingsError: The URL has parameters that are not understood.
+        StorageUnavailableError: The server cannot be reached, or went away. No message holds the password.
+    """
+    connector = PsycopgConnector(
+        conninfo=_conninfo(access), min_size=1, max_size=CONNECTIONS, timeout=CONNECT_TIMEOUT_S, name="queue"
+    )
+    app = App(connector=connector)
+    app.job_manager = Roster(connector, name=name, concurrency=concurrency, on_register=on_register)
+    try:
+        await connector.open_async()
+        yield app
+    except (psycopg.Error, ConnectorException) as error:
+        reason = mask_password(str(error.__cause__ or error).strip(), access.url)
+        raise StorageUnavailableError(f"the queue in {access.where}: {reason}") from error
+    finally:
+        await connector.close_async()
+
+
+def _conninfo(access: Access) -> str:
+    """Say in libpq's words what :class:`Access` says: role and path are set as the connection is made."""
+    try:
+        parameters = cast("dict[str, Any]", conninfo_to_dict(access.url))
+    except psycopg.ProgrammingError as error:
+        reason = mask_password(str(error).strip(), access.url)
+        raise SettingsError(f"the PostgreSQL URL of {access.where}: {reason}") from None
+    options = f"{parameters.get('options') or ''} -c search_path={SCHEMA}"
+    if access.role:
+        options += f" -c role={access.role}"
+    parameters |= {
+        "options": options.strip(),
+        "application_name": "commonplace worker",
+        "connect_timeout": CONNECT_TIMEOUT_S,
+    }
+    return make_conninfo("", **parameters)

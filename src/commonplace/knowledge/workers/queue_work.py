@@ -1,0 +1,38 @@
+"""One transaction on the tables of the queue, with its named statements."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+from aiosql.queries import Queries
+
+from commonplace.storage.database import Statements, load_queries
+from commonplace.storage.postgres_database import translated_errors
+
+SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
+WHERE: Final = "the queue of background work"
+
+
+@cache
+def queries() -> Queries:
+    """Return the named statements of the queue; read once."""
+    return load_queries(SQL_DIRECTORY, "postgresql")
+
+
+@asynccontextmanager
+async def queue_work(pool: asyncpg.Pool) -> AsyncGenerator[Statements]:
+    """Open a transaction on the queue; it commits at the end of the block, and rolls back on any exception.
+
+    It belongs to no tenant: of knowledge memory it sees nothing but the list of tenants.
+
+    Raises:
+        StorageUnavailableError: The server cannot be reached; nothing was written.
+    """
+    with translated_errors(WHERE):
+        async with pool.acquire() as connection, connection.transaction():
+            sql = Statements(queries(), connection)
+            await sql.set_queue_path()
+            yield sql

@@ -1,0 +1,122 @@
+"""The tables of the queue: Procrastinate's own and two of ours, in a schema beside knowledge memory.
+
+Procrastinate ships its whole schema and the migrations that led to it. A new database gets the schema of the release
+that is installed; which migrations that includes is written down, so that a later release applies those that it adds.
+Our own follow theirs, in the same list.
+"""
+
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+from procrastinate.schema import SchemaManager
+
+from commonplace.core.errors import DatabaseTooNewError, StorageUnavailableError
+from commonplace.storage.postgres_access import Access, connect
+from commonplace.storage.postgres_database import translated_errors
+
+SCHEMA: Final = "procrastinate"
+DDL_DIRECTORY: Final = Path(__file__).parent / "ddl"
+LOCK_TIMEOUT_S: Final = 60
+
+_OURS: Final = "commonplace/"
+_SERIALISE: Final = "SELECT pg_advisory_lock(hashtextextended('commonplace queue', 0))"
+_IS_THERE: Final = "SELECT to_regnamespace($1) IS NOT NULL"
+_HAS_TABLE: Final = "SELECT to_regclass($1) IS NOT NULL"
+_SET_PATH: Final = f"SET LOCAL search_path TO {SCHEMA}"
+_CREATE_LIST: Final = """
+CREATE TABLE schema_steps (name TEXT PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())
+"""
+_NOTE: Final = "INSERT INTO schema_steps (name) SELECT unnest($1::text[])"
+_NOTED: Final = f"SELECT name FROM {SCHEMA}.schema_steps"  # noqa: S608 - a constant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One change of the schema: its name in the list, and the file that makes it."""
+
+    name: str
+    path: Path
+
+
+def known_steps() -> list[Step]:
+    """Return every step that this release knows, in order: Procrastinate's, then ours."""
+    theirs = Path(SchemaManager.get_migrations_path())
+    return [
+        *(Step(name=path.name, path=path) for path in sorted(theirs.glob("*.sql"))),
+        *(Step(name=f"{_OURS}{path.name}", path=path) for path in sorted(DDL_DIRECTORY.glob("*.sql"))),
+    ]
+
+
+async def prepare_schema(access: Access) -> None:
+    """Bring the queue's schema up to date, where it is not; two processes may do so at once.
+
+    Each step is a transaction with the note that it was done: a process that is killed in the middle leaves whole
+    steps behind, and the next goes on from there.
+
+    Args:
+        access: Of the database of knowledge memory.
+
+    Raises:
+        DatabaseTooNewError: A newer release of Procrastinate or of this package has changed it; nothing is touched.
+        StorageUnavailableError: The server cannot be reached, the role may not create the schema, or the schema is
+            somebody else's.
+    """
+    steps = known_steps()
+    connection = await connect(access.url, where=access.where, server_settings=access.server_settings)
+    try:
+        with translated_errors(access.where):
+            if await _noted(connection, access.where, steps) == {step.name for step in steps}:
+                return
+            await connection.execute(f"SET lock_timeout = '{LOCK_TIMEOUT_S}s'")
+            await connection.execute(_SERIALISE)
+            await _bring_up(connection, access.where, steps)
+    except asyncpg.InsufficientPrivilegeError as error:
+        raise StorageUnavailableError(
+            f"{access.where}: the tables of background work cannot be created ({error}): let the owner of the database "
+            f"run CREATE SCHEMA {SCHEMA} AUTHORIZATION the role that commonplace connects as"
+        ) from error
+    finally:
+        await connection.close()
+
+
+async def _noted(connection: asyncpg.Connection, where: str, steps: list[Step]) -> set[str]:
+    """Return the names of the steps that were taken, of which none may be unknown."""
+    if not await connection.fetchval(_HAS_TABLE, f"{SCHEMA}.schema_steps"):
+        if await connection.fetchval(_HAS_TABLE, f"{SCHEMA}.procrastinate_jobs"):
+            raise StorageUnavailableError(
+                f"{where}: the schema {SCHEMA!r} belongs to another program that uses Procrastinate: "
+                "give knowledge memory a database of its own"
+            )
+        return set()
+    noted = {row["name"] for row in await connection.fetch(_NOTED)}
+    unknown = sorted(noted - {step.name for step in steps})
+    if unknown:
+        known = f"Procrastinate {version('procrastinate')}"
+        raise DatabaseTooNewError(f"the queue in {where}", unknown[-1], known)
+    return noted
+
+
+async def _bring_up(connection: asyncpg.Connection, where: str, steps: list[Step]) -> None:
+    noted = await _noted(connection, where, steps)
+    if not noted:
+        await _install(connection, [step.name for step in steps if not step.name.startswith(_OURS)])
+        noted = await _noted(connection, where, steps)
+    for step in steps:
+        if step.name not in noted:
+            async with connection.transaction():
+                await connection.execute(_SET_PATH)
+                await connection.execute(step.path.read_text(encoding="utf-8"))
+                await connection.execute(_NOTE, [step.name])
+
+
+async def _install(connection: asyncpg.Connection, included: list[str]) -> None:
+    async with connection.transaction():
+        if not await connection.fetchval(_IS_THERE, SCHEMA):
+            await connection.execute(f"CREATE SCHEMA {SCHEMA}")
+        await connection.execute(_SET_PATH)
+        await connection.execute(SchemaManager.get_schema())
+        await connection.execute(_CREATE_LIST)
+        await connection.execute(_NOTE, included)

@@ -1,0 +1,61 @@
+-- Run with the queue's schema in front of the path: Procrastinate's triggers name its tables without a schema.
+
+-- name: set_queue_path()^
+-- Puts the schema of the queue in front of the path, until the end of the transaction.
+SELECT set_config('search_path', 'procrastinate, ' || current_setting('search_path'), true);
+
+-- name: list_tenants()
+-- The tenants that there are, by id.
+SELECT tenant_id FROM tenants ORDER BY tenant_id;
+
+-- name: last_ticks(until)
+-- For each schedule the last moment, in seconds since 1970, that it was set going for; moments after :until come from
+-- a clock that was wrong, and do not count.
+SELECT task_name, max(defer_timestamp) AS tick
+FROM procrastinate_periodic_defers
+WHERE defer_timestamp <= CAST(:until AS bigint)
+GROUP BY task_name;
+
+-- name: note_outcome(job_id, result, error)!
+-- Writes down what became of a job; one that ran again has its last outcome.
+INSERT INTO job_outcomes (job_id, result, error) VALUES (:job_id, CAST(:result AS jsonb), :error)
+ON CONFLICT (job_id) DO UPDATE SET result = excluded.result, error = excluded.error, ended_at = now();
+
+-- name: take_back_jobs(worker_id, ended, silent_s, most_attempts, died)
+-- Puts jobs back into the queue whose worker died, or whose end could not be written down (:ended, of :worker_id).
+-- One that was tried too often fails, and so does one whose successor is waiting already. Returns them.
+WITH lost AS (
+  SELECT
+    jobs.id, jobs.attempts + 1 >= CAST(:most_attempts AS integer) AS hopeless,
+    EXISTS (
+      SELECT FROM procrastinate_jobs AS waiting
+      WHERE waiting.status = 'todo' AND waiting.queueing_lock = jobs.queueing_lock
+    ) AS succeeded_by_another
+  FROM procrastinate_jobs AS jobs
+  WHERE jobs.status = 'doing' AND (
+    jobs.worker_id IS NULL
+    OR (jobs.worker_id = CAST(:worker_id AS bigint) AND jobs.id = ANY (CAST(:ended AS bigint[])))
+    OR EXISTS (
+      SELECT FROM procrastinate_workers AS workers
+      WHERE workers.id = jobs.worker_id
+        AND workers.last_heartbeat < now() - make_interval(secs => CAST(:silent_s AS double precision))
+    )
+  )
+  FOR UPDATE OF jobs SKIP LOCKED
+),
+back AS (
+  UPDATE procrastinate_jobs AS jobs SET
+    status = CASE WHEN hopeless OR succeeded_by_another THEN 'failed' ELSE 'todo' END::procrastinate_job_status,
+    attempts = attempts + 1, worker_id = NULL, abort_requested = false, scheduled_at = NULL
+  FROM lost WHERE jobs.id = lost.id
+  RETURNING jobs.id, jobs.task_name, jobs.args, jobs.status::text AS status, jobs.attempts
+),
+outcomes AS (
+  INSERT INTO job_outcomes (job_id, error) SELECT id, CAST(:died AS text) FROM back WHERE status = 'failed'
+  ON CONFLICT (job_id) DO UPDATE SET error = excluded.error, ended_at = now()
+)
+SELECT
+  id, task_name, args, status, attempts,
+  -- Who waits for jobs hears of new ones only.
+  pg_notify('procrastinate_any_queue_v1', json_build_object('type', 'job_inserted', 'job_id', id)::text) AS told
+FROM back;

@@ -1,0 +1,233 @@
+"""A worker: does the jobs of the queue, sets schedules going, and takes over from workers that died.
+
+It needs no supervisor of its own: where the database goes away it says so, and begins anew when the database is back.
+"""
+
+import asyncio
+import itertools
+import logging
+import os
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from typing import Final, Self
+
+import asyncpg
+from procrastinate import App
+from procrastinate.exceptions import ConnectorException
+from procrastinate.worker import Worker as QueueWorker
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import StorageError
+from commonplace.core.settings import Settings
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.workers.outcomes import SILENT_S, Outcomes, take_back
+from commonplace.knowledge.workers.queue import open_queue
+from commonplace.knowledge.workers.schedule import schedules, set_going
+from commonplace.knowledge.workers.schema import prepare_schema
+from commonplace.knowledge.workers.tasks import Means, register_tasks
+from commonplace.llm.model import Model
+from commonplace.llm.opening import open_model
+
+GRACE_S: Final = 10.0
+"""How long jobs that are under way have when a worker stops; then they are handed back."""
+
+TEND_EVERY_S: Final = 10.0
+"""How often schedules and dead workers are looked at: a tick is at most so late."""
+
+HEARTBEAT_S: Final = 10.0
+BEGIN_AGAIN_S: Final = 5.0
+FORGET_WORKERS_S: Final = 300.0
+"""Dead workers stay in the list for so long, for whoever asks."""
+
+TIDY_EVERY_TENDS: Final = 360
+KEEP_DONE_HOURS: Final = 2 * 24
+KEEP_FAILED_HOURS: Final = 30 * 24
+"""How long jobs that are over are kept. A thousand tenants make 24,000 a day, and the status counts them."""
+
+_log = logging.getLogger(__name__)
+
+
+def worker_name() -> str:
+    """Return who works here: host and process."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+class Worker:
+    """Does background work until it is stopped; use :meth:`open`.
+
+    Any number may run, on any number of machines, against one database. A worker may be killed at any moment: what it
+    did is done again by another, and every kind of work may be done twice.
+
+    Args:
+        means: What jobs work with.
+    """
+
+    def __init__(self, means: Means) -> None:
+        self._means = means
+        self._stopping = asyncio.Event()
+        self.began = asyncio.Event()
+        """Set when jobs are taken for the first time."""
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        settings: Settings,
+        *,
+        knowledge: KnowledgeMemory | None = None,
+        model: Model | None = None,
+        clock: Clock = utc_now,
+    ) -> AsyncGenerator[Self]:
+        """Open memory and queue, bring both up to date, and close at the end of the block what was opened here.
+
+        Args:
+            settings: Name database, model and schedules.
+            knowledge: Memory that is open already; its clock counts.
+            model: Consolidates, in place of the one that the settings name.
+            clock: Gives the present, where no memory is given.
+
+        Raises:
+            SettingsError: The URL is not a PostgreSQL URL, or the model cannot be used.
+            StorageError: The database cannot be opened, or is newer than this release.
+        """
+        async with AsyncExitStack() as stack:
+            if knowledge is None:
+                opening = KnowledgeMemory.open(settings, actor="worker", clock=clock)
+                knowledge = await stack.enter_async_context(opening)
+            if model is None:
+                model = await stack.enter_async_context(
+                    open_model(settings, engine=knowledge.engine, clock=clock)
+                )
+            await prepare_schema(await knowledge.database.access())
+            yield cls(Means(knowledge=knowledge, settings=settings, model=model, worker=worker_name()))
+
+    def stop(self) -> None:
+        """Take no more jobs, and end when those under way are done or handed back."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Work until :meth:`stop`. An outage of the database is logged, and waited for."""
+        while not self._stopping.is_set():
+            try:
+                await self._work()
+            except (StorageError, OSError) as error:
+                _log.warning("background work begins anew in %g s: %s", BEGIN_AGAIN_S, error)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._stopping.wait(), BEGIN_AGAIN_S)
+
+    async def _work(self) -> None:
+        """Work on one connection to the queue, for as long as it holds."""
+        access = await self._means.knowledge.database.access()
+        pool = await self._means.knowledge.database.pool()
+        concurrency = self._means.settings.worker_concurrency
+        registered: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        async with open_queue(
+            access, name=self._means.worker, concurrency=concurrency, on_register=registered.set_result
+        ) as app:
+            register_tasks(app, self._means)
+            outcomes = Outcomes(pool)
+            worker = QueueWorker(
+                app=app,
+                name=self._means.worker,
+                concurrency=concurrency,
+                shutdown_graceful_timeout=GRACE_S,
+                install_signal_handlers=False,
+                update_heartbeat_interval=HEARTBEAT_S,
+                stalled_worker_timeout=FORGET_WORKERS_S,
+                worker_middleware=[outcomes.wrap],
+            )
+            working = asyncio.create_task(worker.run(), name="background work")
+            tending = asyncio.create_task(
+                self._tend(app, pool, registered, outcomes), name="tending the queue"
+            )
+            stopping = asyncio.create_task(
+                self._stopping.wait(), name="waiting for the end of background work"
+            )
+            try:
+                await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
+                worker.stop()
+                await working
+            finally:
+                for task in (tending, stopping, working):
+                    task.cancel()
+                await asyncio.gather(tending, stopping, working, return_exceptions=True)
+
+    async def _tend(
+        self, app: App, pool: asyncpg.Pool, registered: asyncio.Future[int], outcomes: Outcomes
+    ) -> None:
+        """Look after schedules, dead workers and old jobs, from time to time."""
+        worker_id = await registered
+        for tend in itertools.count():
+            try:
+                await self._tend_once(app, pool, worker_id, outcomes)
+                if tend % TIDY_EVERY_TENDS == 0:
+                    await _tidy(app)
+            except (StorageError, ConnectorException) as error:
+                _log.warning("the queue cannot be tended: %s", error.__cause__ or error)
+            except Exception:  # noqa: BLE001 - the outer door: without it no schedule would ever run again
+                _log.exception("the queue cannot be tended")
+            else:
+                self.began.set()
+            await asyncio.sleep(TEND_EVERY_S)
+
+    async def _tend_once(self, app: App, pool: asyncpg.Pool, worker_id: int, outcomes: Outcomes) -> None:
+        # A machine that slept must not take its own jobs for those of a dead worker.
+        await app.job_manager.update_heartbeat(worker_id)
+        await take_back(pool, worker_id=worker_id, ended=outcomes.ended_long_ago())
+        await app.job_manager.prune_stalled_workers(FORGET_WORKERS_S)
+        now = self._means.knowledge.clock()
+        await set_going(app, pool, schedules(self._means.settings), now)
+
+
+async def _tidy(app: App) -> None:
+    manager = app.job_manager
+    await manager.delete_old_jobs(nb_hours=KEEP_DONE_HOURS)
+    await manager.delete_old_jobs(
+        nb_hours=KEEP_FAILED_HOURS, include_failed=True, include_cancelled=True, include_aborted=True
+    )
+
+
+@asynccontextmanager
+async def in_process_worker(
+    settings: Settings, *, knowledge: KnowledgeMemory, model: Model | None = None
+) -> AsyncGenerator[None]:
+    """Let a worker work beside whatever the block does; a database that is not there yet is waited for.
+
+    At the end of the block jobs that are under way are finished or handed back.
+
+    Args:
+        settings: Name model and schedules.
+        knowledge: Open for as long as the block runs.
+        model: Consolidates, in place of the one that the settings name.
+    """
+    stopping = asyncio.Event()
+    working = asyncio.create_task(_work_beside(settings, knowledge, model, stopping), name="worker")
+    try:
+        yield
+    finally:
+        stopping.set()
+        await asyncio.gather(working, return_exceptions=True)
+
+
+async def _work_beside(
+    settings: Settings, knowledge: KnowledgeMemory, model: Model | None, stopping: asyncio.Event
+) -> None:
+    while not stopping.is_set():
+        try:
+            async with (
+                Worker.open(settings, knowledge=knowledge, model=model) as worker,
+                asyncio.TaskGroup() as group,
+            ):
+                watching = group.create_task(_stop_with(worker, stopping))
+                await worker.run()
+                watching.cancel()
+        except Exception:  # noqa: BLE001 - the outer door of background work: it must not end what runs beside it
+            _log.exception("background work does not run")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stopping.wait(), SILENT_S)
+
+
+async def _stop_with(worker: Worker, stopping: asyncio.Event) -> None:
+    await stopping.wait()
+    worker.stop()

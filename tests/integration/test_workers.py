@@ -1,0 +1,361 @@
+"""Background work by the clock: schedules, shards, locks, and what becomes of each job."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import asyncpg
+import pytest
+from procrastinate import App
+
+from commonplace.core.clock import ManualClock
+from commonplace.core.settings import Settings
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.workers import outcomes, worker
+from commonplace.knowledge.workers.queue import open_queue
+from commonplace.knowledge.workers.queue_work import queries
+from commonplace.knowledge.workers.schedule import Schedule, Upkeep, set_going
+from commonplace.knowledge.workers.schema import prepare_schema
+from commonplace.knowledge.workers.status import worker_status
+from commonplace.knowledge.workers.worker import in_process_worker
+from support.workers import (
+    fetch,
+    held_fact,
+    job_states,
+    jobs,
+    make_lively,
+    memory_and_settings,
+    store,
+    until,
+    working,
+)
+
+OFF = {"cleanup_cron": "off", "consolidation_cron": "off"}
+STATUS = "SELECT metadata ->> 'status' FROM facts"
+
+
+@pytest.fixture(autouse=True)
+def _lively(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_lively(monkeypatch)
+
+
+async def schedule_once(memory: KnowledgeMemory, *wanted: Schedule) -> list[Upkeep]:
+    """Set going what is due, as a worker does, without working."""
+    access = await memory.database.access()
+    await prepare_schema(access)
+    async with open_queue(access, name="tester", concurrency=1, on_register=id) as app:
+        _register_nothing(app)
+        return await set_going(app, await memory.database.pool(), wanted, memory.clock())
+
+
+def _register_nothing(app: App) -> None:
+    for upkeep in Upkeep:
+        name = upkeep.fan_out
+        app.task(name=name, queue="upkeep", lock=name, queueing_lock=name)(asyncio.sleep)
+
+
+@pytest.mark.requirement("KNW-32.1", "KNW-09.3")
+async def test_the_sweep_runs_for_every_tenant_when_its_cron_fires(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Facts of both tenants fade at three in the morning, and their audit trails name the worker."""
+    async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **OFF) as (memory, settings):
+        pool = await memory.database.pool()
+        for tenant in ("tenant-a", "tenant-b"):
+            await store(memory, tenant)
+        # exp(-0.1 * 16) = 0.202, and 15 hours later 0.190
+        clock.advance(days=16)
+        async with working(memory, settings):
+            await until(lambda: _done(pool, "sweep", 2), what="the sweep that was missed")
+            assert await fetch(pool, "tenant-a", STATUS) is None
+            clock.now = datetime(2026, 3, 18, 2, 59, 59, tzinfo=UTC)
+            assert await schedule_once(memory, Schedule(upkeep=Upkeep.SWEEP, cron=settings.sweep_cron)) == []
+            clock.advance(seconds=1)
+            await until(lambda: _done(pool, "sweep", 4), what="the sweep of the night")
+        for tenant in ("tenant-a", "tenant-b"):
+            assert await fetch(pool, tenant, STATUS) == "fading"
+            events = "SELECT array_agg(event_type) FROM memory_events WHERE actor = 'worker'"
+            assert await fetch(pool, tenant, events) == ["fact_fading"]
+        last = (await jobs(pool))[-1]
+        assert last["result"]["facts_fading"] == 1
+
+
+@pytest.mark.requirement("KNW-32.2", "KNW-15.1", "KNW-15.2", "KNW-15.3")
+async def test_the_cleanup_runs_when_its_cron_fires(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Expired episodes go, and consolidated ones beyond the configured number; the result says how many."""
+    only = {"sweep_cron": "off", "consolidation_cron": "off", "episode_max_entries": 1}
+    async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **only) as (memory, settings):
+        pool = await memory.database.pool()
+        tenant = memory.acting_for(tenant_id="tenant-a", actor="tester")
+        for number in range(4):
+            await tenant.store_episode(content=f"turn {number}", butler="health")
+        change = "UPDATE episodes SET consolidated = true, consolidation_status = 'consolidated'"
+        await fetch(pool, "tenant-a", f"{change} WHERE content <> 'turn 0'")
+        await fetch(
+            pool, "tenant-a", "UPDATE episodes SET expires_at = $1 WHERE content = 'turn 0'", clock.now
+        )
+        clock.advance(hours=1)
+        async with working(memory, settings):
+            await until(lambda: _done(pool, "cleanup", 1), what="cleanup")
+        done = (await jobs(pool))[-1]
+        assert done["result"] == {
+            "expired_deleted": 1,
+            "expired_unconsolidated": 0,
+            "capacity_deleted": 2,
+            "remaining": 1,
+        }
+        assert await fetch(pool, "tenant-a", "SELECT count(*) FROM episodes") == 1
+
+
+async def test_what_was_missed_happens_once(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Three days without a worker are one run, and a restart right after is none."""
+    async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **OFF) as (memory, settings):
+        pool = await memory.database.pool()
+        for _ in range(2):
+            async with working(memory, settings):
+                await until(lambda: _done(pool, "sweep.all", 1), what="the first run")
+        assert len(await job_states(pool, "sweep.all")) == 1
+        clock.advance(days=3)
+        for _ in range(2):
+            async with working(memory, settings):
+                await until(lambda: _done(pool, "sweep.all", 2), what="the run that was missed")
+        assert len(await job_states(pool, "sweep.all")) == 2
+
+
+async def test_two_workers_do_not_double(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """They start together, and share the shards of one run between them."""
+    async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **OFF) as (memory, settings):
+        pool = await memory.database.pool()
+        tenants = [f"tenant-{number}" for number in range(8)]
+        for tenant in tenants:
+            await store(memory, tenant)
+        async with working(memory, settings), working(memory, settings):
+            await until(lambda: _done(pool, "sweep", 8), what="all tenants")
+            clock.advance(days=1)
+            await until(lambda: _done(pool, "sweep", 16), what="all tenants once more")
+            seen = await worker_status(pool, settings, clock())
+            assert [one.alive for one in seen.workers] == [True, True]
+        made = await jobs(pool)
+        assert [job["task"] for job in made].count("sweep.all") == 2
+        swept = [job["args"]["tenant_id"] for job in made if job["task"] == "sweep"]
+        assert sorted(swept) == sorted(tenants * 2)
+
+
+async def test_runs_do_not_pile_up(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """While nobody works, ten ticks are one job in the queue, and the tick that waits is not lost."""
+    hourly = Schedule(upkeep=Upkeep.SWEEP, cron="0 * * * *")
+    async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **OFF) as (memory, settings):
+        pool = await memory.database.pool()
+        assert await schedule_once(memory, hourly) == [Upkeep.SWEEP]
+        for _ in range(10):
+            clock.advance(hours=1)
+            assert await schedule_once(memory, hourly) == []
+        assert await job_states(pool) == [("sweep.all", "todo")]
+        seen = await worker_status(pool, settings, clock())
+        assert (seen.schedules[0].outcome, seen.schedules[0].jobs) == ("running", {"todo": 1})
+
+
+@pytest.mark.parametrize(
+    ("moved", "runs"),
+    [(timedelta(days=400), 1), (timedelta(minutes=-30), 0), (timedelta(hours=-3), 1), (timedelta(), 0)],
+    ids=["far ahead", "back a little", "back by hours", "not at all"],
+)
+async def test_a_clock_that_jumps(
+    knowledge_url: str,
+    tmp_path: Path,
+    engine: EmbeddingEngine,
+    clock: ManualClock,
+    moved: timedelta,
+    runs: int,
+) -> None:
+    """Forward: one run. Back by less than workers' clocks may differ: none; by more: the hours happen again."""
+    hourly = Schedule(upkeep=Upkeep.SWEEP, cron="0 * * * *")
+    async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **OFF) as (memory, settings):
+        pool = await memory.database.pool()
+        await schedule_once(memory, hourly)
+        async with working(memory, settings):
+            await until(lambda: _done(pool, "sweep.all", 1), what="the first run")
+        clock.now += moved
+        for _ in range(3):
+            await schedule_once(memory, hourly)
+        assert len(await job_states(pool, "sweep.all")) == 1 + runs
+
+
+async def test_a_schedule_is_switched_off_and_on_again(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Settings alone decide, at each start."""
+    for cron, runs in (("off", 0), ("0 * * * *", 1), ("", 1), ("0 * * * *", 2)):
+        clock.advance(days=1)
+        chosen = OFF | {"sweep_cron": cron}
+        async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **chosen) as (
+            memory,
+            settings,
+        ):
+            pool = await memory.database.pool()
+            async with working(memory, settings):
+                await until(lambda: _done(pool, "sweep.all", runs), what=f"{runs} runs")  # noqa: B023 - awaited here
+            seen = await worker_status(pool, settings, clock())
+            assert (seen.schedules[0].cron is None) == (cron in {"off", ""})
+            assert len(await job_states(pool, "sweep.all")) == runs
+
+
+async def test_a_worker_that_stops_finishes_what_it_does(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """A job that waits for a row ends well after the worker was told to stop."""
+    async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **OFF) as (memory, settings):
+        pool = await memory.database.pool()
+        await store(memory, "tenant-a")
+        clock.advance(days=17)
+        async with working(memory, settings) as one, held_fact(knowledge_url, "tenant-a"):
+            await until(lambda: _waits_for_lock(pool), what="a job under way")
+            one.stop()
+        assert await job_states(pool, "sweep") == [("sweep", "succeeded")]
+        assert await pool.fetchval("SELECT count(*) FROM procrastinate.procrastinate_workers") == 0
+
+
+async def test_a_job_that_takes_too_long_is_handed_back(
+    knowledge_url: str,
+    tmp_path: Path,
+    engine: EmbeddingEngine,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A worker that stops cuts it off, changes nothing, and the next worker does it."""
+    monkeypatch.setattr(worker, "GRACE_S", 0.1)
+    async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **OFF) as (memory, settings):
+        pool = await memory.database.pool()
+        await store(memory, "tenant-a")
+        clock.advance(days=17)
+        async with held_fact(knowledge_url, "tenant-a"):
+            async with working(memory, settings):
+                await until(lambda: _waits_for_lock(pool), what="a job under way")
+            assert await job_states(pool, "sweep") == [("sweep", "aborted"), ("sweep", "todo")]
+            assert [job["error"] for job in await jobs(pool)][1] == outcomes.HANDED_BACK
+        async with working(memory, settings):
+            await until(lambda: _done(pool, "sweep", 1), what="the job that was handed back")
+        assert await fetch(pool, "tenant-a", STATUS) == "fading"
+
+
+async def test_a_job_that_fails_says_why_and_is_tried_again(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Its shard alone: the others are done."""
+    async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **OFF) as (memory, settings):
+        pool = await memory.database.pool()
+        await store(memory, "tenant-a")
+        await pool.execute("INSERT INTO tenants (tenant_id) VALUES ('not a tenant')")
+        async with working(memory, settings):
+            await until(lambda: _done(pool, "sweep", 1), what="the good shard")
+            await until(lambda: _failed(pool), what="the bad one")
+        seen = await worker_status(pool, settings, clock())
+        (failure,) = seen.failures
+        assert (failure.task, failure.arguments) == ("sweep", {"tenant_id": "not a tenant"})
+        assert failure.error.startswith("InvalidInputError: tenant_id: expected 1 to 64")
+        assert failure.ended_at is not None
+        again = (await jobs(pool))[-1]
+        assert (again["status"], again["args"]["attempt"]) == ("todo", 1)
+        assert seen.schedules[0].outcome == "running"
+        scheduled = "SELECT scheduled_at - now() FROM procrastinate.procrastinate_jobs WHERE status = 'todo'"
+        assert timedelta(seconds=50) < await pool.fetchval(scheduled) <= timedelta(seconds=60)
+        assert seen.oldest_waiting_at is None
+
+
+async def test_an_outage_of_the_database_ends_no_worker(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Every connection is cut; the next tick is swept all the same."""
+    async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **OFF) as (memory, settings):
+        pool = await memory.database.pool()
+        await store(memory, "tenant-a")
+        async with working(memory, settings):
+            await until(lambda: _done(pool, "sweep", 1), what="the first run")
+            other = await asyncpg.connect(knowledge_url)
+            await other.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            clock.advance(days=1)
+            await until(lambda: _succeeded(other, "sweep", 2), what="the run after the outage")
+            await other.close()
+
+
+async def test_a_worker_beside_others_waits_for_its_database(
+    tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whoever runs it in their process is not disturbed where there is no server, and can stop at once."""
+    nowhere = "postgresql://nobody@127.0.0.1:1/none"
+    settings_home = tmp_path / "home"
+    settings_home.mkdir()
+    settings = Settings(home=settings_home, workspace=settings_home, postgres_url=nowhere)
+    async with (
+        KnowledgeMemory.open(settings, engine=engine, clock=clock, lazy=True) as memory,
+        asyncio.timeout(5),
+        in_process_worker(settings, knowledge=memory),
+    ):
+        await until(lambda: _is_said("background work does not run", caplog), what="a line in the log")
+
+
+async def test_a_worker_beside_others_works(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """And has ended when the block has."""
+    async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **OFF) as (memory, settings):
+        pool = await memory.database.pool()
+        await store(memory, "tenant-a")
+        async with in_process_worker(settings, knowledge=memory):
+            await until(lambda: _began(pool), what="a queue")
+            await until(lambda: _done(pool, "sweep", 1), what="a sweep")
+        assert await pool.fetchval("SELECT count(*) FROM procrastinate.procrastinate_workers") == 0
+
+
+async def test_every_statement_of_the_queue_is_understood_by_the_server(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Against the schema as it is now."""
+    async with memory_and_settings(knowledge_url, tmp_path, engine, clock) as (memory, _):
+        await prepare_schema(await memory.database.access())
+        pool = await memory.database.pool()
+        async with pool.acquire() as connection, connection.transaction():
+            await connection.execute("SET LOCAL search_path TO procrastinate, public")
+            for name in queries().available_queries:
+                if not name.endswith("_cursor"):
+                    await connection.prepare(getattr(queries(), name).sql)
+
+
+async def _is_said(text: str, caplog: pytest.LogCaptureFixture) -> bool:
+    return text in caplog.text
+
+
+async def _began(pool: asyncpg.Pool) -> bool:
+    return await pool.fetchval("SELECT to_regclass('procrastinate.job_outcomes') IS NOT NULL")
+
+
+async def _done(pool: asyncpg.Pool, task: str, count: int) -> bool:
+    return len([one for one in await job_states(pool, task) if one[1] == "succeeded"]) >= count
+
+
+async def _succeeded(connection: asyncpg.Connection, task: str, count: int) -> bool:
+    query = (
+        "SELECT count(*) FROM procrastinate.procrastinate_jobs WHERE task_name = $1 AND status = 'succeeded'"
+    )
+    return await connection.fetchval(query, task) >= count
+
+
+async def _failed(pool: asyncpg.Pool) -> bool:
+    return ("sweep", "failed") in await job_states(pool) and ("sweep", "todo") in await job_states(pool)
+
+
+async def _waits_for_lock(pool: asyncpg.Pool) -> bool:
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    return await pool.fetchval(query) > 0
