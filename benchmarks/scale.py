@@ -4,7 +4,8 @@ Each case fills a database with memories of one tenant or of many and measures, 
 with the question's vector given and computed; search by context; what the index on vectors finds of the ten nearest;
 and, where one tenant has everything, recall and the block for a prompt over as many facts. A bare reference stands
 beside them in the same run, turn by turn: one nearest-neighbour query on the index, without tenants, words or ranks.
-Storing is measured in the filled database, beside the bare embedding of the same texts.
+Storing is measured in the filled database, beside the bare embedding of the same texts: call by call, and as an import,
+which embeds one batch while it stores another.
 
     python benchmarks/scale.py [--sizes 10000,100000] [--tenants 1,100,1000] [--million] [--queries N] [--json]
 
@@ -33,6 +34,7 @@ from rich.table import Table
 
 from commonplace.core.context import request_context
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.bulk import import_episodes
 from commonplace.knowledge.context import memory_context
 from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
 from commonplace.knowledge.recall import recall
@@ -40,12 +42,13 @@ from commonplace.knowledge.search import hybrid_search, memory_search, semantic_
 from commonplace.storage.cluster import SUPERUSER
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
-from scale_corpus import Corpus, fill, make_corpus, tenant_name
+from scale_corpus import Corpus, fill, make_corpus, moved_vectors, tenant_name
 from scratch_server import scratch_server
 
 WARM_UP = 10
-STORED = 1_000
+STORED = 2_000
 STORED_AT_ONCE = 100
+IMPORTED_AT_ONCE = 500
 NEAREST = 10
 BARE = """
 SELECT id FROM episodes ORDER BY embedding::halfvec(384) <=> $1::vector(384)::halfvec(384) LIMIT 10
@@ -67,21 +70,11 @@ Step = Callable[[int], Awaitable[object]]
 
 
 class PrecomputedEngine(EmbeddingEngine):
-    """An engine that knows every vector already, to time storing alone."""
+    """An engine that knows every vector already, to time storing alone; in the name of the model of the memories."""
 
     def __init__(self, vectors: dict[str, list[float]]) -> None:
         super().__init__()
         self._vectors = vectors
-
-    @property
-    def model_name(self) -> str:
-        """A name."""
-        return "precomputed"
-
-    @property
-    def model_version(self) -> str:
-        """A version."""
-        return "1"
 
     async def embed_batch_async(self, texts: Sequence[str | None]) -> list[list[float]]:
         """Look them up."""
@@ -165,25 +158,49 @@ async def index_recall(case: Case) -> float:
 
 
 async def store_rates(case: Case) -> dict[str, float]:
-    """Return how many episodes are stored a second, with and without embedding, beside bare embedding."""
+    """Return how many episodes are stored a second, by which way, beside bare embedding of the same texts.
+
+    Ways: one call of `store_episodes` after the other, which waits for the model and then for the database;
+    `import_episodes`, which has one of them work while the other does; and storing alone, with vectors that are known.
+    """
     texts = [f"{text} once more" for text in case.corpus.texts[:STORED]]
-    known = PrecomputedEngine(dict(zip(texts, case.corpus.vectors[:STORED].tolist(), strict=True)))
-    seconds = dict.fromkeys(("bare", "embedded", "stored"), 0.0)
+    # Not the vectors that are there already: the index adds a duplicate to the node of the first, at no cost.
+    vectors = moved_vectors(case.corpus.vectors[:STORED])
+    known = PrecomputedEngine(dict(zip(texts, vectors.tolist(), strict=True)))
+    await known.embed_async(None)  # its name is that of the model, which is loaded to tell it
+    seconds = dict.fromkeys(("bare", "embedded", "imported", "stored"), 0.0)
     with request_context(tenant_id=tenant_name(0), actor="benchmark"):
-        for start in range(0, STORED, STORED_AT_ONCE):
-            batch = texts[start : start + STORED_AT_ONCE]
-            drafts = [EpisodeDraft(content=text, butler="scale") for text in batch]
-            work: dict[str, Callable[[], Awaitable[object]]] = {
-                "bare": lambda: case.engine.embed_batch_async(batch),  # noqa: B023 - called at once
-                "embedded": lambda: store_episodes(case.pool, case.engine, drafts),  # noqa: B023
-                "stored": lambda: store_episodes(case.pool, known, drafts),  # noqa: B023
-            }
-            for name, step in work.items():
+        for start in range(0, STORED, IMPORTED_AT_ONCE):
+            part = texts[start : start + IMPORTED_AT_ONCE]
+            for name, step in _ways(case, known, part).items():
                 began_s = time.perf_counter()
                 await step()
                 seconds[name] += time.perf_counter() - began_s
     rates = {f"{name}_per_s": round(STORED / spent, 1) for name, spent in seconds.items()}
-    return {**rates, "embedded_share": round(seconds["bare"] / seconds["embedded"], 3)}
+    shares = {f"{name}_share": round(seconds["bare"] / seconds[name], 3) for name in ("embedded", "imported")}
+    return rates | shares
+
+
+def _ways(
+    case: Case, known: EmbeddingEngine, texts: Sequence[str]
+) -> dict[str, Callable[[], Awaitable[object]]]:
+    drafts = [EpisodeDraft(content=text, butler="scale") for text in texts]
+    batches = [drafts[at : at + STORED_AT_ONCE] for at in range(0, len(drafts), STORED_AT_ONCE)]
+
+    async def bare() -> None:
+        for at in range(0, len(texts), STORED_AT_ONCE):
+            await case.engine.embed_batch_async(texts[at : at + STORED_AT_ONCE])
+
+    async def store(engine: EmbeddingEngine) -> None:
+        for batch in batches:
+            await store_episodes(case.pool, engine, batch)
+
+    return {
+        "bare": bare,
+        "embedded": lambda: store(case.engine),
+        "imported": lambda: import_episodes(case.pool, case.engine, drafts, batch_rows=STORED_AT_ONCE),
+        "stored": lambda: store(known),
+    }
 
 
 async def measure(
@@ -249,8 +266,8 @@ def missed_targets(results: Sequence[dict[str, Any]]) -> list[str]:
         case = f"{result['size']:,} memories of {result['tenants']:,} tenants"
         if result["recall@10"] < LEAST_RECALL:
             missed.append(f"{case}: recall@10 {result['recall@10']} < {LEAST_RECALL}")
-        if result["store"]["embedded_share"] < LEAST_INGEST:
-            missed.append(f"{case}: stores at {result['store']['embedded_share']} of the embedding rate")
+        if result["store"]["imported_share"] < LEAST_INGEST:
+            missed.append(f"{case}: imports at {result['store']['imported_share']} of the embedding rate")
         if (result["size"], result["tenants"]) == (100_000, 1):
             times = result["times"]
             missed += [
@@ -268,8 +285,8 @@ def print_tables(results: Sequence[dict[str, Any]]) -> None:
     console = Console(width=150)
     names = list(dict.fromkeys(name for result in results for name in result["times"]))
     times = Table("memories", "tenants", *names, title="Milliseconds, p50 / p95")
-    rest = Table("memories", "tenants", "recall@10", "hybrid / bare", "of embedding rate", title="The rest")
-    for name in ("stored_per_s", "vectors_mb", "words_mb", "episodes_mb"):
+    rest = Table("memories", "tenants", "recall@10", "hybrid / bare", title="The rest")
+    for name in ("imported_share", "embedded_share", "stored_per_s", "vectors_mb", "words_mb", "episodes_mb"):
         rest.add_column(name.replace("_", " "))
     for result in results:
         case = (f"{result['size']:,}", f"{result['tenants']:,}")
@@ -278,8 +295,7 @@ def print_tables(results: Sequence[dict[str, Any]]) -> None:
         figures = (
             result["recall@10"],
             result["hybrid_to_bare"],
-            result["store"]["embedded_share"],
-            result["store"]["stored_per_s"],
+            *(result["store"][name] for name in ("imported_share", "embedded_share", "stored_per_s")),
             *result["sizes"].values(),
         )
         rest.add_row(*case, *(str(figure) for figure in figures))

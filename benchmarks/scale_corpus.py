@@ -6,7 +6,7 @@ rest, which keeps distances like those of real texts and costs nothing.
 """
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
@@ -96,6 +96,13 @@ def _mixtures(sentences: Vectors, pairs: NDArray[np.int64], rng: np.random.Gener
     return vectors
 
 
+def moved_vectors(vectors: Vectors) -> Vectors:
+    """Return vectors near given ones and different from all of them."""
+    noise = np.random.default_rng(8).normal(size=vectors.shape).astype(np.float32)
+    moved = vectors + NOISE * noise / np.linalg.norm(noise, axis=1, keepdims=True)
+    return moved / np.linalg.norm(moved, axis=1, keepdims=True)
+
+
 def tenant_name(number: int) -> str:
     """Return the id of a tenant."""
     return f"tenant-{number}"
@@ -121,7 +128,13 @@ SELECT tenant_id, id, content, search_vector, embedding, created_at, now() FROM 
 
 
 async def fill(
-    admin: asyncpg.Connection, corpus: Corpus, *, tenants: int, facts: bool, advance: Callable[[int], None]
+    admin: asyncpg.Connection,
+    corpus: Corpus,
+    *,
+    tenants: int,
+    facts: bool,
+    advance: Callable[[int], None],
+    more: Sequence[str] = (),
 ) -> None:
     """Fill an empty database; the n-th text is tenant n modulo the tenants, and has ``UUID(int=n + 1)``.
 
@@ -134,6 +147,7 @@ async def fill(
         tenants: How many share it.
         facts: Store it a second time as facts, and a hundredth of it as rules.
         advance: Told how many texts were stored.
+        more: Statements to be run before the indexes on vectors are built.
     """
     tables = ["episodes", "facts", "rules"] if facts else ["episodes"]
     definitions = [
@@ -148,6 +162,8 @@ async def fill(
     if facts:
         await admin.execute(_FACTS, timeout=3600)
         await admin.execute(_RULES, timeout=3600)
+    for statement in more:
+        await admin.execute(statement, timeout=3600)
     await admin.execute("SET maintenance_work_mem = '1GB'")
     for definition in definitions:
         await admin.execute(definition, timeout=3600)

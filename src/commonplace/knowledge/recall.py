@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 import asyncpg
-from pgvector import Vector
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.embedding import EmbeddingEngine
@@ -18,6 +17,8 @@ from commonplace.knowledge.table_search import (
     DEFAULT_LIMIT,
     DEFAULT_MIN_CONFIDENCE,
     SearchRequest,
+    add_vector,
+    begin_search,
     make_request,
     require_query,
     search_table,
@@ -41,6 +42,7 @@ async def recall(
     weights: ScoreWeights = DEFAULT_WEIGHTS,
     min_confidence: float = DEFAULT_MIN_CONFIDENCE,
     explain: bool = False,
+    count: bool = True,
     clock: Clock = utc_now,
 ) -> list[dict[str, Any]]:
     """Recall the facts and rules that matter most for a topic, and count the reference to each.
@@ -54,6 +56,7 @@ async def recall(
         weights: Of the four parts.
         min_confidence: What has less effective confidence is left out, 0.0 to 1.0.
         explain: Adds ``explanation`` to each result: its ranks, scores and decay, and why it was recalled.
+        count: Whether this is a reference; a person who looks at what an agent would be told makes none.
         clock: The present.
 
     Returns:
@@ -72,9 +75,10 @@ async def recall(
     request = await prepare_recall(
         engine, topic, scope=scope, limit=limit, min_confidence=min_confidence, clock=clock
     )
-    async with unit_of_work(pool) as sql:
+    async with unit_of_work(pool, readonly=not count) as sql:
         found = await find_memories(sql, request, weights=weights, explain=explain)
-        await _count_references(sql, found, request)
+        if count:
+            await _count_references(sql, found, request)
     return found
 
 
@@ -91,7 +95,7 @@ async def prepare_recall(
     require_context()
     text = require_query(topic, field="topic")
     request = make_request(query=text, limit=limit, scope=scope, min_confidence=min_confidence, now=clock())
-    return replace(request, vector=Vector(await engine.embed_async(text)))
+    return await add_vector(request, engine, text)
 
 
 async def find_memories(
@@ -99,9 +103,8 @@ async def find_memories(
 ) -> list[dict[str, Any]]:
     """Return what :func:`recall` returns, and count nothing; one round trip a table."""
     most = min(MAX_LIMIT, CANDIDATES_PER_RESULT * request.limit)
-    wider = replace(request, limit=most, neighbours=2 * most)
+    wider = replace(await begin_search(sql, request), limit=most, neighbours=2 * most)
     found: list[dict[str, Any]] = []
-    await sql.tune_search()
     for name in RECALLED_TABLES:
         table = TABLES[name]
         for memory in await search_table(sql, "hybrid_search", table, wider):

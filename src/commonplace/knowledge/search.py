@@ -5,11 +5,9 @@ order: the later first, then by id.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final, cast
 
 import asyncpg
-from pgvector import Vector
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
@@ -26,6 +24,8 @@ from commonplace.knowledge.table_search import (
     Embedding,
     SearchRequest,
     Statement,
+    add_vector,
+    begin_search,
     make_request,
     require_query,
     search_table,
@@ -186,7 +186,8 @@ async def memory_search(
     Returns:
         Rows without vectors, each with ``memory_type`` and the scores of its mode (see
         :mod:`commonplace.knowledge.search`; ``contextual_score`` by context); the best first, of equal ones the
-        later, then the lower id. None for an empty query.
+        later, then the lower id. None for an empty query. Where the memories have moved to another model than the
+        engine's, words alone count: ``similarity`` is ``None``, ``semantic`` finds what ``keyword`` does.
 
     Raises:
         InvalidInputError: A value is not of its kind or range.
@@ -204,10 +205,12 @@ async def memory_search(
     if not request.text or not tables:
         return []
     if known_mode is not SearchMode.KEYWORD:
-        request = replace(request, vector=Vector(await engine.embed_async(require_query(query))))
+        request = await add_vector(request, engine, require_query(query))
     found: list[dict[str, Any]] = []
     async with unit_of_work(pool, readonly=True) as sql:
-        await sql.tune_search()
+        request = await begin_search(sql, request)
+        if known_mode is SearchMode.SEMANTIC and request.vector is None:
+            known_mode = SearchMode.KEYWORD
         for table in tables:
             found += await _search(sql, table, known_mode, request, explain=explain)
     order = ORDERS[known_mode]
@@ -240,7 +243,7 @@ async def _search_one(
     known = require_table(table)
     require_context()
     async with unit_of_work(pool, readonly=True) as sql:
-        await sql.tune_search()
+        await begin_search(sql, request)
         return await search_table(sql, statement, known, request)
 
 

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Final, cast
 from uuid import UUID
 
-VECTORS: Final = frozenset({"embedding", "search_vector"})
+VECTORS: Final = frozenset({"embedding", "next_embedding", "search_vector"})
 """Columns that no result holds. Source: R-KNW-9."""
 
 

@@ -6,7 +6,7 @@ the facts and rules of that scope and the global ones, and the episodes of the b
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Literal
 
@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from pgvector import Vector
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.embedding import EmbeddingEngine
 from commonplace.embedding.backend import EMBEDDING_DIMENSIONS
+from commonplace.knowledge.active_model import VectorModel, model_of, warn_of_other_model
 from commonplace.knowledge.config import MAX_LIMIT
 from commonplace.knowledge.facts import GLOBAL_SCOPE
 from commonplace.knowledge.inputs import MemoryType, require_scope
@@ -40,7 +42,8 @@ class SearchRequest:
 
     Attributes:
         text: The query's words as they are stored; empty for none.
-        vector: Of the query, where its meaning counts.
+        vector: Of the query, where its meaning counts; nothing is near where there is none.
+        model: What made the vector; ``None`` where a caller gave it, and answers for it.
         limit: Most results.
         scope: As the caller named it, or ``None`` for all.
         min_confidence: Facts and rules of less effective confidence are not found; ``None`` finds all.
@@ -57,6 +60,7 @@ class SearchRequest:
     now: datetime
     matches: int
     neighbours: int
+    model: VectorModel | None = None
 
 
 def make_request(
@@ -84,6 +88,30 @@ def make_request(
         matches=max(MATCHES, most),
         neighbours=2 * most,
     )
+
+
+async def add_vector(request: SearchRequest, engine: EmbeddingEngine, query: str) -> SearchRequest:
+    """Return a request with the vector of its query, computed before a connection is taken.
+
+    Raises:
+        EmbeddingError: The model cannot be used.
+    """
+    vector = Vector(await engine.embed_async(query))
+    return replace(request, vector=vector, model=model_of(engine))
+
+
+async def begin_search(sql: Statements, request: SearchRequest) -> SearchRequest:
+    """Tune a transaction for searches; one round trip.
+
+    Returns:
+        The request; without its vector where the memories are another model's, which is logged. While the memories
+        move to another model that holds in the processes that are not restarted yet, until they are.
+    """
+    tuned = await sql.tune_search()
+    if request.model is None or tuned["version"] in {None, request.model.version}:
+        return request
+    warn_of_other_model(request.model, VectorModel(name=tuned["model"], version=tuned["version"]))
+    return replace(request, vector=None)
 
 
 async def search_table(

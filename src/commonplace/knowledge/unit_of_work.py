@@ -4,7 +4,6 @@ Row-level security shows a transaction the rows of its tenant and no other's, wh
 a tenant it shows nothing. So the tenant is set here, once, for everything that knowledge memory does.
 """
 
-import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from functools import cache
@@ -14,14 +13,14 @@ from typing import Final
 import asyncpg
 from aiosql.queries import Queries
 
-from commonplace.core.context import RequestContext, current_context
-from commonplace.core.errors import InvalidInputError, TenantUnsetError
+from commonplace.core.context import RequestContext, current_context, require_tenant
+from commonplace.core.errors import TenantUnsetError
+from commonplace.core.tracing import span
+from commonplace.knowledge.active_model import refused_vectors
 from commonplace.storage.database import Statements, load_queries
 from commonplace.storage.postgres_database import translated_errors
 
 SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
-MAX_TENANT_CHARS: Final = 64
-_TENANT: Final = re.compile(rf"[A-Za-z0-9_.-]{{1,{MAX_TENANT_CHARS}}}")
 _WHERE: Final = "the database of knowledge memory"
 
 
@@ -41,9 +40,7 @@ def require_context() -> RequestContext:
     context = current_context()
     if context is None:
         raise TenantUnsetError
-    if not _TENANT.fullmatch(context.tenant_id):
-        form = f"1 to {MAX_TENANT_CHARS} ASCII letters, digits, _, . or -"
-        raise InvalidInputError("tenant_id", form, context.tenant_id)
+    require_tenant(context.tenant_id)
     return context
 
 
@@ -61,15 +58,17 @@ async def unit_of_work(pool: asyncpg.Pool, *, readonly: bool = False) -> AsyncGe
     Raises:
         TenantUnsetError: No request context is set.
         InvalidInputError: The tenant's id is malformed.
+        ModelMismatchError: Vectors were to be stored that another model made than those of the memories.
         StorageUnavailableError: The server cannot be reached; nothing was written.
     """
     context = require_context()
     isolation = "repeatable_read" if readonly else "read_committed"
-    with translated_errors(_WHERE):
+    with span("knowledge.unit_of_work", readonly=readonly), translated_errors(_WHERE), refused_vectors():
         async with (
             pool.acquire() as connection,
             connection.transaction(isolation=isolation, readonly=readonly),
         ):
             sql = Statements(queries(), connection)
-            await sql.set_context(tenant_id=context.tenant_id, actor=context.actor)
+            begin = sql.set_context if readonly else sql.set_writing_context
+            await begin(tenant_id=context.tenant_id, actor=context.actor)
             yield sql

@@ -71,7 +71,7 @@ matched AS MATERIALIZED (
 nearest AS MATERIALIZED (
   (
     SELECT m.id FROM ${memories} AS m
-    WHERE ${own} AND ${live} AND (SELECT by_index FROM size)
+    WHERE ${own} AND ${live} AND (SELECT by_index FROM size) AND CAST(:embedding AS vector(384)) IS NOT NULL
     ORDER BY CAST(m.embedding AS halfvec(384)) <=> CAST(CAST(:embedding AS vector(384)) AS halfvec(384))
     LIMIT CAST(:neighbours AS integer)
   )
@@ -79,6 +79,7 @@ nearest AS MATERIALIZED (
   (
     SELECT m.id FROM ${memories} AS m
     WHERE ${own} AND ${live} AND m.embedding IS NOT NULL AND (SELECT NOT by_index FROM size)
+      AND CAST(:embedding AS vector(384)) IS NOT NULL
     -- Added to, the distance is no longer what the index orders by.
     ORDER BY (m.embedding <=> CAST(:embedding AS vector(384))) + 0, m.id
     LIMIT CAST(:neighbours AS integer)

@@ -1,0 +1,90 @@
+"""Many episodes at once: a transcript, an export of another system."""
+
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+from uuid import UUID
+
+import asyncpg
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.lookahead import one_ahead
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import inputs
+from commonplace.knowledge.episodes import EpisodeDraft, PreparedEpisodes, insert_episodes, prepare_episodes
+from commonplace.knowledge.unit_of_work import require_context
+
+BATCH_ROWS: Final = 250
+"""Large enough that a transaction costs little, small enough that little is computed again after a failure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReceipt:
+    """How many episodes were stored, in how many batches."""
+
+    stored: int
+    batches: int
+
+
+def _keep_quiet(_: Sequence[UUID]) -> None:
+    """Tell nobody."""
+
+
+async def import_episodes(
+    pool: asyncpg.Pool,
+    engine: EmbeddingEngine,
+    drafts: Iterable[EpisodeDraft],
+    *,
+    batch_rows: int = BATCH_ROWS,
+    on_stored: Callable[[Sequence[UUID]], Any] = _keep_quiet,
+    allow_secrets: bool = False,
+    clock: Clock = utc_now,
+) -> ImportReceipt:
+    """Store any number of episodes, in their order, batch by batch; the next batch is embedded while one is stored.
+
+    Each batch is stored whole or not at all, and is durable when ``on_stored`` is told of it. What fails ends the
+    import: the batches before it stay, so whoever wants to go on counts what ``on_stored`` was told.
+
+    Args:
+        pool: Of knowledge memory.
+        engine: Computes the vectors.
+        drafts: Read one batch ahead of what is stored; may be a generator, and longer than memory.
+        batch_rows: Episodes a batch, 1 to 5,000.
+        on_stored: Told the ids of each batch, in the order of its drafts.
+        allow_secrets: Whether text that looks like a secret is stored.
+        clock: The present.
+
+    Raises:
+        InvalidInputError: ``batch_rows`` is out of range, or a draft of the batch holds what cannot be stored.
+        SecretRefusedError: A text of the batch looks like a secret, and ``allow_secrets`` is not set.
+        TenantUnsetError: No request context is set.
+        EmbeddingError: The model cannot be used, or is not that of the memories.
+        StorageUnavailableError: The server cannot be reached.
+
+    Source: KNW-05.1; measured in docs/benchmarks.md.
+    """
+    require_context()
+    rows = inputs.require_batch_rows(batch_rows)
+    stored = batches = 0
+    prepared = _prepared(engine, drafts, rows, allow_secrets=allow_secrets, clock=clock)
+    async with aclosing(one_ahead(prepared)) as ahead:
+        async for batch in ahead:
+            ids = await insert_episodes(pool, batch)
+            stored, batches = stored + len(ids), batches + 1
+            on_stored(ids)
+    return ImportReceipt(stored=stored, batches=batches)
+
+
+async def _prepared(
+    engine: EmbeddingEngine,
+    drafts: Iterable[EpisodeDraft],
+    batch_rows: int,
+    *,
+    allow_secrets: bool,
+    clock: Clock,
+) -> AsyncGenerator[PreparedEpisodes]:
+    left = iter(drafts)
+    while batch := list(islice(left, batch_rows)):
+        yield await prepare_episodes(engine, batch, allow_secrets=allow_secrets, clock=clock)

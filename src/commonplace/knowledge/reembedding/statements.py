@@ -1,0 +1,42 @@
+"""The statements of a move, written once and made for each table of memories."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Final
+
+import aiosql
+from aiosql.queries import Queries
+
+from commonplace.storage.database import Statements
+
+_DIRECTORY: Final = Path(__file__).parents[1] / "reembedding_sql"
+
+TEXTS: Final[Mapping[str, str]] = {
+    "episodes": "content",
+    "facts": "subject || ' ' || predicate || ' ' || content",
+    "rules": "content",
+}
+"""What is embedded of a row, by table; the same as what the stores of each embed."""
+
+SEARCHED: Final[Mapping[str, str]] = {"episodes": "", "facts": "WHERE validity = 'active'", "rules": ""}
+"""Which rows the index on vectors holds, by table: those that a search may find."""
+
+
+def of_table(table: str, sql: Statements) -> Statements:
+    """Return the statements of a table on the connection of others."""
+    return Statements(table_queries(table), sql.connection)
+
+
+@cache
+def table_queries(table: str) -> Queries:
+    """Return the named statements of one table of memories; made once."""
+    gaps = {"memories": table, "text": TEXTS[table], "searched": SEARCHED[table]}
+    text = "\n\n".join(
+        Template((_DIRECTORY / name).read_text(encoding="utf-8")).substitute(gaps)
+        for name in ("rows.sql", "schema.sql")
+    )
+    return aiosql.from_str(  # pyright: ignore[reportUnknownMemberType] - its stubs
+        text, "asyncpg", mandatory_parameters=False
+    )
