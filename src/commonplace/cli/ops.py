@@ -7,7 +7,9 @@ from typing import Annotated, Final
 
 import typer
 
-from commonplace.cli.output import JsonOption, console, plain, print_json, shown, table
+from commonplace.cli import ops_run
+from commonplace.cli.ops_output import effect_line, receipt_line
+from commonplace.cli.output import JsonOption, console, plain, print_json, table
 from commonplace.cli.run import run, settings
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.operational.context import GENERAL, MemoryContext, format_confidence
@@ -26,6 +28,8 @@ app = typer.Typer(
     help="Operational memory: what a scheduled ops agent learned about its services.",
     no_args_is_help=True,
 )
+app.command("run")(ops_run.run_once)
+app.command("watch")(ops_run.watch)
 
 
 async def read_chunks(source: str) -> AsyncGenerator[bytes]:
@@ -40,34 +44,6 @@ async def read_chunks(source: str) -> AsyncGenerator[bytes]:
                 yield chunk
     except OSError as error:
         raise InvalidInputError("file", "a readable stream-json file, or -", f"{source}: {error}") from None
-
-
-def receipt_line(receipt: Receipt) -> str:
-    """Return a receipt as a line of console markup."""
-    colours = {
-        ReceiptOutcome.CREATED: "green",
-        ReceiptOutcome.REINFORCED: "cyan",
-        ReceiptOutcome.REJECTED: "red",
-        ReceiptOutcome.FAILED: "bold red",
-    }
-    about = ":".join(part for part in (receipt.category, receipt.service) if part)
-    line = f"[{colours.get(receipt.outcome, 'dim')}]{receipt.outcome:<10}[/] {receipt.kind} "
-    line += shown(f"[{about}] " if about else "") + shown(receipt.text)
-    if receipt.confidence is not None:
-        line += f" [bold]({format_confidence(receipt.confidence)})[/]"
-    if receipt.reason:
-        line += f"\n           [dim]{shown(receipt.reason)}[/]"
-    for effect in receipt.contradicted:
-        line += f"\n           [yellow]contradicts[/] {effect_line(effect)}"
-    return line
-
-
-def effect_line(effect: Effect) -> str:
-    """Return a moved confidence as a line of console markup."""
-    moved = f"{format_confidence(effect.confidence_before)} → {format_confidence(effect.confidence_after)}"
-    ended = "" if effect.active else ", now inactive"
-    headline = f"#{effect.memory_id} {shown(effect.observation)} [bold]({moved}{ended})[/]"
-    return f"{headline}\n           [dim]{shown(effect.reason)}[/]"
 
 
 @app.command()

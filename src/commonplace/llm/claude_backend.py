@@ -10,8 +10,6 @@ Facts measured on Claude Code 2.1.197 that shape it:
 - API failures have ``subtype`` ``success``; ``is_error`` and ``api_error_status`` tell.
 """
 
-import asyncio
-import re
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -22,8 +20,8 @@ from commonplace.core.errors import ModelError, ModelOutputError, ModelRefusedEr
 from commonplace.core.text import clean_text, trim_to
 from commonplace.llm.answers import form_of
 from commonplace.llm.backend import Reply, Request, Usage
+from commonplace.llm.claude_process import Printed, outside_a_session, run_claude
 from commonplace.llm.options import ClaudeOptions
-from commonplace.llm.process_tree import kill_tree
 
 _OPTIONS: Final = (
     *("--output-format", "json"),
@@ -35,11 +33,6 @@ _OPTIONS: Final = (
     "--no-session-persistence",
 )
 _DEFAULT_SYSTEM: Final = "Do the task that the user gives, and answer with its result only."
-_OF_A_SESSION: Final = re.compile(
-    r"CLAUDECODE|CLAUDE_PROJECT_DIR|CLAUDE_ENV_FILE|CLAUDE_CODE_(SESSION_ID|CHILD_SESSION|ENTRYPOINT)"
-)
-"""Variables that tell a CLI that it runs inside a session; a memory call does not belong to any."""
-
 _MENTION: Final = "@\N{WORD JOINER}"
 _CUT_OFF: Final = "output token maximum"
 _NO_CONNECTION: Final = ("Unable to connect", "Connection error", "timed out")
@@ -90,61 +83,37 @@ class ClaudeBackend:
             ModelOutputError: It printed something else than a result.
         """
         with tempfile.TemporaryDirectory(prefix="commonplace-claude-") as name:
-            directory = Path(name)
-            status = await self._run(request, directory)
-            printed = (directory / "out").read_text(encoding="utf-8", errors="replace")
-            said = (directory / "err").read_text(encoding="utf-8", errors="replace")
+            printed = await self._run(request, Path(name))
         try:
-            result = _Result.model_validate_json(printed)
+            result = _Result.model_validate_json(printed.out)
         except ValidationError:
-            raise _no_result(status, printed, said) from None
+            raise _no_result(printed) from None
         return self._reply(result)
 
     async def aclose(self) -> None:
         """Do nothing: no process outlives its request."""
 
-    async def _run(self, request: Request, directory: Path) -> int:
-        """Run to the end and return the exit status.
-
-        Files in place of pipes: whatever else might hold a pipe open, only the CLI itself is waited for, and
-        neither the length of a prompt nor who can list processes matters.
-        """
-        (directory / "empty").mkdir()
-        (directory / "system").write_text(_system(request), encoding="utf-8")
-        (directory / "prompt").write_text(_prompt(request), encoding="utf-8")
-        with (
-            (directory / "prompt").open("rb") as stdin,
-            (directory / "out").open("wb") as stdout,
-            (directory / "err").open("wb") as stderr,
-        ):
-            try:
-                process = await asyncio.create_subprocess_exec(
-                    *self._command(directory / "system"),
-                    stdin=stdin,
-                    stdout=stdout,
-                    stderr=stderr,
-                    cwd=directory / "empty",
-                    env=self._environment(request),
-                    start_new_session=True,
-                )
-            except OSError as error:
-                raise ModelRefusedError(f"{self._options.executable} cannot be started: {error}") from None
-            try:
-                return await process.wait()
-            finally:
-                if process.returncode is None:
-                    kill_tree(process.pid)
-                    await process.wait()
+    async def _run(self, request: Request, scratch: Path) -> Printed:
+        empty, system = scratch / "empty", scratch / "system"
+        empty.mkdir()
+        system.write_text(_system(request), encoding="utf-8")
+        try:
+            return await run_claude(
+                self._command(system),
+                prompt=_prompt(request),
+                scratch=scratch,
+                directory=empty,
+                environ=self._environment(request),
+            )
+        except OSError as error:
+            raise ModelRefusedError(f"{self._options.executable} cannot be started: {error}") from None
 
     def _command(self, system: Path) -> list[str]:
         model = ["--model", self._options.model] if self._options.model else []
         return [str(self._options.executable), "-p", *_OPTIONS, "--system-prompt-file", str(system), *model]
 
     def _environment(self, request: Request) -> dict[str, str]:
-        inherited = {
-            name: value for name, value in self._options.environ.items() if not _OF_A_SESSION.fullmatch(name)
-        }
-        return inherited | {
+        return outside_a_session(self._options.environ) | {
             # Retries are ours: they know how much time is left.
             "CLAUDE_CODE_MAX_RETRIES": "0",
             "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(request.max_output_tokens),
@@ -191,8 +160,8 @@ def _failure(result: _Result) -> ModelError:
     return ModelRefusedError(message)
 
 
-def _no_result(status: int, printed: str, said: str) -> ModelError:
-    shown = trim_to((said or printed).strip(), _SHOWN_CHARS) or "nothing"
-    if status:
-        return ModelRefusedError(f"the claude CLI ended with status {status} and no result: {shown}")
+def _no_result(printed: Printed) -> ModelError:
+    shown = trim_to((printed.err or printed.out).strip(), _SHOWN_CHARS) or "nothing"
+    if printed.status:
+        return ModelRefusedError(f"the claude CLI ended with status {printed.status} and no result: {shown}")
     return ModelOutputError(f"the claude CLI printed something else than a result: {shown}")

@@ -9,6 +9,7 @@ import hashlib
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, assert_never
 
 from aiosql.queries import Queries
@@ -16,7 +17,7 @@ from aiosql.queries import Queries
 from commonplace.core.clock import Clock
 from commonplace.core.errors import StorageError
 from commonplace.core.secrets import find_secret
-from commonplace.operational import cooldowns, events, lifecycle, sessions
+from commonplace.operational import cooldowns, events, lifecycle, output, sessions
 from commonplace.operational.markers import (
     CooldownMarker,
     EventMarker,
@@ -26,8 +27,9 @@ from commonplace.operational.markers import (
     parse_markers,
 )
 from commonplace.operational.memories import Author
+from commonplace.operational.output import Fingerprints, Shown, hide_secrets, shown_of
 from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome, SessionReport
-from commonplace.operational.sessions import Session
+from commonplace.operational.sessions import Session, SessionStatus
 from commonplace.operational.stream import (
     AssistantText,
     CliNotice,
@@ -48,6 +50,8 @@ log = logging.getLogger(__name__)
 class Recorder:
     """Stores the sessions of one stream.
 
+    What a session shows is held back until :meth:`flush`, so that a transcript costs one transaction a piece.
+
     Args:
         database: Open and migrated.
         queries: The statements of operational memory.
@@ -56,6 +60,7 @@ class Recorder:
         clock: Gives the time of each row.
         allow_secrets: Whether text that looks like a secret is stored all the same.
         on_receipt: Called with each receipt as soon as what it says is durable.
+        prompt_text: What the sessions were told, where it is known.
     """
 
     def __init__(
@@ -68,6 +73,7 @@ class Recorder:
         clock: Clock,
         allow_secrets: bool,
         on_receipt: Callable[[Receipt], None] | None,
+        prompt_text: str | None = None,
     ) -> None:
         self._database = database
         self._queries = queries
@@ -76,11 +82,25 @@ class Recorder:
         self._clock = clock
         self._allow_secrets = allow_secrets
         self._on_receipt = on_receipt
+        self._prompt_text = None if prompt_text is None else self._masked(prompt_text)
         self._session: Session | None = None
+        self._is_announced = False
         self._result: SessionResult | None = None
         self._receipts: list[Receipt] = []
         self._seen: Counter[tuple[str | None, str]] = Counter()
+        self._output: list[tuple[Shown, str]] = []
+        self._fingerprints = Fingerprints()
         self._reports: list[SessionReport] = []
+
+    async def begin(self) -> Session:
+        """Begin a session before its stream does; the next session that the stream announces is this one.
+
+        Raises:
+            StorageError: It cannot be stored; the stream begins one itself then.
+        """
+        session = await self._open(None, None)
+        self._is_announced = False
+        return session
 
     async def take(self, event: StreamEvent) -> None:
         """Store what an event holds.
@@ -88,11 +108,45 @@ class Recorder:
         Raises:
             StorageError: The session itself cannot be stored. A marker that cannot gives a receipt instead.
         """
+        await self._take(event)
+        shown = shown_of(event)
+        if shown is not None:
+            self.show(shown)
+
+    def show(self, shown: Shown) -> None:
+        """Show something to whoever looks at the session; it is stored by the next :meth:`flush`."""
+        if self._session is not None:
+            self._output.append((shown, self._fingerprints.name(shown)))
+
+    async def flush(self) -> None:
+        """Store what was shown. What cannot be stored is logged and given up: it teaches nothing."""
+        lines, self._output = self._output, []
+        if self._session is None or not lines:
+            return
+        try:
+            async with self._database.transaction(self._queries) as sql:
+                await output.store(sql, self._session.id, lines, self._clock())
+        except StorageError as error:
+            log.warning("session %s: %d lines of output are lost: %s", self._session.id, len(lines), error)
+
+    async def see(self) -> None:
+        """Note that the session is still being recorded.
+
+        Raises:
+            StorageError: It cannot be noted.
+        """
+        if self._session is not None:
+            async with self._database.transaction(self._queries) as sql:
+                await sessions.see(sql, self._session.id, self._clock())
+
+    async def _take(self, event: StreamEvent) -> None:
         match event:
             case SessionStarted():
                 await self._begin(event)
             case AssistantText():
                 session = self._session or await self._open(event.session_id, None)
+                if not self._is_announced and event.session_id is not None:
+                    session = await self._announce(session, event.session_id, None)
                 for marker in parse_markers(event.text):
                     await self._take_marker(session, marker, event.message_id)
             case SessionResult():
@@ -115,39 +169,71 @@ class Recorder:
             case _:
                 assert_never(event)
 
-    async def end(self) -> list[SessionReport]:
-        """End the last session and return a report of each, in order; a second call adds nothing."""
-        await self._finish()
+    async def end(
+        self, *, exit_code: int | None = None, status: SessionStatus | None = None
+    ) -> list[SessionReport]:
+        """End the last session and return a report of each, in order; a second call adds nothing.
+
+        Args:
+            exit_code: Of the agent's process, where it is known.
+            status: In place of what the result line and the exit status say.
+
+        Raises:
+            StorageError: The end cannot be stored.
+        """
+        await self._finish(exit_code=exit_code, status=status)
         return self._reports
 
     async def _begin(self, event: SessionStarted) -> None:
         if self._session is not None:
             if event.session_id is not None and event.session_id == self._session.agent_session_id:
                 return  # resumed
+            if not self._is_announced:
+                await self._announce(self._session, event.session_id, event.model)
+                return
             await self._finish()
         await self._open(event.session_id, event.model)
+
+    async def _announce(self, begun: Session, agent_session_id: str | None, model: str | None) -> Session:
+        async with self._database.transaction(self._queries) as sql:
+            session = await sessions.announce(sql, begun.id, agent_session_id=agent_session_id, model=model)
+        self._session, self._is_announced = session, True
+        return session
 
     async def _open(self, agent_session_id: str | None, model: str | None) -> Session:
         tier = self._tiers[min(len(self._reports), len(self._tiers) - 1)]
         async with self._database.transaction(self._queries) as sql:
-            self._session = await sessions.begin(
+            session = await sessions.begin(
                 sql,
                 agent_session_id=agent_session_id,
                 tier=tier,
                 model=model,
                 trigger=self._trigger,
+                prompt_text=self._prompt_text,
                 now=self._clock(),
             )
-        return self._session
+            await output.forget_older(sql, session.id)
+        self._session, self._is_announced = session, True
+        return session
 
-    async def _finish(self) -> None:
+    async def _finish(self, *, exit_code: int | None = None, status: SessionStatus | None = None) -> None:
         if self._session is None:
             return
+        await self.flush()
+        result = self._result
+        if result is not None and result.response is not None:
+            result = replace(result, response=self._masked(result.response))
         async with self._database.transaction(self._queries) as sql:
-            session = await sessions.finish(sql, self._session.id, self._result, self._clock())
+            session = await sessions.finish(
+                sql, self._session.id, result, self._clock(), exit_code=exit_code, status=status
+            )
         self._reports.append(SessionReport(session=session, receipts=tuple(self._receipts)))
         self._session, self._result = None, None
         self._receipts, self._seen = [], Counter()
+        self._fingerprints = Fingerprints()
+
+    def _masked(self, text: str) -> str:
+        return text if self._allow_secrets else hide_secrets(text)
 
     def _give(self, receipt: Receipt) -> None:
         if receipt.outcome in {ReceiptOutcome.REJECTED, ReceiptOutcome.FAILED}:

@@ -5,7 +5,7 @@ decides whether something should change: that is :mod:`~commonplace.operational.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -162,16 +162,28 @@ async def get(sql: Statements, memory_id: int) -> Memory:
 async def find(sql: Statements, wanted: MemoryFilter) -> list[Memory]:
     """Return the memories that a filter lets through, in its order."""
     rows = await sql.list_memories(
-        service=wanted.service,
-        general=int(wanted.general),
-        category=wanted.category,
+        **_conditions(wanted),
         active=None if wanted.active is None else int(wanted.active),
-        search=None if wanted.search is None else f"%{_literal(wanted.search.lower())}%",
         sort=wanted.sort,
         limit=wanted.limit,
         offset=wanted.offset,
     )
     return [Memory.from_row(row) for row in rows]
+
+
+async def count(sql: Statements, wanted: MemoryFilter) -> Mapping[bool, int]:
+    """Return how many active and inactive memories a filter lets through, whatever it says of active."""
+    rows = await sql.count_memories(**_conditions(wanted))
+    return {bool(row["active"]): row["count"] for row in rows}
+
+
+def _conditions(wanted: MemoryFilter) -> dict[str, Any]:
+    return {
+        "service": wanted.service,
+        "general": int(wanted.general),
+        "category": wanted.category,
+        "search": None if wanted.search is None else f"%{_literal(wanted.search.lower())}%",
+    }
 
 
 def _literal(text: str) -> str:

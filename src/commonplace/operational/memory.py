@@ -12,7 +12,7 @@ from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.secrets import find_secret
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
-from commonplace.operational import cooldowns, events, lifecycle, memories, sessions
+from commonplace.operational import cooldowns, events, lifecycle, memories, output, sessions
 from commonplace.operational.context import (
     GENERAL,
     SHORTEST_BULLET_CHARS,
@@ -26,9 +26,11 @@ from commonplace.operational.ingest import Recorder
 from commonplace.operational.lifecycle import Effect
 from commonplace.operational.markers import MAX_TEXT_CHARS, SERVICE_PATTERN, MemoryCategory
 from commonplace.operational.memories import Author, Change, ChangeKind, Memory, MemoryFilter
+from commonplace.operational.output import OutputLine
 from commonplace.operational.receipts import Receipt, SessionReport
 from commonplace.operational.sessions import Session
-from commonplace.operational.stream import read_stream
+from commonplace.operational.stream import StreamReader
+from commonplace.operational.views import OperationalViews
 from commonplace.storage.database import Database
 from commonplace.storage.opening import open_database
 
@@ -49,6 +51,7 @@ class OperationalMemory:
         self._queries = database.load(SQL_DIRECTORY)
         self._clock = clock
         self._budget_tokens = budget_tokens
+        self.views = OperationalViews(database, self._queries, clock)
 
     @classmethod
     @asynccontextmanager
@@ -102,9 +105,57 @@ class OperationalMemory:
             allow_secrets=allow_secrets,
             on_receipt=on_receipt,
         )
-        async for event in read_stream(chunks):
+        reader = StreamReader()
+        async for chunk in chunks:
+            for event in reader.feed(chunk):
+                await recorder.take(event)
+            await recorder.flush()
+        for event in reader.close():
             await recorder.take(event)
         return await recorder.end()
+
+    def recorder(
+        self,
+        *,
+        tier: int,
+        trigger: str,
+        prompt_text: str | None = None,
+        allow_secrets: bool = False,
+        on_receipt: Callable[[Receipt], None] | None = None,
+    ) -> Recorder:
+        """Return what stores a session that is about to begin, event by event.
+
+        Args:
+            tier: 1, 2 or 3.
+            trigger: Why the session runs.
+            prompt_text: What it is told.
+            allow_secrets: Whether text that looks like a secret is stored all the same.
+            on_receipt: Called with each receipt as soon as what it says is durable.
+
+        Raises:
+            InvalidInputError: The tier is not 1, 2 or 3.
+        """
+        return Recorder(
+            self._database,
+            self._queries,
+            tiers=[tier],
+            trigger=trigger,
+            clock=self._clock,
+            allow_secrets=allow_secrets,
+            on_receipt=on_receipt,
+            prompt_text=prompt_text,
+        )
+
+    async def interrupt_lost_sessions(self) -> list[Session]:
+        """End the sessions that still count as running, though the process that recorded them is gone.
+
+        Call it when a process starts that runs sessions or shows them.
+
+        Returns:
+            Those that were ended, as interrupted when they were last seen; oldest first.
+        """
+        async with self._database.transaction(self._queries) as sql:
+            return await sessions.interrupt_lost(sql, self._clock())
 
     async def build_memory_context(
         self, *, budget_tokens: int | None = None, services: Sequence[str] = ()
@@ -254,6 +305,30 @@ class OperationalMemory:
         """Return sessions, newest first."""
         async with self._database.reading(self._queries) as sql:
             return await sessions.recent(sql, limit=limit, offset=offset)
+
+    async def last_session(self, *, tier: int, trigger: str) -> Session | None:
+        """Return the session of a tier that began last for a reason, such as ``scheduled``; ``None`` for none.
+
+        Raises:
+            InvalidInputError: The tier is not 1, 2 or 3.
+        """
+        async with self._database.reading(self._queries) as sql:
+            return await sessions.last(sql, tier=tier, trigger=trigger)
+
+    async def session_output(self, session_id: int, *, after: int = 0, limit: int = 500) -> list[OutputLine]:
+        """Return what a session showed, also while it still runs in another process.
+
+        Args:
+            session_id: Which session; one that is unknown showed nothing.
+            after: The ``seq`` of the last line that the caller has; 0 reads from the first.
+            limit: At most so many lines.
+
+        Returns:
+            Lines by ascending ``seq``. Numbers may be missing at the start: of each session the newest 2,000
+            lines are kept, and lines of the newest 500 sessions.
+        """
+        async with self._database.reading(self._queries) as sql:
+            return await output.after(sql, session_id, after=after, limit=limit)
 
     async def events(self, *, session_id: int | None = None, limit: int = 50, offset: int = 0) -> list[Event]:
         """Return the events of one session or of all, newest first."""

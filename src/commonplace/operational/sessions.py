@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.operational.recording_process import ProcessIdentity, is_gone, this_process
 from commonplace.operational.stream import SessionResult
 from commonplace.storage.database import Row, Statements
 
@@ -83,7 +84,8 @@ async def begin(
     now: datetime,
     prompt_text: str | None = None,
 ) -> Session:
-    """Begin a session, or take one up again that has the same id of the agent's."""
+    """Begin a session that this process records, or take one up again that has the same id of the agent's."""
+    recorder = this_process()
     row = await sql.insert_session(
         agent_session_id=agent_session_id,
         tier=require_tier(tier),
@@ -91,8 +93,60 @@ async def begin(
         trigger=trigger,
         prompt_text=prompt_text,
         moment=format_timestamp(now),
+        host=recorder.host,
+        pid=recorder.pid,
+        process_started_at=format_timestamp(recorder.started_at),
     )
     return Session.from_row(row)
+
+
+async def announce(
+    sql: Statements, session_id: int, *, agent_session_id: str | None, model: str | None
+) -> Session:
+    """Give a session that began before its stream the agent's own id and the model.
+
+    Raises:
+        NotFoundError: No session has this id.
+    """
+    row = await sql.announce_session(id=session_id, agent_session_id=agent_session_id, model=model)
+    if row is None:
+        raise NotFoundError("session", session_id)
+    return Session.from_row(row)
+
+
+async def see(sql: Statements, session_id: int, now: datetime) -> None:
+    """Note that a session is still being recorded."""
+    await sql.see_session(id=session_id, moment=format_timestamp(now))
+
+
+async def interrupt_lost(sql: Statements, now: datetime) -> list[Session]:
+    """End the running sessions whose recording process is gone, and return them, oldest first.
+
+    They ended when they were last seen. One that is wrongly taken for lost sets itself right when it ends.
+    """
+    ended: list[Session] = []
+    for row in await sql.running_sessions():
+        recorder = ProcessIdentity(
+            host=row["recorder_host"],
+            pid=row["recorder_pid"],
+            started_at=parse_timestamp(row["recorder_started_at"]),
+        )
+        if not is_gone(recorder, seen_at=parse_timestamp(row["seen_at"]), now=now):
+            continue
+        interrupted = await sql.interrupt_session(id=row["id"], seen_at=row["seen_at"])
+        if interrupted is not None:
+            ended.append(Session.from_row(interrupted))
+    return ended
+
+
+def status_after(result: SessionResult | None, exit_code: int | None = None) -> SessionStatus:
+    """Return how a session ended, by its result line, else by the exit status of the agent's process.
+
+    Without a result line, a status above 0 is the agent's own word that it failed; anything else broke it off.
+    """
+    if result is not None:
+        return SessionStatus.FAILED if result.is_error else SessionStatus.COMPLETED
+    return SessionStatus.FAILED if (exit_code or 0) > 0 else SessionStatus.INTERRUPTED
 
 
 async def finish(
@@ -102,19 +156,24 @@ async def finish(
     now: datetime,
     *,
     exit_code: int | None = None,
+    status: SessionStatus | None = None,
 ) -> Session:
-    """End a session with what its result line said; without one it was interrupted.
+    """End a session with what its result line said.
+
+    Args:
+        sql: The statements.
+        session_id: Which session.
+        result: Its result line, if there was one.
+        now: When it ended.
+        exit_code: Of the agent's process, where it is known; negative for a signal.
+        status: In place of what :func:`status_after` makes of these.
 
     Raises:
         NotFoundError: No session has this id.
     """
-    if result is None:
-        status = SessionStatus.INTERRUPTED
-    else:
-        status = SessionStatus.FAILED if result.is_error else SessionStatus.COMPLETED
     row = await sql.finish_session(
         id=session_id,
-        status=status,
+        status=status or status_after(result, exit_code),
         moment=format_timestamp(now),
         response=result.response if result else None,
         cost_usd=result.cost_usd if result else None,
@@ -130,6 +189,12 @@ async def finish(
 async def recent(sql: Statements, *, limit: int, offset: int = 0) -> list[Session]:
     """Return sessions, newest first."""
     return [Session.from_row(row) for row in await sql.list_sessions(limit=limit, offset=offset)]
+
+
+async def last(sql: Statements, *, tier: int, trigger: str) -> Session | None:
+    """Return the session of a tier that began last for a reason, or ``None``."""
+    row = await sql.last_session(tier=require_tier(tier), trigger=trigger)
+    return None if row is None else Session.from_row(row)
 
 
 async def note_marker(sql: Statements, session_id: int, fingerprint: str) -> bool:

@@ -1,0 +1,34 @@
+"""How receipts and moved confidences look on a terminal."""
+
+from commonplace.cli.output import shown
+from commonplace.operational.context import format_confidence
+from commonplace.operational.lifecycle import Effect
+from commonplace.operational.receipts import Receipt, ReceiptOutcome
+
+
+def receipt_line(receipt: Receipt) -> str:
+    """Return a receipt as a line of console markup."""
+    colours = {
+        ReceiptOutcome.CREATED: "green",
+        ReceiptOutcome.REINFORCED: "cyan",
+        ReceiptOutcome.REJECTED: "red",
+        ReceiptOutcome.FAILED: "bold red",
+    }
+    about = ":".join(part for part in (receipt.category, receipt.service) if part)
+    line = f"[{colours.get(receipt.outcome, 'dim')}]{receipt.outcome:<10}[/] {receipt.kind} "
+    line += shown(f"[{about}] " if about else "") + shown(receipt.text)
+    if receipt.confidence is not None:
+        line += f" [bold]({format_confidence(receipt.confidence)})[/]"
+    if receipt.reason:
+        line += f"\n           [dim]{shown(receipt.reason)}[/]"
+    for effect in receipt.contradicted:
+        line += f"\n           [yellow]contradicts[/] {effect_line(effect)}"
+    return line
+
+
+def effect_line(effect: Effect) -> str:
+    """Return a moved confidence as a line of console markup."""
+    moved = f"{format_confidence(effect.confidence_before)} → {format_confidence(effect.confidence_after)}"
+    ended = "" if effect.active else ", now inactive"
+    headline = f"#{effect.memory_id} {shown(effect.observation)} [bold]({moved}{ended})[/]"
+    return f"{headline}\n           [dim]{shown(effect.reason)}[/]"

@@ -1,0 +1,77 @@
+"""A run of the claude CLI to its end, with files in place of pipes.
+
+Whatever else might hold a pipe open, only the CLI itself is waited for, and neither the length of a prompt nor who
+can list processes matters.
+"""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from commonplace.core.text import clean_text
+from commonplace.llm.process_tree import kill_tree
+
+_OF_A_SESSION: Final = re.compile(
+    r"CLAUDECODE|CLAUDE_PROJECT_DIR|CLAUDE_ENV_FILE|CLAUDE_CODE_(SESSION_ID|CHILD_SESSION|ENTRYPOINT)"
+)
+"""Variables that tell a CLI that it runs inside a session; one that we start does not belong to any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Printed:
+    """How the CLI ended, and what it printed on standard output and on standard error."""
+
+    status: int
+    out: str
+    err: str
+
+
+def outside_a_session(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without what belongs to a session that this process may run in."""
+    return {name: value for name, value in environ.items() if not _OF_A_SESSION.fullmatch(name)}
+
+
+async def run_claude(
+    command: Sequence[str], *, prompt: str, scratch: Path, directory: Path, environ: Mapping[str, str]
+) -> Printed:
+    """Run the CLI once; cancelling kills it and all that it started.
+
+    Args:
+        command: The program and its arguments.
+        prompt: Given on standard input.
+        scratch: An empty directory for its input and output, which the caller removes.
+        directory: Where it runs.
+        environ: All of its environment.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+    (scratch / "prompt").write_text(clean_text(prompt), encoding="utf-8")
+    with (
+        (scratch / "prompt").open("rb") as stdin,
+        (scratch / "out").open("wb") as stdout,
+        (scratch / "err").open("wb") as stderr,
+    ):
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=directory,
+            env=dict(environ),
+            start_new_session=True,
+        )
+        try:
+            status = await process.wait()
+        finally:
+            if process.returncode is None:
+                kill_tree(process.pid)
+                await process.wait()
+    return Printed(
+        status=status,
+        out=(scratch / "out").read_text(encoding="utf-8", errors="replace"),
+        err=(scratch / "err").read_text(encoding="utf-8", errors="replace"),
+    )

@@ -1,0 +1,201 @@
+"""What a session shows while it runs: texts, tool calls and how it ended, for whoever looks on.
+
+Lines are stored as they come and read by number, so that another process can follow. They are for people: what
+is long is cut, what looks like a secret is hidden, and of each session only the newest lines are kept.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, assert_never
+
+from commonplace.core.clock import format_timestamp, parse_timestamp
+from commonplace.core.secrets import find_secret
+from commonplace.core.text import clean_text, trim_to
+from commonplace.operational.stream import (
+    EXCERPT_CHARS,
+    AssistantText,
+    CliNotice,
+    Damaged,
+    SessionResult,
+    SessionStarted,
+    StreamEvent,
+    ToolResult,
+    ToolUse,
+)
+from commonplace.storage.database import Row, Statements
+
+MAX_OUTPUT_CHARS: Final = 8_000
+"""A longer text is cut there: a page that shows it live has seen enough."""
+
+KEPT_LINES: Final = 2_000
+"""Of one session, the newest are kept: how it ended matters more than how it began."""
+
+KEPT_SESSIONS: Final = 500
+"""Sessions older than this many show their result and what they taught, and no lines any more."""
+
+_MAX_SECRETS: Final = 20
+_CUT_WORD: Final = re.compile(r"\S+…\Z")
+_CUT_BEFORE: Final = frozenset({"tool", "tool_result", "tool_error"})
+"""Kinds whose text comes as an excerpt from the stream's reader."""
+
+
+class OutputKind(StrEnum):
+    """What a line shows."""
+
+    TEXT = "text"
+    """What the agent said."""
+    TOOL = "tool"
+    """A tool call: its name and the start of its input."""
+    TOOL_RESULT = "tool_result"
+    TOOL_ERROR = "tool_error"
+    NOTICE = "notice"
+    """What the CLI or commonplace says in the agent's place: failures, time-outs, damaged lines, standard error."""
+    RESULT = "result"
+    """How the session ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputLine:
+    """One line; ``seq`` counts from 1 in its session, ``text`` may hold line breaks."""
+
+    seq: int
+    kind: OutputKind
+    text: str
+    at: datetime
+
+    @classmethod
+    def from_row(cls, row: Row) -> "OutputLine":
+        """Read a row."""
+        return cls(
+            seq=row["seq"],
+            kind=OutputKind(row["kind"]),
+            text=row["text"],
+            at=parse_timestamp(row["created_at"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What is to be shown of an event; ``key`` names the event where the stream does."""
+
+    kind: OutputKind
+    text: str
+    key: str | None = None
+
+
+def shown_of(event: StreamEvent) -> Shown | None:
+    """Return what is shown of an event, cut and without secrets; ``None`` where there is nothing to see."""
+    match event:
+        case SessionStarted():
+            return None
+        case AssistantText():
+            kind, text, key = OutputKind.TEXT, event.text, event.message_id
+        case ToolUse():
+            kind, text, key = OutputKind.TOOL, f"{event.name or 'tool'}: {event.summary}", event.id
+        case ToolResult():
+            kind = OutputKind.TOOL_ERROR if event.is_error else OutputKind.TOOL_RESULT
+            text, key = event.excerpt, event.tool_use_id
+        case CliNotice():
+            kind, text, key = OutputKind.NOTICE, event.text, None
+        case Damaged():
+            text = f"line {event.line_number} cannot be read: {event.reason}"
+            kind, key = OutputKind.NOTICE, None
+        case SessionResult():
+            kind, text, key = OutputKind.RESULT, describe_result(event), None
+        case _:
+            assert_never(event)
+    return _shown(kind, text, key)
+
+
+def notice(text: str) -> Shown:
+    """Return something that commonplace itself has to say about a session."""
+    return _shown(OutputKind.NOTICE, text)
+
+
+def describe_result(result: SessionResult) -> str:
+    """Return how a session ended, in one line: its outcome, what went wrong, turns, time and cost."""
+    outcome = f"failed: {describe_failure(result)}" if result.is_error else result.subtype or "unknown"
+    figures = [
+        f"{result.turns} turns" if result.turns is not None else "",
+        f"{result.duration_ms / 1000:.1f} s" if result.duration_ms is not None else "",
+        f"${result.cost_usd:.4f}" if result.cost_usd is not None else "",
+    ]
+    known = ", ".join(figure for figure in figures if figure)
+    return f"{outcome} ({known})" if known else outcome
+
+
+def describe_failure(result: SessionResult) -> str:
+    """Return what went wrong: the kind of end, unless it says ``success`` as API failures do, and the reasons."""
+    kind = "" if result.subtype in {None, "success"} else f"{result.subtype}: "
+    reasons = "; ".join(result.errors) or result.response or "no reason given"
+    return f"{kind}{trim_to(reasons, MAX_OUTPUT_CHARS // 2)}"
+
+
+def hide_secrets(text: str) -> str:
+    """Return text in which every line that holds a secret ends where it begins.
+
+    A private key is recognised by its first line only, so nothing behind it is shown.
+    """
+    for _ in range(_MAX_SECRETS):
+        secret = find_secret(text)
+        if secret is None:
+            return text
+        end = text.find("\n", secret.end)
+        rest = "" if end < 0 or secret.kind == "private key" else text[end:]
+        text = f"{text[: secret.start]}[hidden: {secret.kind.split(':')[0].split(' (')[0]}]{rest}"
+    return "[hidden: many secrets]"
+
+
+class Fingerprints:
+    """Names the lines of one session, so that reading its transcript again adds none of them twice."""
+
+    def __init__(self) -> None:
+        self._seen: Counter[tuple[str, str | None, str]] = Counter()
+
+    def name(self, shown: Shown) -> str:
+        """Name a line by what it shows, the event, and which of several equal ones it is."""
+        key = (shown.kind.value, shown.key, shown.text)
+        self._seen[key] += 1
+        return hashlib.sha256(repr((*key, self._seen[key])).encode()).hexdigest()[:32]
+
+
+async def store(sql: Statements, session_id: int, lines: Sequence[tuple[Shown, str]], now: datetime) -> None:
+    """Add lines, each with its fingerprint, and drop the oldest beyond what is kept."""
+    last = 0
+    for shown, fingerprint in lines:
+        seq = await sql.insert_output(
+            session_id=session_id,
+            kind=shown.kind.value,
+            text=shown.text,
+            fingerprint=fingerprint,
+            moment=format_timestamp(now),
+        )
+        last = seq or last
+    if last > KEPT_LINES:
+        await sql.trim_output(session_id=session_id, up_to=last - KEPT_LINES)
+
+
+async def after(sql: Statements, session_id: int, *, after: int, limit: int) -> list[OutputLine]:
+    """Return the lines of a session behind a number, oldest first."""
+    rows = await sql.list_output(session_id=session_id, after=after, limit=limit)
+    return [OutputLine.from_row(row) for row in rows]
+
+
+async def forget_older(sql: Statements, newest_session_id: int) -> None:
+    """Drop the lines of sessions that are no longer among the newest."""
+    await sql.forget_output(up_to_session=newest_session_id - KEPT_SESSIONS)
+
+
+def _shown(kind: OutputKind, text: str, key: str | None = None) -> Shown:
+    limit = EXCERPT_CHARS if kind in _CUT_BEFORE else MAX_OUTPUT_CHARS
+    cut = trim_to(clean_text(text).strip(), MAX_OUTPUT_CHARS)
+    safe = hide_secrets(cut)
+    if len(cut) >= limit // 2:
+        # The last word of what was cut may be half of a secret, which nobody recognises.
+        safe = _CUT_WORD.sub("…", safe)
+    return Shown(kind=kind, text=safe, key=key)

@@ -1,0 +1,86 @@
+-- What an operator looks at. Filters count only where they are given; lists come newest first.
+
+-- name: count_memories(service, general, category, search)
+-- How many active and inactive memories a filter lets through.
+SELECT active, count(*) AS count FROM memories
+WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
+  AND (CAST(:general AS INTEGER) = 0 OR service IS NULL)
+  AND (CAST(:category AS TEXT) IS NULL OR category = :category)
+  AND (CAST(:search AS TEXT) IS NULL OR lower(observation) LIKE :search ESCAPE '!')
+GROUP BY active;
+
+-- name: services_of_memories()
+-- Every spelling of a service that has memories, with how many.
+SELECT service, count(*) AS count FROM memories GROUP BY service;
+
+-- name: recent_memories(limit)
+-- The memories that were learned last.
+SELECT * FROM memories ORDER BY id DESC LIMIT :limit;
+
+-- name: fading_memories(updated_before, limit)
+-- Active memories that were last updated before a moment, the weakest first.
+SELECT * FROM memories WHERE active = 1 AND updated_at < :updated_before
+ORDER BY confidence, id LIMIT :limit;
+
+-- name: memories_of_session(session_id, limit)
+-- What a session created, in its order.
+SELECT * FROM memories WHERE session_id = :session_id ORDER BY id LIMIT :limit;
+
+-- name: page_of_sessions(status, tier, limit, offset)
+-- Sessions of a status and a tier.
+SELECT * FROM sessions
+WHERE (CAST(:status AS TEXT) IS NULL OR status = :status)
+  AND (CAST(:tier AS INTEGER) IS NULL OR tier = :tier)
+ORDER BY started_at DESC, id DESC LIMIT :limit OFFSET :offset;
+
+-- name: count_sessions(status, tier)$
+-- How many of them there are.
+SELECT count(*) FROM sessions
+WHERE (CAST(:status AS TEXT) IS NULL OR status = :status)
+  AND (CAST(:tier AS INTEGER) IS NULL OR tier = :tier);
+
+-- name: page_of_events(level, service, session_id, limit, offset)
+-- Events of a level, a service and a session.
+SELECT * FROM events
+WHERE (CAST(:level AS TEXT) IS NULL OR level = :level)
+  AND (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
+  AND (CAST(:session_id AS INTEGER) IS NULL OR session_id = :session_id)
+ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset;
+
+-- name: count_events(level, service, session_id)$
+-- How many of them there are.
+SELECT count(*) FROM events
+WHERE (CAST(:level AS TEXT) IS NULL OR level = :level)
+  AND (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
+  AND (CAST(:session_id AS INTEGER) IS NULL OR session_id = :session_id);
+
+-- name: page_of_cooldowns(service, session_id, limit, offset)
+-- Cooldown actions of a service and a session.
+SELECT * FROM cooldown_actions
+WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
+  AND (CAST(:session_id AS INTEGER) IS NULL OR session_id = :session_id)
+ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset;
+
+-- name: count_cooldowns(service, session_id)$
+-- How many of them there are.
+SELECT count(*) FROM cooldown_actions
+WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
+  AND (CAST(:session_id AS INTEGER) IS NULL OR session_id = :session_id);
+
+-- name: figures(week_ago, updated_before)^
+-- The counts of an overview.
+SELECT
+  (SELECT count(*) FROM memories WHERE active = 1) AS active,
+  (SELECT count(*) FROM memories WHERE active = 0) AS inactive,
+  (SELECT count(*) FROM memories WHERE created_at >= :week_ago) AS learned_in_week,
+  (SELECT count(*) FROM memories WHERE active = 1 AND updated_at < :updated_before) AS fading,
+  (SELECT count(*) FROM sessions WHERE started_at >= :week_ago) AS sessions_in_week,
+  (SELECT count(*) FROM sessions WHERE started_at >= :week_ago AND status IN ('failed', 'interrupted')) AS failed_in_week,
+  (SELECT count(*) FROM sessions WHERE status = 'running') AS running,
+  (SELECT count(*) FROM events WHERE created_at >= :week_ago AND level = 'critical') AS critical_in_week,
+  (SELECT coalesce(sum(cost_usd), 0.0) FROM sessions WHERE started_at >= :week_ago) AS cost_in_week_usd;
+
+-- name: learned_by_day(since)
+-- How many memories that are still there were learned on each day from a moment on; days without any are left out.
+SELECT substr(created_at, 1, 10) AS day, count(*) AS memories FROM memories
+WHERE created_at >= :since GROUP BY 1 ORDER BY 1;

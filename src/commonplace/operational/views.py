@@ -1,0 +1,191 @@
+"""What an operator looks at: pages of what operational memory holds, with how much there is in all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from typing import Any, Final, Generic, TypeVar
+
+from aiosql.queries import Queries
+
+from commonplace.core.clock import Clock, format_timestamp
+from commonplace.core.errors import NotFoundError
+from commonplace.operational import memories
+from commonplace.operational.cooldowns import Cooldown
+from commonplace.operational.decay import GRACE
+from commonplace.operational.events import Event
+from commonplace.operational.markers import EventLevel
+from commonplace.operational.memories import Memory, MemoryFilter
+from commonplace.operational.sessions import Session, SessionStatus
+from commonplace.storage.database import Database, Row
+
+WEEK: Final = timedelta(days=7)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[T]):
+    """A part of a list, and how many the whole list holds."""
+
+    items: list[T]
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryPage:
+    """A part of the memories that a filter lets through.
+
+    Attributes:
+        memories: In the filter's order.
+        active: How many active ones the filter lets through, whatever it says of active.
+        inactive: Likewise.
+    """
+
+    memories: list[Memory]
+    active: int
+    inactive: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceCount:
+    """How many memories a service has; ``service`` is ``None`` for the general ones."""
+
+    service: str | None
+    memories: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """Counts for an overview; those of a week look back seven days."""
+
+    active: int
+    inactive: int
+    learned_in_week: int
+    fading: int
+    sessions_in_week: int
+    failed_in_week: int
+    running: int
+    critical_in_week: int
+    cost_in_week_usd: float
+
+
+class OperationalViews:
+    """Reads of operational memory that is open; :attr:`.OperationalMemory.views` has one."""
+
+    def __init__(self, database: Database, queries: Queries, clock: Clock) -> None:
+        self._database = database
+        self._queries = queries
+        self._clock = clock
+
+    async def memories(self, wanted: MemoryFilter) -> MemoryPage:
+        """Return a page of memories, and how many active and inactive ones the filter lets through."""
+        async with self._database.reading(self._queries) as sql:
+            found = await memories.find(sql, wanted)
+            counts = await memories.count(sql, wanted)
+        return MemoryPage(memories=found, active=counts.get(True, 0), inactive=counts.get(False, 0))
+
+    async def services(self) -> list[ServiceCount]:
+        """Return every service that has memories, by name, general last; names differ in more than case."""
+        counts: dict[str | None, ServiceCount] = {}
+        for row in await self._rows("services_of_memories"):
+            name: str | None = row["service"]
+            key = name.lower() if name else None
+            before = counts.get(key, ServiceCount(service=name, memories=0))
+            counts[key] = replace(before, memories=before.memories + row["count"])
+        return [counts[key] for key in sorted(counts, key=lambda key: (key is None, key or ""))]
+
+    async def recent_memories(self, *, limit: int) -> list[Memory]:
+        """Return the memories that were learned last, the newest first."""
+        return [Memory.from_row(row) for row in await self._rows("recent_memories", limit=limit)]
+
+    async def fading_memories(self, *, limit: int) -> list[Memory]:
+        """Return active memories that lose confidence because nobody reinforced them, the weakest first."""
+        rows = await self._rows("fading_memories", updated_before=self._before(GRACE), limit=limit)
+        return [Memory.from_row(row) for row in rows]
+
+    async def memories_of_session(self, session_id: int, *, limit: int = 100) -> list[Memory]:
+        """Return what a session created and is still there, in its order."""
+        rows = await self._rows("memories_of_session", session_id=session_id, limit=limit)
+        return [Memory.from_row(row) for row in rows]
+
+    async def session(self, session_id: int) -> Session:
+        """Return one session.
+
+        Raises:
+            NotFoundError: No session has this id.
+        """
+        async with self._database.reading(self._queries) as sql:
+            row = await sql.get_session(id=session_id)
+        if row is None:
+            raise NotFoundError("session", session_id)
+        return Session.from_row(row)
+
+    async def sessions(
+        self,
+        *,
+        status: SessionStatus | None = None,
+        tier: int | None = None,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> Page[Session]:
+        """Return sessions, newest first, with how many there are in all."""
+        wanted: dict[str, Any] = {"status": status, "tier": tier}
+        rows, total = await self._page("page_of_sessions", "count_sessions", wanted, limit, offset)
+        return Page(items=[Session.from_row(row) for row in rows], total=total)
+
+    async def events(
+        self,
+        *,
+        level: EventLevel | None = None,
+        service: str | None = None,
+        session_id: int | None = None,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> Page[Event]:
+        """Return events, newest first, with how many there are in all; ``service`` in any case of letters."""
+        wanted: dict[str, Any] = {"level": level, "service": service, "session_id": session_id}
+        rows, total = await self._page("page_of_events", "count_events", wanted, limit, offset)
+        return Page(items=[Event.from_row(row) for row in rows], total=total)
+
+    async def cooldowns(
+        self,
+        *,
+        service: str | None = None,
+        session_id: int | None = None,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> Page[Cooldown]:
+        """Return cooldown actions, newest first, with how many there are in all."""
+        wanted: dict[str, Any] = {"service": service, "session_id": session_id}
+        rows, total = await self._page("page_of_cooldowns", "count_cooldowns", wanted, limit, offset)
+        return Page(items=[Cooldown.from_row(row) for row in rows], total=total)
+
+    async def figures(self) -> Figures:
+        """Return the counts of an overview."""
+        async with self._database.reading(self._queries) as sql:
+            row = await sql.figures(week_ago=self._before(WEEK), updated_before=self._before(GRACE))
+        return Figures(**row)
+
+    async def learned_by_day(self, *, since: datetime) -> dict[date, int]:
+        """Return how many memories that are still there were learned on each day (UTC) that had any."""
+        rows = await self._rows("learned_by_day", since=format_timestamp(since))
+        return {date.fromisoformat(row["day"]): row["memories"] for row in rows}
+
+    def now(self) -> datetime:
+        """Return the present, as this memory knows it."""
+        return self._clock()
+
+    def _before(self, span: timedelta) -> str:
+        return format_timestamp(self._clock() - span)
+
+    async def _rows(self, statement: str, **parameters: object) -> Sequence[Row]:
+        async with self._database.reading(self._queries) as sql:
+            return await getattr(sql, statement)(**parameters)
+
+    async def _page(
+        self, statement: str, count: str, wanted: dict[str, Any], limit: int, offset: int
+    ) -> tuple[Sequence[Row], int]:
+        """Read a page and its total in one consistent view."""
+        async with self._database.reading(self._queries) as sql:
+            rows = await getattr(sql, statement)(**wanted, limit=limit, offset=offset)
+            return rows, await getattr(sql, count)(**wanted)
