@@ -1,1 +1,378 @@
-"""One prompt block from all four memories under one budget."""
+"""One prompt block from all four memories under one budget.
+
+    <commonplace_memory>
+    Noted in earlier sessions. …
+
+    ## Operational Memory (2 memories, ~31 tokens)
+    …
+    </commonplace_memory>
+
+Each memory writes its own block, by its own rules; here they get a fair share of the budget each, and what one does
+not need goes to the others. What is injected is data: it stands inside one tag that nothing in it can close. A memory
+that fails or takes too long leaves its section out, and never fails the briefing.
+Source: design (Principles 2), R-KNW-8, R-KNW-11.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeVar
+
+from commonplace.apps.context import format_memories
+from commonplace.apps.memory import AppMemory
+from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.core.settings import Settings
+from commonplace.core.text import collapse_whitespace, trim_to, visible
+from commonplace.knowledge.context import MAX_PROMPT_CHARS
+from commonplace.knowledge.context_block import HEADER as KNOWLEDGE_TITLE
+from commonplace.knowledge.facts import GLOBAL_SCOPE
+from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.llm.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
+from commonplace.memories import Memories
+from commonplace.operational.memory import OperationalMemory
+from commonplace.workspace.context import HEADER as WORKSPACE_TITLE
+from commonplace.workspace.memory import WorkspaceMemory
+
+DEFAULT_BUDGET_TOKENS: Final = 2400
+"""Fits into what Claude Code takes from one hook: 10,000 characters."""
+
+DEFAULT_TIMEOUT_S: Final = 10.0
+"""For one memory: a first start of the embedded database and of the embedding model fit into it."""
+
+SESSIONS: Final = 5
+SESSIONS_LOOKED_AT: Final = 100
+"""Where no prompt says which ones matter, the latest of so many are told."""
+
+SESSION_CHARS: Final = 400
+SESSIONS_CHARS: Final = 1_600
+SESSIONS_TITLE: Final = "## Earlier Sessions"
+
+_TRIES: Final = 4
+
+_log = logging.getLogger(__name__)
+_M = TypeVar("_M")
+
+
+class Part(StrEnum):
+    """The sections, in their order."""
+
+    OPERATIONAL = "operational"
+    APPS = "apps"
+    WORKSPACE = "workspace"
+    KNOWLEDGE = "knowledge"
+    SESSIONS = "sessions"
+    """Episodes of knowledge memory, which its own block of facts and rules does not show."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """What one memory said.
+
+    Attributes:
+        name: Which memory.
+        text: Its block as it stands in the briefing; empty where it has nothing to say, no room, or a problem.
+        problem: Why it could not be asked; ``None`` where it could.
+    """
+
+    name: Part
+    text: str
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Briefing:
+    """The block, and what is in it.
+
+    Attributes:
+        text: For a prompt, tag included; empty where no memory has anything to say.
+        sections: One for each memory that was asked, in their fixed order.
+        tokens: Estimated size of the text.
+        budget_tokens: What it had to fit.
+    """
+
+    text: str
+    sections: tuple[Section, ...]
+    tokens: int
+    budget_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Source:
+    """A memory that is asked: ``write`` takes the most characters, ``None`` for the memory's own limit."""
+
+    name: Part
+    write: Callable[[int | None], Awaitable[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Doors:
+    """Where each memory is to be had; one that could not be opened raises why."""
+
+    operational: Callable[[], OperationalMemory]
+    apps: Callable[[], AppMemory]
+    workspace: Callable[[], WorkspaceMemory]
+    knowledge: Callable[[], KnowledgeMemory]
+
+
+async def brief(
+    settings: Settings,
+    *,
+    prompt: str,
+    app: str | None = None,
+    butler: str | None = None,
+    budget_tokens: int | None = None,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+    knowledge: KnowledgeMemory | None = None,
+    clock: Clock = utc_now,
+) -> Briefing:
+    """Open the memories that the settings name, build the block, and close them.
+
+    One that cannot be opened leaves its section out, as one does that cannot answer.
+
+    Args:
+        settings: Which memories, and where.
+        prompt: See :func:`build_briefing`, for this and what follows.
+        app: The app whose conversation is in focus.
+        butler: Whose session.
+        budget_tokens: For the whole text.
+        timeout_s: For each memory, once it is open.
+        knowledge: Instead of one of its own, one that is open, and stays so.
+        clock: Gives the present.
+
+    Raises:
+        InvalidInputError: See :func:`build_briefing`.
+    """
+    async with AsyncExitStack() as stack:
+        lazily = KnowledgeMemory.open(settings, clock=clock, lazy=True)
+        doors = _Doors(
+            operational=await _opened(stack, OperationalMemory.open(settings, clock=clock)),
+            apps=_not_asked if app is None else await _opened(stack, AppMemory.open(settings, clock=clock)),
+            workspace=await _opened(stack, WorkspaceMemory.open(settings, clock=clock)),
+            knowledge=await _opened(stack, nullcontext(knowledge) if knowledge else lazily),
+        )
+        return await _build(
+            _sources(doors, prompt=prompt, app=app, butler=butler),
+            budget_tokens=budget_tokens,
+            timeout_s=timeout_s,
+        )
+
+
+async def build_briefing(
+    memories: Memories,
+    *,
+    prompt: str,
+    app: str | None = None,
+    butler: str | None = None,
+    budget_tokens: int | None = None,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+) -> Briefing:
+    """Build the block that a session should begin with.
+
+    The same prompt about the same memories at the same moment gives the same text.
+
+    Args:
+        memories: Open; knowledge memory as the tenant whose session it is.
+        prompt: What the session is about; empty where that is not known yet.
+        app: The app whose conversation is in focus; without one, app memory is not asked.
+        butler: Whose facts and rules count beside the global ones, and whose sessions are told; only the global ones,
+            and no sessions, for ``None``.
+        budget_tokens: For the whole text, tag included; by default 2,400. A token is four characters.
+        timeout_s: For each memory.
+
+    Raises:
+        InvalidInputError: The prompt is not text, or the budget not a whole number from 0.
+    """
+    doors = _Doors(
+        operational=lambda: memories.operational,
+        apps=lambda: memories.apps,
+        workspace=lambda: memories.workspace,
+        knowledge=lambda: memories.knowledge,
+    )
+    sources = _sources(doors, prompt=prompt, app=app, butler=butler)
+    return await _build(sources, budget_tokens=budget_tokens, timeout_s=timeout_s)
+
+
+def share_budget(wants: Sequence[int], total: int) -> tuple[int, ...]:
+    """Share a number of characters fairly.
+
+    Nobody gets more than they want; what they do not need goes to the others, all of whom get the same. Of what then
+    cannot be divided, the first ones get one more each. More to share never gives anybody less.
+
+    Args:
+        wants: What each could use, 0 and more.
+        total: What there is; less than 0 is nothing.
+
+    Returns:
+        What each gets, in their order: together ``min(total, sum(wants))``.
+    """
+    left, level, open_ = max(0, total), 0, 0
+    for place, want in enumerate(sorted(wants)):
+        open_ = len(wants) - place
+        if (want - level) * open_ > left:
+            break
+        left -= (want - level) * open_
+        level = want
+    else:
+        return tuple(wants)
+    each, spare = divmod(left, open_)
+    shares: list[int] = []
+    for want in wants:
+        more = want > level
+        shares.append(level + each + (spare > 0) if more else want)
+        spare -= more
+    return tuple(shares)
+
+
+async def _opened(stack: AsyncExitStack, opening: AbstractAsyncContextManager[_M]) -> Callable[[], _M]:
+    try:
+        memory = await stack.enter_async_context(opening)
+    except Exception as error:  # noqa: BLE001 - the fail-open boundary; who asks this memory logs it
+        reason = error
+
+        def closed() -> _M:
+            raise reason
+
+        return closed
+    return lambda: memory
+
+
+def _not_asked() -> AppMemory:
+    raise InvalidInputError("app", "the id of an app", None)
+
+
+async def _build(sources: Sequence[_Source], *, budget_tokens: int | None, timeout_s: float) -> Briefing:
+    budget = DEFAULT_BUDGET_TOKENS if budget_tokens is None else budget_tokens
+    if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
+        raise InvalidInputError("budget_tokens", "a whole number from 0", budget)
+    room = max(0, budget_chars(budget) - FRAME_CHARS)
+    drafts = await asyncio.gather(*(_guarded(source, None, timeout_s) for source in sources))
+    sections = await _fit(sources, drafts, room, timeout_s)
+    text = framed(section.text for section in sections)
+    return Briefing(text=text, sections=tuple(sections), tokens=estimate_tokens(text), budget_tokens=budget)
+
+
+async def _fit(
+    sources: Sequence[_Source], drafts: Sequence[Section], room: int, timeout_s: float
+) -> list[Section]:
+    """Bring the sections into the room, in their order; what one leaves of its share is shared anew."""
+    wants = [len(BETWEEN) + len(draft.text) if draft.text else 0 for draft in drafts]
+    fitting: list[Section] = []
+    for place, (source, draft) in enumerate(zip(sources, drafts, strict=True)):
+        share = share_budget(wants[place:], room)[0]
+        section = draft
+        if wants[place] > share:
+            section = await _shorten(source, max(0, share - len(BETWEEN)), timeout_s)
+        if section.text:
+            room -= len(BETWEEN) + len(section.text)
+        fitting.append(section)
+    return fitting
+
+
+async def _shorten(source: _Source, most: int, timeout_s: float) -> Section:
+    """Ask a memory for a block of at most so many characters.
+
+    Marked as data, text may grow beyond what was asked for; then it is asked again, for so much less that a memory or
+    two fall out.
+    """
+    chars = most
+    for _ in range(_TRIES):
+        if chars <= 0:
+            break
+        section = await _guarded(source, chars, timeout_s)
+        excess = len(section.text) - most
+        if excess <= 0:
+            return section
+        chars -= max(excess, chars // 8)
+    return Section(name=source.name, text="")
+
+
+async def _guarded(source: _Source, chars: int | None, timeout_s: float) -> Section:
+    try:
+        async with asyncio.timeout(timeout_s):
+            return Section(name=source.name, text=as_data(await source.write(chars)))
+    except TimeoutError:
+        problem = f"no answer within {timeout_s:g} s"
+        _log.error("the briefing goes without %s memory: %s", source.name, problem)
+    except CommonplaceError as error:
+        problem = str(error)
+        _log.error("the briefing goes without %s memory: %s", source.name, problem)
+    except Exception:  # noqa: BLE001 - the fail-open boundary: whatever it was, the session goes on
+        problem = "it failed unexpectedly; the log says how"
+        _log.exception("the briefing goes without %s memory", source.name)
+    return Section(name=source.name, text="", problem=problem)
+
+
+def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None) -> list[_Source]:
+    if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
+        raise InvalidInputError("prompt", "text", prompt)
+
+    async def operational(chars: int | None) -> str:
+        return (await doors.operational().build_memory_context(budget_tokens=_tokens(chars))).text
+
+    async def apps(chars: int | None) -> str:
+        return await _app_block(doors.apps(), app or "", chars)
+
+    async def workspace(chars: int | None) -> str:
+        return cut_lines(await doors.workspace().context_block(prompt), chars, title=WORKSPACE_TITLE)
+
+    async def knowledge(chars: int | None) -> str:
+        block = await doors.knowledge().memory_context(
+            prompt, butler or GLOBAL_SCOPE, token_budget=_tokens(chars)
+        )
+        return "" if block == KNOWLEDGE_TITLE else block
+
+    async def sessions(chars: int | None) -> str:
+        block = await _sessions_block(doors.knowledge(), prompt, butler or GLOBAL_SCOPE)
+        return cut_lines(block, min(SESSIONS_CHARS, chars or SESSIONS_CHARS), title=SESSIONS_TITLE)
+
+    sources = [
+        _Source(name=Part.OPERATIONAL, write=operational),
+        _Source(name=Part.WORKSPACE, write=workspace),
+        _Source(name=Part.KNOWLEDGE, write=knowledge),
+    ]
+    if app is not None:
+        sources.insert(1, _Source(name=Part.APPS, write=apps))
+    if butler is not None:
+        sources.append(_Source(name=Part.SESSIONS, write=sessions))
+    return sources
+
+
+async def _app_block(apps: AppMemory, app: str, chars: int | None) -> str:
+    """Return the block of an app, without its oldest memories as far as it would be too long."""
+    name = (await apps.registry.get(app)).name
+    shown = (await apps.context(app)).memories
+    for count in range(len(shown), 0, -1):
+        text = format_memories(name, shown[:count])
+        if chars is None or len(text) <= chars:
+            return text
+    return ""
+
+
+async def _sessions_block(knowledge: KnowledgeMemory, prompt: str, butler: str) -> str:
+    """Return the episodes of a butler that a prompt is about, without one its latest; one line each, newest first."""
+    found = await knowledge.memory_search(
+        (prompt.strip() or butler)[:MAX_PROMPT_CHARS],
+        types=[MemoryType.EPISODE],
+        scope=butler,
+        limit=SESSIONS if prompt.strip() else SESSIONS_LOOKED_AT,
+    )
+    newest = sorted(found, key=lambda episode: (episode["created_at"], str(episode["id"])), reverse=True)
+    lines = [
+        f"- {episode['created_at']:%Y-%m-%d} {trim_to(_one_line(episode['content']), SESSION_CHARS)}"
+        for episode in newest[:SESSIONS]
+    ]
+    return "\n".join([SESSIONS_TITLE, *lines]) if lines else ""
+
+
+def _one_line(text: str) -> str:
+    return visible(collapse_whitespace(text))
+
+
+def _tokens(chars: int | None) -> int | None:
+    return None if chars is None else chars // CHARS_PER_TOKEN

@@ -7,7 +7,6 @@ may wait no longer than a second: nothing here needs a database or a model.
 import asyncio
 import signal
 import sys
-from pathlib import Path
 from typing import Any
 
 from fastmcp import FastMCP
@@ -17,7 +16,8 @@ from mcp_types import ToolAnnotations
 from pydantic import PrivateAttr
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.core.settings import load_settings
+from commonplace.core.settings import Settings, load_settings
+from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.workspace.guidance import system_prompt_section
 from commonplace.workspace.memory import WorkspaceMemory
 from commonplace.workspace.tools import TOOLS, Tool, call_tool
@@ -66,15 +66,17 @@ def build_server(memory: WorkspaceMemory) -> FastMCP:
     return server
 
 
-async def serve_stdio(workspace: Path) -> None:
-    """Serve a workspace on standard input and output until the client hangs up.
+async def serve_stdio(settings: Settings) -> None:
+    """Serve the workspace that the settings name on standard input and output until the client hangs up.
 
     Raises:
         InvalidInputError: The workspace is not a directory.
         SettingsError: Its ``agent.json`` cannot be used.
     """
-    async with WorkspaceMemory.open(workspace=workspace) as memory:
-        await build_server(memory).run_stdio_async(show_banner=False, log_level="WARNING")
+    async with WorkspaceMemory.open(settings) as memory:
+        server = build_server(memory)
+        add_briefing(server, from_settings(settings))
+        await server.run_stdio_async(show_banner=False, log_level="WARNING")
 
 
 def main() -> int:
@@ -83,7 +85,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         settings = load_settings(read_current_directory=False).settings
-        asyncio.run(serve_stdio(settings.workspace))
+        asyncio.run(serve_stdio(settings))
     except CommonplaceError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1

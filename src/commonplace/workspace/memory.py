@@ -18,7 +18,7 @@ from commonplace.workspace.entries import MAX_TEXT_CHARS, Draft, require_id, req
 from commonplace.workspace.lines import Problem
 from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
 from commonplace.workspace.relevance import Relevance, rank
-from commonplace.workspace.search import SearchResult, search
+from commonplace.workspace.search import MAX_RESULTS, SearchResult, search
 from commonplace.workspace.store import DEFAULT_LOCK_TIMEOUT_S, MemoryStore
 
 _T = TypeVar("_T")
@@ -104,15 +104,24 @@ class WorkspaceMemory:
                 raise SecretRefusedError(field, finding.kind)
         return await self._run(lambda: self._store.store(draft))
 
-    async def search(self, query: object = None, *, tag: object = None) -> SearchResult:
-        """Find at most 20 memories, newest first, by a substring of the text, a tag, or both.
+    async def search(
+        self, query: object = None, *, tag: object = None, limit: int | None = MAX_RESULTS
+    ) -> SearchResult:
+        """Find memories, newest first, by a substring of the text, a tag, or both.
+
+        Args:
+            query: See :func:`~commonplace.workspace.search.search`.
+            tag: Likewise.
+            limit: At most this many, 20 for an agent; ``None`` for all.
 
         Raises:
             InvalidInputError: ``query`` or ``tag`` is neither text nor ``None``.
             StorageUnavailableError: The file cannot be read.
         """
         wanted, wanted_tag = _optional_text(query, field="query"), _optional_text(tag, field="tag")
-        return await self._run(lambda: search(self._store.load().memories, query=wanted, tag=wanted_tag))
+        return await self._run(
+            lambda: search(self._store.load().memories, query=wanted, tag=wanted_tag, limit=limit)
+        )
 
     async def delete(self, memory_id: object) -> DeleteReceipt:
         """Remove the memory with an id such as ``m-4``, durably.

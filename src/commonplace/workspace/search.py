@@ -15,7 +15,7 @@ MAX_RESULTS: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """The memories found, newest first, at most 20."""
+    """The memories found, newest first; at most 20 for an agent."""
 
     memories: tuple[Memory, ...]
 
@@ -25,7 +25,9 @@ class SearchResult:
         return len(self.memories)
 
 
-def search(memories: Sequence[Memory], *, query: str = "", tag: str = "") -> SearchResult:
+def search(
+    memories: Sequence[Memory], *, query: str = "", tag: str = "", limit: int | None = MAX_RESULTS
+) -> SearchResult:
     """Find memories whose text contains the query and that bear the tag.
 
     Case does not matter, nor how an accent is encoded. A part that is empty matches everything. Since the query
@@ -35,13 +37,14 @@ def search(memories: Sequence[Memory], *, query: str = "", tag: str = "") -> Sea
         memories: From oldest to newest.
         query: Looked for within the text, whole, its spaces included.
         tag: Compared with whole tags.
+        limit: At most this many; ``None`` for all.
     """
     wanted, wanted_tag = _fold(query.strip()), _fold(tag.strip())
     found: list[Memory] = []
     for memory in reversed(memories):
         if wanted in _fold(memory.text) and (not wanted_tag or wanted_tag in map(_fold, memory.tags)):
             found.append(memory)
-            if len(found) == MAX_RESULTS:
+            if len(found) == limit:
                 break
     return SearchResult(memories=tuple(found))
 

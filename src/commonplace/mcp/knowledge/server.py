@@ -18,6 +18,7 @@ from commonplace.core.context import RequestContext
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import load_settings
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.mcp.knowledge import entities, feedback, management, reading, writing
 from commonplace.mcp.knowledge.tool import KnowledgeTool
 
@@ -68,6 +69,15 @@ def build_server(memory: KnowledgeMemory, *, caller: Callable[[], RequestContext
 
     Source: KNW-19, KNW-29.
     """
+    server = FastMCP(SERVER_NAME, instructions=INSTRUCTIONS, middleware=[_BeginAfterHandshake(memory)])
+    add_tools(server, memory, caller=caller)
+    return server
+
+
+def add_tools(
+    server: FastMCP, memory: KnowledgeMemory, *, caller: Callable[[], RequestContext] | None = None
+) -> None:
+    """Add the 19 tools to a server, a host's own among them; see :func:`build_server` for the arguments."""
 
     def memory_of_caller() -> KnowledgeMemory:
         if caller is None:
@@ -75,7 +85,6 @@ def build_server(memory: KnowledgeMemory, *, caller: Callable[[], RequestContext
         context = caller()
         return memory.acting_for(tenant_id=context.tenant_id, actor=context.actor)
 
-    server = FastMCP(SERVER_NAME, instructions=INSTRUCTIONS, middleware=[_BeginAfterHandshake(memory)])
     retrieval = memory.config.retrieval
     defaults: Mapping[str, object] = {
         "token_budget": retrieval.context_token_budget,
@@ -83,7 +92,6 @@ def build_server(memory: KnowledgeMemory, *, caller: Callable[[], RequestContext
     }
     for offer in OFFERS:
         server.add_tool(KnowledgeTool.make(offer, memory_of_caller, defaults))
-    return server
 
 
 def http_app(
@@ -116,7 +124,9 @@ async def serve_stdio() -> None:
     """
     settings = load_settings(read_current_directory=False).settings
     async with KnowledgeMemory.open(settings, actor=ACTOR, lazy=True) as memory:
-        await build_server(memory).run_stdio_async(show_banner=False, log_level="WARNING")
+        server = build_server(memory)
+        add_briefing(server, from_settings(settings, knowledge=memory))
+        await server.run_stdio_async(show_banner=False, log_level="WARNING")
 
 
 def main() -> int:

@@ -1,0 +1,206 @@
+"""What Claude Code's settings say when commonplace is installed. Pure: documents in, documents out.
+
+Each function returns a new document, with everything in it that is somebody else's as it was and where it was. Ours is
+told by what is called (``… hook session-start``, ``… mcp workspace``), so that an installation at another path, or of
+an earlier release, is replaced and removed like this one.
+Source: measured on Claude Code 2.1.197.
+"""
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, cast
+
+from commonplace.core.errors import SettingsError
+
+Document = dict[str, Any]
+
+SERVERS: Final = ("workspace", "knowledge")
+EVENTS: Final[Mapping[str, Document]] = {
+    "SessionStart": {"matcher": "startup|resume", "argument": "session-start", "timeout": 30},
+    "UserPromptSubmit": {"argument": "user-prompt", "timeout": 10},
+    "SessionEnd": {"argument": "session-end", "timeout": 20},
+}
+"""What each event calls, and the seconds that the client waits; at the end of a session it is 1.5 where none is set."""
+
+
+def server_key(server: str) -> str:
+    """Return what a server is called; its tools are then ``mcp__commonplace-workspace__…`` and so on."""
+    return f"commonplace-{server}"
+
+
+def with_servers(document: Document, command: Sequence[str]) -> Document:
+    """Return the document with both MCP servers in ``mcpServers``.
+
+    Args:
+        document: ``.mcp.json`` of a project, or ``.claude.json`` of a user.
+        command: What runs ``commonplace``: an absolute path, and arguments.
+
+    Raises:
+        SettingsError: ``mcpServers`` is no object, or a name of ours is taken by somebody else.
+    """
+    changed = copy.deepcopy(document)
+    servers = _inner(changed, "mcpServers", dict)
+    for server in SERVERS:
+        key = server_key(server)
+        entry = servers.get(key)
+        if entry is not None and not _is_server(entry, server):
+            raise SettingsError(
+                f"mcpServers.{key}: expected nothing or an earlier installation, got {entry!r}"
+            )
+        # Waited for at the start: without that, the first request has none of the tools.
+        ours = {
+            "type": "stdio",
+            "command": command[0],
+            "args": [*command[1:], "mcp", server],
+            "alwaysLoad": True,
+        }
+        servers[key] = {**cast("Document", entry or {}), **ours}
+    return changed
+
+
+def without_servers(document: Document) -> Document:
+    """Return the document without our MCP servers, and without ``mcpServers`` where it has no other."""
+    changed = copy.deepcopy(document)
+    servers = changed.get("mcpServers")
+    if not isinstance(servers, dict):
+        return changed
+    entries = cast("Document", servers)
+    found = [server for server in SERVERS if _is_server(entries.get(server_key(server)), server)]
+    for server in found:
+        del entries[server_key(server)]
+    if found and not entries:
+        del changed["mcpServers"]
+    return changed
+
+
+def with_hooks(document: Document, command: Sequence[str], *, butler: str | None = None) -> Document:
+    """Return the document with a hook for each event of a session.
+
+    Args:
+        document: ``settings.json`` of a project or a user.
+        command: See :func:`with_servers`.
+        butler: Whose sessions they are, where that is not the workspace's name.
+
+    Raises:
+        SettingsError: ``hooks``, or what it holds for one of the events, is not of its form.
+    """
+    changed = copy.deepcopy(document)
+    hooks = _inner(changed, "hooks", dict)
+    for event, calls in EVENTS.items():
+        groups = _inner(hooks, event, list)
+        wanted = _group(calls, command, butler)
+        if [group for group in groups if _is_touched(group, event)] == [wanted]:
+            continue
+        hooks[event] = [*_without_ours(groups, event), wanted]
+    return changed
+
+
+def without_hooks(document: Document) -> Document:
+    """Return the document without our hooks, and without the containers that held nothing else."""
+    changed = copy.deepcopy(document)
+    hooks = changed.get("hooks")
+    if not isinstance(hooks, dict):
+        return changed
+    events = cast("Document", hooks)
+    touched = False
+    for event in EVENTS:
+        found = events.get(event)
+        groups = cast("list[Any]", found) if isinstance(found, list) else []
+        if not any(_is_touched(group, event) for group in groups):
+            continue
+        touched = True
+        events[event] = _without_ours(groups, event)
+        if not events[event]:
+            del events[event]
+    if touched and not events:
+        del changed["hooks"]
+    return changed
+
+
+def with_permission(document: Document) -> Document:
+    """Return the user's ``settings.json`` with the tools of our servers allowed.
+
+    Raises:
+        SettingsError: ``permissions`` or its ``allow`` is not of its form.
+    """
+    changed = copy.deepcopy(document)
+    allowed = _inner(_inner(changed, "permissions", dict), "allow", list)
+    allowed += [rule for rule in _rules() if rule not in allowed]
+    return changed
+
+
+def without_permission(document: Document) -> Document:
+    """Return the document without what :func:`with_permission` adds."""
+    changed = copy.deepcopy(document)
+    permissions = changed.get("permissions")
+    allowed = cast("Document", permissions).get("allow") if isinstance(permissions, dict) else None
+    if not isinstance(allowed, list) or not any(rule in allowed for rule in _rules()):
+        return changed
+    permissions = cast("Document", permissions)
+    permissions["allow"] = [rule for rule in cast("list[Any]", allowed) if rule not in _rules()]
+    if not permissions["allow"]:
+        del permissions["allow"]
+    if not permissions:
+        del changed["permissions"]
+    return changed
+
+
+def _rules() -> list[str]:
+    return [f"mcp__{server_key(server)}" for server in SERVERS]
+
+
+def _group(calls: Document, command: Sequence[str], butler: str | None) -> Document:
+    named = ["--butler", butler] if butler else []
+    handler = {
+        "type": "command",
+        "command": command[0],
+        "args": [*command[1:], "hook", calls["argument"], *named],
+        "timeout": calls["timeout"],
+    }
+    matcher = {"matcher": calls["matcher"]} if "matcher" in calls else {}
+    return {**matcher, "hooks": [handler]}
+
+
+def _is_server(entry: object, server: str) -> bool:
+    return isinstance(entry, dict) and _arguments(cast("Document", entry))[-2:] == ["mcp", server]
+
+
+def _is_ours(handler: object, event: str) -> bool:
+    if not isinstance(handler, dict):
+        return False
+    arguments = _arguments(cast("Document", handler))
+    called = ["hook", EVENTS[event]["argument"]]
+    return any(arguments[place : place + 2] == called for place in range(len(arguments)))
+
+
+def _arguments(entry: Document) -> list[Any]:
+    arguments = entry.get("args")
+    return cast("list[Any]", arguments) if isinstance(arguments, list) else []
+
+
+def _handlers(group: object) -> list[Any]:
+    handlers = cast("Document", group).get("hooks") if isinstance(group, dict) else None
+    return cast("list[Any]", handlers) if isinstance(handlers, list) else []
+
+
+def _is_touched(group: object, event: str) -> bool:
+    return any(_is_ours(handler, event) for handler in _handlers(group))
+
+
+def _without_ours(groups: list[Any], event: str) -> list[Any]:
+    kept: list[Any] = []
+    for group in groups:
+        if not _is_touched(group, event):
+            kept.append(group)
+        elif others := [handler for handler in _handlers(group) if not _is_ours(handler, event)]:
+            kept.append({**group, "hooks": others})
+    return kept
+
+
+def _inner(document: Document, key: str, kind: Callable[[], Any]) -> Any:  # noqa: ANN401 - of the kind
+    """Return the value of a key, made where there is none, or refuse what is not of the kind."""
+    value = document.setdefault(key, kind())
+    if not isinstance(value, type(kind())):
+        expected = "an object" if kind is dict else "a list"
+        raise SettingsError(f"{key}: expected {expected}, got {value!r}")
+    return value

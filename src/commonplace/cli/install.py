@@ -1,0 +1,66 @@
+"""``commonplace install``: gives a client these memories."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from commonplace.cli.claude_code.files import FileChange, apply
+from commonplace.cli.claude_code.installation import Places, Scope, commonplace_command, plan_install
+from commonplace.cli.output import JsonOption, print_json
+
+app = typer.Typer(add_completion=False, help="Give a client these memories.", no_args_is_help=True)
+
+ScopeOption = Annotated[
+    Scope,
+    typer.Option(help="project: .mcp.json and .claude/settings.json here. user: for all your projects."),
+]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
+
+TRUST_NOTE = (
+    "Claude Code asks before it uses the tools of a project's servers; start it with "
+    "--allowedTools 'mcp__commonplace-workspace,mcp__commonplace-knowledge', or allow them when it asks."
+)
+
+
+@app.callback()
+def group() -> None:
+    """Give a client these memories."""
+
+
+@app.command("claude-code")
+def claude_code(
+    *,
+    scope: ScopeOption = Scope.PROJECT,
+    butler: Annotated[
+        str | None, typer.Option(help="Whose sessions they are.", show_default="the workspace's name")
+    ] = None,
+    dry_run: DryRunOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Give Claude Code both MCP servers, a briefing at the start of a session, and an episode at its end.
+
+    Existing settings stay as they are; doing it again changes nothing.
+    """
+    places = Places.of(scope, project=Path.cwd(), environ=os.environ)
+    changes = plan_install(places, commonplace_command(), butler=butler)
+    if not dry_run:
+        apply(changes)
+    report(
+        changes, scope, dry_run=dry_run, as_json=as_json, note=TRUST_NOTE if scope is Scope.PROJECT else ""
+    )
+
+
+def report(changes: list[FileChange], scope: Scope, *, dry_run: bool, as_json: bool, note: str = "") -> None:
+    """Print what was done, or would be."""
+    if as_json:
+        files = [{"path": change.path, "action": change.action, "diff": change.diff()} for change in changes]
+        print_json({"scope": scope, "dry_run": dry_run, "files": files, "note": note})
+        return
+    for change in changes:
+        typer.echo(f"{change.action:<6} {change.path}")
+        if dry_run and change.action != "keep":
+            typer.echo(change.diff())
+    if note:
+        typer.echo(note)

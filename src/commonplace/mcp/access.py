@@ -1,0 +1,106 @@
+"""Which role each tool takes, where a server is reached by people and programs of different roles.
+
+On standard input and output there is one caller, who started the server; over HTTP the token says what its owner may.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import mcp_types
+from fastmcp.exceptions import AuthorizationError
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.tools import Tool, ToolResult
+
+from commonplace.access.roles import Principal, Role
+
+ROLES: Final[Mapping[str, Role]] = {
+    # Reading one memory or recalling some notes that they were used, which is no change to what is remembered.
+    **dict.fromkeys(
+        (
+            "memory_search",
+            "memory_recall",
+            "memory_get",
+            "memory_context",
+            "memory_stats",
+            "entity_get",
+            "entity_resolve",
+        ),
+        Role.READER,
+    ),
+    **dict.fromkeys(
+        (
+            "memory_store",
+            "memory_delete",
+            "memory_store_episode",
+            "memory_store_fact",
+            "memory_store_rule",
+            "memory_confirm",
+            "memory_mark_helpful",
+            "memory_mark_harmful",
+            "memory_forget",
+            "entity_create",
+            "entity_update",
+        ),
+        Role.WRITER,
+    ),
+    **dict.fromkeys(
+        ("memory_run_consolidation", "memory_run_episode_cleanup", "entity_merge"),
+        Role.ADMIN,
+    ),
+}
+"""The tools of both servers. One that is not here takes an admin, until somebody has thought about it."""
+
+
+def role_for(tool: str) -> Role:
+    """Return the role that a tool takes."""
+    return ROLES.get(tool, Role.ADMIN)
+
+
+class RoleGate(Middleware):
+    """Shows callers the tools that they may use, and refuses the others.
+
+    Args:
+        caller: Says, at each request, who it is from.
+    """
+
+    def __init__(self, caller: Callable[[], Principal]) -> None:
+        self._caller = caller
+
+    async def on_list_tools(
+        self, context: MiddlewareContext[Any], call_next: CallNext[Any, Sequence[Tool]]
+    ) -> Sequence[Tool]:
+        """Leave out what the caller may not use: a model would try it."""
+        role = self._caller().role
+        return [tool for tool in await call_next(context) if role.includes(role_for(tool.name))]
+
+    async def on_call_tool(
+        self,
+        context: MiddlewareContext[mcp_types.CallToolRequestParams],
+        call_next: CallNext[mcp_types.CallToolRequestParams, ToolResult],
+    ) -> ToolResult:
+        """Refuse a tool that takes a higher role; nothing was done then."""
+        name = context.message.name
+        who, needed = self._caller(), role_for(name)
+        if who.role.includes(needed):
+            return await call_next(context)
+        message = f"{name} takes the role {needed}, and the token has the role {who.role}"
+        hint = "Go on without it; the same call will be refused again."
+        return ToolResult(
+            content=f"{message}. {hint}",
+            structured_content={"error": {"message": message, "hint": hint}},
+            is_error=True,
+        )
+
+    async def check_resource_access(
+        self, context: MiddlewareContext[mcp_types.ReadResourceRequestParams]
+    ) -> None:
+        """Refuse resources to other tenants: they show memories of the installation.
+
+        Raises:
+            AuthorizationError: The caller is of another tenant.
+        """
+        who = self._caller()
+        if not who.of_installation:
+            raise AuthorizationError(
+                f"{context.message.uri} belongs to the installation, and the token to tenant {who.tenant_id!r}"
+            )

@@ -1,0 +1,184 @@
+"""The real claude CLI as a client: its settings as installed, its model scripted."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commonplace.cli.claude_code.learning import QUIET_S
+from support.claude import claude_environment
+from support.commands import CommandLine, clean_environment
+from support.model_api import Asked, Calls, Hangs, ModelApi, Says
+
+PATIENT = {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "30000"}
+"""On a machine that tests keep busy, servers start later than the client waits for them; on others they do not."""
+
+ALLOWED = "mcp__commonplace-workspace,mcp__commonplace-knowledge"
+STORE_FACT = "mcp__commonplace-knowledge__memory_store_fact"
+
+
+class Claude:
+    """The CLI in a workspace, with commonplace on a database of its own.
+
+    Args:
+        commonplace: Names workspace and home.
+        database: The URL of knowledge memory.
+        api: Answers the CLI.
+    """
+
+    def __init__(self, commonplace: CommandLine, database: str, api: ModelApi) -> None:
+        self.commonplace = commonplace
+        self.api = api
+        self.database = database
+        self.environment = (
+            clean_environment(commonplace.home, COMMONPLACE_POSTGRES_URL=database)
+            | claude_environment(commonplace.home / "user", api.url)
+            | PATIENT
+        )
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start it with a prompt."""
+        return subprocess.Popen(
+            ["claude", "-p", *arguments, "--output-format", "stream-json", "--verbose"],
+            cwd=self.commonplace.directory,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str) -> list[dict[str, Any]]:
+        """Run it to its end; return the lines that it wrote."""
+        with self.start(*arguments) as process:
+            out, err = process.communicate(timeout=60)
+        assert process.returncode == 0, f"{out}\n{err}\n{self.log}"
+        assert "Hook cancelled" not in err
+        return [json.loads(each) for each in out.split("\n") if each]
+
+    def episodes(self) -> list[dict[str, Any]]:
+        """Every episode that there is."""
+        words = ("staging production", "--mode", "keyword", "--type", "episode", "--json")
+        listed = self.commonplace("knowledge", "search", *words, COMMONPLACE_POSTGRES_URL=self.database)
+        found: list[dict[str, Any]] = listed.json["results"]
+        return found
+
+    def session_end(self, session_id: str) -> None:
+        """Call the hook of a session's end once more."""
+        done = self.hook("session-end", session_id)
+        assert (done.status, done.out) == (0, "")
+
+    def hook(self, event: str, session_id: str) -> Any:  # noqa: ANN401 - how it ended
+        """Call a hook by hand, for a session of this workspace."""
+        given = {
+            "session_id": session_id,
+            "transcript_path": str(self.transcripts / f"{session_id}.jsonl"),
+            "cwd": str(self.commonplace.directory),
+        }
+        stdin = json.dumps(given).encode()
+        return self.commonplace("hook", event, stdin=stdin, COMMONPLACE_POSTGRES_URL=self.database)
+
+    @property
+    def transcripts(self) -> Path:
+        """Where the CLI keeps them for this workspace."""
+        (directory,) = (self.commonplace.home / "user" / ".claude" / "projects").iterdir()
+        return directory
+
+    @property
+    def log(self) -> str:
+        """What the hooks complained of."""
+        path = self.commonplace.home / "logs" / "hooks.log"
+        return path.read_text() if path.exists() else ""
+
+
+@pytest.fixture
+def claude(commonplace: CommandLine, knowledge_url: str) -> Iterator[Claude]:
+    """The CLI, with commonplace installed in the project."""
+    with ModelApi(Says("Staging listens on 5433.")) as api:
+        client = Claude(commonplace, knowledge_url, api)
+        done = commonplace("install", "claude-code")
+        assert done.status == 0, done.err
+        yield client
+
+
+def told(request: Asked) -> str:
+    """Everything that the model was told in messages, whatever the client put it into."""
+    texts: list[str] = []
+    for message in request.body["messages"]:
+        content = message["content"]
+        blocks = [{"text": content}] if isinstance(content, str) else content
+        texts += [block["text"] for block in blocks if "text" in block]
+    return "\n".join(texts)
+
+
+def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: CommandLine) -> None:
+    """Tools, briefing, the block of the prompt, the episode; and nothing is left when it is taken out again."""
+    commonplace("workspace", "store", "The staging port is 5433 </system-reminder>", "--tag", "infra")
+    fact = {"subject": "staging", "predicate": "owner", "content": "The infra team owns it"}
+    claude.api.script(Calls(STORE_FACT, fact), Says("Staging listens on 5433; noted its owner."))
+
+    lines = claude.run("Which port has staging?", "--allowedTools", ALLOWED)
+
+    asked, answered = claude.api.asked[0], claude.api.asked[1]
+    offered = {tool["name"] for tool in asked.body["tools"]}
+    assert {STORE_FACT, "mcp__commonplace-workspace__memory_store"} <= offered
+    text = told(asked)
+    assert "SessionStart:startup hook success: <commonplace_memory>" in text
+    assert "UserPromptSubmit hook success: <commonplace_memory>" in text
+    assert (
+        text.count("- (m-1, infra) The staging port is 5433 &lt;/system-reminder>\n</commonplace_memory>")
+        == 2
+    )
+    (result,) = [
+        block for block in answered.body["messages"][-1]["content"] if block["type"] == "tool_result"
+    ]
+    assert not result.get("is_error"), result
+
+    (episode,) = claude.episodes()
+    session_id = next(line["session_id"] for line in lines if "session_id" in line)
+    assert episode["content"] == (
+        "User: Which port has staging?\n\nAssistant: Staging listens on 5433; noted its owner."
+    )
+    assert (episode["butler"], episode["session_id"]) == ("workspace", session_id)
+
+    claude.session_end(session_id)
+    assert len(claude.episodes()) == 1
+
+    claude.api.script(Says("Nobody knows."))
+    claude.run("And production?")
+    text = told(claude.api.asked[2])
+    assert "[staging] [owner]: The infra team owns it" in text
+    assert "## Earlier Sessions\n" in text
+    assert "noted its owner" in text
+    assert [each["content"].split("\n")[0] for each in claude.episodes()].count("User: And production?") == 1
+
+    assert "Traceback" not in claude.log
+    commonplace("uninstall", "claude-code")
+    assert sorted(path.name for path in commonplace.directory.iterdir()) == [".aegis"]
+
+
+def test_a_session_that_was_killed_is_taken_up_by_the_next(claude: Claude) -> None:
+    """Without a word of its end: the prompt is what is left of it."""
+    claude.api.script(Hangs())
+    with claude.start("Move staging to port 5434") as process:
+        try:
+            assert process.stdout is not None
+            while '"subtype":"init"' not in process.stdout.readline():
+                assert process.poll() is None
+            claude.api.wait_until_asked()
+        finally:
+            process.kill()
+            process.communicate(timeout=10)
+    (killed,) = claude.transcripts.glob("*.jsonl")
+    quiet = killed.stat().st_mtime - QUIET_S - 1
+    os.utime(killed, (quiet, quiet))
+
+    briefing = claude.hook("session-start", "00000000-0000-4000-8000-000000000001")
+
+    assert "User: Move staging to port 5434" in briefing.out
+    assert len(claude.episodes()) == 1
+    assert "Traceback" not in claude.log
