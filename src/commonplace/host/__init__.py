@@ -1,1 +1,1 @@
-"""A minimal host: modules, their life cycle, and the sessions that they serve."""
+"""A minimal host: it loads modules as ``butler.toml`` says, serves their tools, and runs sessions with them."""

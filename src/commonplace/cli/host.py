@@ -1,0 +1,81 @@
+"""``commonplace host``: sessions of a butler, which start with what it remembers and end with an episode."""
+
+import shutil
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from commonplace.cli.output import JsonOption, console, print_json, table
+from commonplace.cli.run import run, settings
+from commonplace.core.errors import InvalidInputError, SettingsError
+from commonplace.host.butler import FILE_NAME, load_butler
+from commonplace.host.claude_runtime import DEFAULT_TIMEOUT_S, ClaudeRuntime
+from commonplace.host.host import Host
+from commonplace.host.memory_module import MemoryModule
+from commonplace.host.sessions import SessionOutcome
+
+FAILED: Final = 1
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="A minimal host: sessions that remember, as butler.toml says.",
+)
+
+ButlerOption = Annotated[Path, typer.Option("--butler", help="The butler.toml.")]
+
+
+@app.command("run")
+def run_session(
+    *,
+    prompt: Annotated[str, typer.Option(help="What the session shall do.")],
+    butler: ButlerOption = Path(FILE_NAME),
+    claude: Annotated[str, typer.Option(help="The claude program.")] = "claude",
+    timeout_s: Annotated[
+        float, typer.Option("--timeout", min=1, help="Seconds that the session may take.")
+    ] = DEFAULT_TIMEOUT_S,
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="After --, arguments of the claude program.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a session of the claude CLI with the butler's tools and memory, and keep an episode of it."""
+    executable = shutil.which(claude)
+    if executable is None:
+        raise InvalidInputError("claude", "a program on the PATH, or its path", claude)
+    loaded = load_butler(butler)
+    runtime = ClaudeRuntime(
+        Path(executable).absolute(),
+        directory=Path.cwd(),
+        arguments=tuple(arguments or ()),
+        timeout_s=timeout_s,
+    )
+
+    async def session() -> SessionOutcome:
+        async with Host.open(loaded, settings(), runtime) as host:
+            return await host.run_session(prompt)
+
+    outcome = run(session())
+    if as_json:
+        print_json(outcome)
+    elif outcome.answer:
+        typer.echo(outcome.answer)
+    if outcome.failure:
+        typer.echo(f"error: the session failed: {outcome.failure}", err=True)
+        raise typer.Exit(FAILED)
+
+
+@app.command()
+def config(*, butler: ButlerOption = Path(FILE_NAME), as_json: JsonOption = False) -> None:
+    """Show what a butler.toml comes to, defaults included."""
+    loaded = load_butler(butler)
+    if unknown := sorted(loaded.modules.keys() - {MemoryModule.name}):
+        raise SettingsError(f"{butler}: modules.{unknown[0]}: there is no such module")
+    memory = loaded.module_config(MemoryModule.name, MemoryModule.config_model).model_dump(mode="json")
+    if as_json:
+        print_json({"butler": loaded.butler.model_dump(), "modules": {MemoryModule.name: memory}})
+        return
+    rows = [(f"butler.{key}", value) for key, value in loaded.butler.model_dump().items()]
+    rows += [(f"modules.memory.retrieval.{key}", value) for key, value in memory["retrieval"].items()]
+    console().print(table("key", "value", rows=rows))

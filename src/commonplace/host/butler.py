@@ -1,0 +1,77 @@
+"""``butler.toml``: who a host is, and which modules it loads with which settings (KNW-23).
+
+[butler]
+name = "dev"
+tenant_id = "default"
+
+[modules.memory.retrieval]
+context_token_budget = 2000
+"""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from commonplace.core.context import DEFAULT_TENANT
+from commonplace.core.errors import SettingsError
+
+FILE_NAME = "butler.toml"
+
+
+class ButlerSection(BaseModel):
+    """``[butler]``: who the host is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.-]+$")]
+    """Its episodes, its scope, and its part in the audit trail."""
+    tenant_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")] = DEFAULT_TENANT
+
+
+class Butler(BaseModel):
+    """A whole ``butler.toml``; what each module may hold is the module's to say."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    butler: ButlerSection
+    modules: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict[str, Mapping[str, Any]])
+
+    def module_config(self, name: str, model: type[BaseModel]) -> BaseModel:
+        """Return what ``[modules.<name>]`` says, with the defaults of what it leaves out.
+
+        Raises:
+            SettingsError: It holds an unknown key or a bad value; the message names the key.
+        """
+        try:
+            return model.model_validate(self.modules.get(name, {}))
+        except ValidationError as error:
+            raise SettingsError(_explain(error, f"modules.{name}")) from None
+
+
+def load_butler(path: Path) -> Butler:
+    """Read a ``butler.toml``.
+
+    Raises:
+        SettingsError: It cannot be read, is not TOML, or holds an unknown key or a bad value.
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: cannot be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path}: is not TOML: {error}") from None
+    try:
+        return Butler.model_validate(document)
+    except ValidationError as error:
+        raise SettingsError(f"{path}: {_explain(error)}") from None
+
+
+def _explain(error: ValidationError, *prefix: str) -> str:
+    """Put each fault on one line: the key, what is wrong, and what came."""
+    return "; ".join(
+        f"{'.'.join([*prefix, *map(str, fault['loc'])])}: {fault['msg']}, got {fault['input']!r}"
+        for fault in error.errors(include_url=False)
+    )

@@ -1,0 +1,111 @@
+"""The claude CLI as the runtime of a host: one process a session, with the host's tools."""
+
+import asyncio
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from commonplace.core.text import clean_text, trim_to
+from commonplace.host.sessions import SessionOutcome, SessionRequest
+from commonplace.llm.claude_process import Printed, outside_a_session, run_claude
+
+DEFAULT_TIMEOUT_S: Final = 1800.0
+_SHOWN_CHARS: Final = 300
+_WITHOUT_TOOLS: Final = ("--tools", "", "--strict-mcp-config", "--safe-mode", "--disable-slash-commands")
+
+
+class _Result(BaseModel):
+    """The object that ``--output-format json`` prints."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    result: str = ""
+    subtype: str = ""
+    is_error: bool
+    session_id: UUID | None = None
+
+
+class ClaudeRuntime:
+    """Runs sessions with the claude CLI.
+
+    Args:
+        executable: The ``claude`` program.
+        directory: Where sessions run: the workspace that they see.
+        environ: What they inherit; by default the environment of this process.
+        arguments: Further arguments of the CLI, such as ``["--model", "haiku"]``.
+        timeout_s: How long a session may take; then it and all that it started are killed.
+    """
+
+    def __init__(
+        self,
+        executable: Path,
+        *,
+        directory: Path,
+        environ: Mapping[str, str] | None = None,
+        arguments: tuple[str, ...] = (),
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> None:
+        self._executable = executable
+        self._directory = directory
+        self._environ = os.environ if environ is None else environ
+        self._arguments = arguments
+        self._timeout_s = timeout_s
+
+    async def run(self, request: SessionRequest) -> SessionOutcome:
+        """Run a session; cancelling kills it. Whatever goes wrong with it is in the outcome."""
+        with tempfile.TemporaryDirectory(prefix="commonplace-session-") as name:
+            scratch = Path(name)
+            try:
+                async with asyncio.timeout(self._timeout_s):
+                    printed = await run_claude(
+                        self._command(request, scratch),
+                        prompt=request.prompt,
+                        scratch=scratch,
+                        directory=self._directory,
+                        environ=outside_a_session(self._environ),
+                    )
+            except TimeoutError:
+                return SessionOutcome(answer="", failure=f"it took longer than {self._timeout_s:g} s")
+            except OSError as error:
+                return SessionOutcome(answer="", failure=f"{self._executable} cannot be started: {error}")
+        return _outcome(printed)
+
+    def _command(self, request: SessionRequest, scratch: Path) -> list[str]:
+        command = [str(self._executable), "-p", "--output-format", "json", *self._arguments]
+        if request.context:
+            command += ["--append-system-prompt-file", str(_written(scratch / "context", request.context))]
+        if request.endpoint is None:
+            return [*command, *_WITHOUT_TOOLS]
+        server = {
+            "type": "http",
+            "url": request.endpoint.url,
+            "headers": {"Authorization": f"Bearer {request.endpoint.token}"},
+        }
+        # In a file, since everybody on the machine can read the arguments of a process.
+        config = json.dumps({"mcpServers": {request.tools_name: server}})
+        servers = str(_written(scratch / "servers.json", config))
+        return [*command, "--mcp-config", servers, "--allowedTools", f"mcp__{request.tools_name}"]
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(clean_text(text), encoding="utf-8")
+    return path
+
+
+def _outcome(printed: Printed) -> SessionOutcome:
+    try:
+        result = _Result.model_validate_json(printed.out)
+    except ValidationError:
+        shown = trim_to((printed.err or printed.out).strip(), _SHOWN_CHARS) or "nothing"
+        failure = f"it ended with status {printed.status} and printed no result: {shown}"
+        return SessionOutcome(answer="", failure=failure)
+    if result.is_error:
+        reason = trim_to(result.result, _SHOWN_CHARS) or result.subtype
+        return SessionOutcome(answer="", session_id=result.session_id, failure=reason)
+    return SessionOutcome(answer=result.result, session_id=result.session_id)

@@ -1,0 +1,164 @@
+"""The host: starts modules, serves their tools, and runs sessions that know and remember."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from graphlib import CycleError, TopologicalSorter
+from typing import Final
+
+from fastmcp import FastMCP
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import ModuleError
+from commonplace.core.settings import Settings
+from commonplace.host.butler import Butler
+from commonplace.host.endpoint import Endpoint, serve_tools
+from commonplace.host.memory_module import MemoryModule
+from commonplace.host.module import EndedSession, Module
+from commonplace.host.sessions import Runtime, SessionOutcome, SessionRequest
+from commonplace.knowledge.opening import KnowledgeDatabase
+
+OPERATOR_TRIGGER: Final = "operator"
+CONSOLIDATION_TRIGGER: Final = "schedule:consolidation"
+
+_log = logging.getLogger(__name__)
+
+
+class Host:
+    """Modules that are started, and their tools, served. Use :meth:`open`."""
+
+    def __init__(
+        self, butler: Butler, modules: Sequence[Module], endpoint: Endpoint, runtime: Runtime, clock: Clock
+    ) -> None:
+        self.butler = butler
+        self.modules = modules
+        self.endpoint = endpoint
+        self._runtime = runtime
+        self._clock = clock
+
+    @classmethod
+    @asynccontextmanager
+    async def open(
+        cls,
+        butler: Butler,
+        settings: Settings,
+        runtime: Runtime,
+        *,
+        modules: Sequence[Module] | None = None,
+        clock: Clock = utc_now,
+    ) -> "AsyncGenerator[Host]":
+        """Start the modules that ``butler.toml`` names, serve their tools, and stop it all at the end of the block.
+
+        Args:
+            butler: Who the host is.
+            settings: Name the database and the embedding model.
+            runtime: Runs the sessions.
+            modules: What can be loaded; by default memory alone. Those that ``butler.toml`` names are.
+            clock: Gives the present.
+
+        Raises:
+            ModuleError: A module is not known, needs one that is not there, or they need each other in a circle.
+            SettingsError: ``butler.toml`` says something that a module does not take.
+        """
+        name, tenant_id = butler.butler.name, butler.butler.tenant_id
+        known = modules or [MemoryModule(settings, tenant_id=tenant_id, actor=f"butler:{name}", clock=clock)]
+        ordered = _in_order(butler, known)
+        database = KnowledgeDatabase(settings)
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(database.close)
+            server = FastMCP(name)
+            for module in ordered:
+                stack.push_async_callback(module.on_shutdown)
+                await module.on_startup(butler.module_config(module.name, module.config_model), database)
+                module.register_tools(server)
+            endpoint = await stack.enter_async_context(serve_tools(server))
+            database.begin()
+            yield cls(butler, ordered, endpoint, runtime, clock)
+
+    async def run_session(self, prompt: str, *, trigger_source: str = OPERATOR_TRIGGER) -> SessionOutcome:
+        """Run a session that starts with what the modules know, and let them know how it ended.
+
+        A module that fails is logged and left out: it never stops the session (KNW-24).
+        """
+        started_at = self._clock()
+        request = SessionRequest(
+            prompt=prompt,
+            context=await self._context(prompt),
+            trigger_source=trigger_source,
+            tools_name=self.butler.butler.name,
+            endpoint=self.endpoint,
+        )
+        outcome = await self._runtime.run(request)
+        await self._ended(
+            EndedSession(
+                prompt=prompt,
+                answer=outcome.answer,
+                session_id=outcome.session_id,
+                started_at=started_at,
+                failure=outcome.failure,
+            )
+        )
+        return outcome
+
+    async def spawn(self, prompt: str, *, trigger_source: str) -> str:
+        """Run a session without tools, context or episode, and return what it said: for the host's own work.
+
+        Raises:
+            ModuleError: The session failed; the message says why.
+
+        Source: KNW-12.2.
+        """
+        request = SessionRequest(
+            prompt=prompt,
+            context="",
+            trigger_source=trigger_source,
+            tools_name=self.butler.butler.name,
+            endpoint=None,
+        )
+        outcome = await self._runtime.run(request)
+        if outcome.failure:
+            raise ModuleError(f"a session for {trigger_source} failed: {outcome.failure}")
+        return outcome.answer
+
+    async def _context(self, prompt: str) -> str:
+        blocks: list[str] = []
+        for module in self.modules:
+            try:
+                blocks.append(await module.session_context(prompt, self.butler.butler.name))
+            except Exception:  # noqa: BLE001 - the fail-open boundary: a session starts without what a module knows
+                _log.exception("module %r gave no context", module.name)
+        return "\n\n".join(block for block in blocks if block)
+
+    async def _ended(self, session: EndedSession) -> None:
+        async with asyncio.TaskGroup() as group:
+            for module in self.modules:
+                group.create_task(self._tell(module, session))
+
+    async def _tell(self, module: Module, session: EndedSession) -> None:
+        try:
+            await module.session_ended(session, self.butler.butler.name)
+        except Exception:  # noqa: BLE001 - the fail-open boundary: the session itself is over and stays so
+            _log.exception("module %r took no notice of a session that ended", module.name)
+
+
+def _in_order(butler: Butler, known: Sequence[Module]) -> list[Module]:
+    """Return the modules that the butler names, each after those that it depends on."""
+    by_name = {module.name: module for module in known}
+    for name in butler.modules:
+        if name not in by_name:
+            raise ModuleError(
+                f"modules.{name}: there is no such module; there are {', '.join(sorted(by_name))}"
+            )
+    wanted = {name: by_name[name] for name in butler.modules}
+    for module in wanted.values():
+        for needed in module.dependencies:
+            if needed not in wanted:
+                raise ModuleError(f"module {module.name!r} needs [modules.{needed}], which is not there")
+    try:
+        order = TopologicalSorter(
+            {name: module.dependencies for name, module in wanted.items()}
+        ).static_order()
+        return [wanted[name] for name in order]
+    except CycleError as error:
+        raise ModuleError(f"modules need each other in a circle: {' -> '.join(error.args[1])}") from None

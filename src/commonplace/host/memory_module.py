@@ -1,0 +1,130 @@
+"""Knowledge memory as a module of a host (KNW-28)."""
+
+from typing import ClassVar, Final
+
+from fastmcp import FastMCP
+from pydantic import BaseModel
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.context import DEFAULT_TENANT
+from commonplace.core.errors import ModuleError
+from commonplace.core.settings import Settings
+from commonplace.core.text import trim_to
+from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, get_embedding_engine
+from commonplace.host.module import EndedSession, Module
+from commonplace.knowledge.config import MemoryModuleConfig
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.opening import KnowledgeDatabase
+from commonplace.mcp.knowledge.server import add_tools
+
+PROMPT_CHARS: Final = 1_000
+ANSWER_CHARS: Final = 3_000
+"""An episode is what happened, not a transcript: the answer counts more than the question."""
+
+
+class MemoryModule(Module):
+    """Gives sessions of a host a memory: tools, a block of context before, an episode after.
+
+    Args:
+        settings: Name the embedding model.
+        tenant_id: Whose memory.
+        actor: Who changes it, for the audit trail.
+        clock: Gives the present.
+    """
+
+    name: ClassVar = "memory"
+    dependencies: ClassVar[tuple[str, ...]] = ()
+    migration_branch: ClassVar = "memory"
+    config_model: ClassVar[type[BaseModel]] = MemoryModuleConfig
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        tenant_id: str = DEFAULT_TENANT,
+        actor: str = "host",
+        clock: Clock = utc_now,
+    ) -> None:
+        self._settings = settings
+        self._tenant_id = tenant_id
+        self._actor = actor
+        self._clock = clock
+        self._config = MemoryModuleConfig()
+        self._database: KnowledgeDatabase | None = None
+        self._embedding_engine: EmbeddingEngine | None = None
+
+    async def on_startup(self, config: BaseModel | None, database: KnowledgeDatabase) -> None:
+        """Keep the database for its pool, and the configuration where it is one of this module.
+
+        Source: KNW-28.1.
+        """
+        self._database = database
+        if isinstance(config, MemoryModuleConfig):
+            self._config = config
+
+    async def on_shutdown(self) -> None:
+        """Let go of database and engine; whoever gave them closes them.
+
+        Source: KNW-28.2.
+        """
+        self._database = None
+        self._embedding_engine = None
+
+    def register_tools(self, server: FastMCP) -> None:
+        """Add the 19 tools, with the configured defaults.
+
+        Raises:
+            ModuleError: The module is not started.
+
+        Source: KNW-19, KNW-23.2.
+        """
+        add_tools(server, self.memory)
+
+    async def session_context(self, prompt: str, butler: str) -> str:
+        """Return the block of ``memory_context``; empty where memory is out of reach (KNW-24.1)."""
+        return await self.memory.memory_context(prompt, butler)
+
+    async def session_ended(self, session: EndedSession, butler: str) -> None:
+        """Store an episode of the session; where memory is out of reach, that is logged (KNW-24.2)."""
+        await self.memory.store_episode(
+            content=_episode_of(session),
+            butler=butler,
+            session_id=session.session_id,
+            created_at=session.started_at,
+        )
+
+    @property
+    def memory(self) -> KnowledgeMemory:
+        """The memory as the host's tenant sees it.
+
+        Raises:
+            ModuleError: The module is not started.
+        """
+        if self._database is None:
+            raise ModuleError(f"module {self.name!r} is used before it was started")
+        return KnowledgeMemory(
+            self._database,
+            self._get_embedding_engine(),
+            tenant_id=self._tenant_id,
+            actor=self._actor,
+            clock=self._clock,
+            config=self._config,
+        )
+
+    def _get_embedding_engine(self) -> EmbeddingEngine:
+        """Return the engine that all calls share; it is made at the first, and loads its model when it is used.
+
+        Source: KNW-28.3.
+        """
+        if self._embedding_engine is None:
+            self._embedding_engine = get_embedding_engine(EmbeddingOptions.from_settings(self._settings))
+        return self._embedding_engine
+
+
+def _episode_of(session: EndedSession) -> str:
+    lines = [f"Asked: {trim_to(session.prompt.strip(), PROMPT_CHARS)}"]
+    if session.answer.strip():
+        lines.append(f"Answered: {trim_to(session.answer.strip(), ANSWER_CHARS)}")
+    if session.failure:
+        lines.append(f"Failed: {trim_to(session.failure, PROMPT_CHARS)}")
+    return "\n".join(lines)
