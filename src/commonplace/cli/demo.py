@@ -16,6 +16,8 @@ from rich.panel import Panel
 from commonplace.apps.conversations import Message
 from commonplace.apps.memory import AppMemory
 from commonplace.cli.checks import run_checks
+from commonplace.cli.demo_knowledge import consolidate, know
+from commonplace.cli.demo_step import step
 from commonplace.cli.doctor import check_line
 from commonplace.cli.ops import effect_line
 from commonplace.cli.output import console, shown, table
@@ -23,7 +25,6 @@ from commonplace.cli.run import run
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import SecretRefusedError
 from commonplace.core.settings import Settings
-from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.operational.context import GENERAL, format_confidence
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
@@ -41,19 +42,6 @@ FACTS: Final = (
 SECRET: Final = "The deploy token is ghp_R4nd0mL00kingDemoT0kenR4nd0mL00king"  # noqa: S105 - made up, to be refused
 MESSAGE: Final = "Which port does postgresql use, and how do I run the integration tests?"
 AWAY_DAYS: Final = 44
-EPISODES: Final = (
-    "Anna asked why the deploy of checkout took 40 minutes; the cause was a migration that locked the orders table",
-    "Anna moved from the checkout team to search, and asked to be left out of checkout alerts",
-    "The nightly backup of the orders database failed: the disk of the backup host was full",
-)
-KNOWN: Final = (
-    ("Anna", "team", "is on the checkout team"),
-    ("orders database", "backup", "is backed up every night at 02:00 to the backup host"),
-    ("Anna", "team", "is on the search team"),
-)
-RULE: Final = "Run migrations of the orders table in small batches, outside of office hours"
-TOPIC: Final = "The orders migration is slow again: does Anna have to know?"
-
 app = typer.Typer(add_completion=False, help="Tour of the memories on real input; needs nothing.")
 
 
@@ -79,19 +67,14 @@ async def _tour(out: Console, settings: Settings) -> None:
         await _forget(out, operational, clock)
     await _remember(out, settings)
     await _digest(out, settings)
-    await _know(out, settings)
+    await know(out, settings)
+    await consolidate(out, settings)
     await _examine(out, settings)
     _part(out)
 
 
-def _step(out: Console, number: int, title: str, text: str) -> None:
-    out.print()
-    out.rule(f"[bold]{number}. {title}[/]", align="left")
-    out.print(text)
-
-
 async def _learn(out: Console, operational: OperationalMemory) -> None:
-    _step(
+    step(
         out,
         1,
         "An ops agent ran three times; its transcript is read",
@@ -123,7 +106,7 @@ def _receipt_row(receipt: Receipt) -> tuple[object, ...]:
 
 
 async def _brief(out: Console, operational: OperationalMemory) -> None:
-    _step(
+    step(
         out,
         2,
         "What the next session's system prompt gets",
@@ -137,7 +120,7 @@ async def _brief(out: Console, operational: OperationalMemory) -> None:
 
 
 async def _forget(out: Console, operational: OperationalMemory, clock: ManualClock) -> None:
-    _step(
+    step(
         out,
         3,
         f"{AWAY_DAYS} days later, nothing was confirmed",
@@ -160,7 +143,7 @@ async def _forget(out: Console, operational: OperationalMemory, clock: ManualClo
 
 
 async def _remember(out: Console, settings: Settings) -> None:
-    _step(
+    step(
         out,
         4,
         "A coding agent keeps facts beside the code",
@@ -188,7 +171,7 @@ async def _remember(out: Console, settings: Settings) -> None:
 
 
 async def _digest(out: Console, settings: Settings) -> None:
-    _step(
+    step(
         out,
         5,
         "A conversation with an app ends, and a digest of it is kept",
@@ -205,36 +188,10 @@ async def _digest(out: Console, settings: Settings) -> None:
         out.print(Panel(shown(context.text), title="the next time", title_align="left", expand=False))
 
 
-async def _know(out: Console, settings: Settings) -> None:
-    _step(
-        out,
-        6,
-        "Agents share what they know: episodes, facts and rules in PostgreSQL",
-        "An embedded server with pgvector, an embedding model without torch; 19 tools over MCP.",
-    )
-    async with KnowledgeMemory.open(settings) as memory:
-        for content in EPISODES:
-            await memory.store_episode(content=content, butler="ops")
-        for subject, predicate, content in KNOWN:
-            receipt = await memory.store_fact(subject=subject, predicate=predicate, content=content)
-            became = "stored" if receipt.superseded_id is None else "in place of what was known before"
-            out.print(
-                f"memory_store_fact → [green]{became}[/] {shown(f'[{subject}] [{predicate}] {content}')}"
-            )
-        await memory.store_rule(content=RULE)
-        (episode, *_) = await memory.memory_search(TOPIC, types=["episode"], limit=1)
-        out.print(f'\nmemory_search [bold]"{TOPIC}"[/] → {shown(episode["content"])}')
-        for found in await memory.recall(TOPIC, limit=2, explain=True):
-            text = " ".join((found.get("subject", ""), found["content"])).strip()
-            out.print(f"memory_recall → {shown(text)}\n  [dim]{shown(found['explanation']['why'])}[/]")
-        block = await memory.memory_context(TOPIC, "ops")
-        out.print(Panel(shown(block.rstrip()), title="memory_context", title_align="left", expand=False))
-
-
 async def _examine(out: Console, settings: Settings) -> None:
-    _step(
+    step(
         out,
-        7,
+        8,
         "Is everything here and working?",
         "The doctor tries each part: it writes, reads, searches and deletes.",
     )
@@ -243,7 +200,7 @@ async def _examine(out: Console, settings: Settings) -> None:
 
 
 def _part(out: Console) -> None:
-    _step(out, 8, "What to do next", "")
+    step(out, 9, "What to do next", "")
     rows = [
         (
             "commonplace ops ingest FILE",
@@ -253,10 +210,11 @@ def _part(out: Console) -> None:
         ("commonplace workspace store TEXT", "remember something about the directory you are in"),
         ("commonplace knowledge store-fact A B C", "keep a fact for every agent"),
         (
-            "claude mcp add workspace -- commonplace mcp workspace",
-            "give the workspace's memory to Claude Code",
+            "commonplace knowledge consolidate --preview",
+            "see what a model would make of your episodes, and decide",
         ),
-        ("claude mcp add knowledge -- commonplace mcp knowledge", "and what all agents know"),
+        ("commonplace install claude-code --dry-run", "see what it takes to give all this to Claude Code"),
+        ("commonplace serve", "open the dashboard, REST and MCP over HTTP"),
         ("commonplace doctor", "check this machine"),
     ]
     out.print(table("command", "what it does", rows=rows))
