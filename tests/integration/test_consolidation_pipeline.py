@@ -341,7 +341,7 @@ async def test_tenants_are_consolidated_apart(consolidate: Consolidate) -> None:
     assert await states(consolidate.pool) == [("ops", "pending")]
     assert await fetch(consolidate.pool, "SELECT * FROM facts") == []
     assert await list_runs(consolidate.pool) == []
-    known = await fetch(consolidate.pool, "SELECT tenant_id FROM tenants ORDER BY tenant_id")
+    known = await consolidate.pool.fetch("SELECT tenant_id FROM tenants ORDER BY tenant_id")
     assert [row["tenant_id"] for row in known] == [TENANT, "tenant-b"]
 
 

@@ -233,7 +233,8 @@ async def test_stats_count_memories_by_state(
 ) -> None:
     """Of all scopes, or of the global one and one more."""
     nothing = await memory_stats(knowledge_pool)
-    assert nothing["episodes"] == {"total": 0, "unconsolidated": 0, "backlog_age_hours": None}
+    idle = {"leased": 0, "failed": 0, "dead_letter": 0}
+    assert nothing["episodes"] == {"total": 0, "unconsolidated": 0, "backlog_age_hours": None, **idle}
     await store_episode(knowledge_pool, engine, content="x", butler="b", clock=clock)
     done = await store_episode(knowledge_pool, engine, content="x", butler="b", clock=clock)
     sql = "UPDATE episodes SET consolidated = true, consolidation_status = 'consolidated' WHERE id = $1"
@@ -255,7 +256,7 @@ async def test_stats_count_memories_by_state(
     clock.advance(hours=36)
     stats = await memory_stats(knowledge_pool, clock=clock)
     assert stats == {
-        "episodes": {"total": 2, "unconsolidated": 1, "backlog_age_hours": 36.0},
+        "episodes": {"total": 2, "unconsolidated": 1, "backlog_age_hours": 36.0, **idle},
         "facts": {"active": 3, "fading": 1, "superseded": 1, "expired": 0, "retracted": 1},
         "rules": {"candidate": 1, "established": 0, "proven": 1, "anti_pattern": 0, "forgotten": 1},
     }

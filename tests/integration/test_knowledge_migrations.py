@@ -294,6 +294,8 @@ async def test_every_older_revision_with_data_reaches_the_same_schema(
         await migrate_postgres(postgres_url, "memory", target=f"mem_{number:03}")
     assert await run(postgres_url, SCHEMA_SQL) == await run(knowledge_url, SCHEMA_SQL)
     assert await connection.fetch("SELECT * FROM facts") == []
+    tenants = await connection.fetch("SELECT tenant_id FROM tenants ORDER BY tenant_id")
+    assert [row[0] for row in tenants] == ["acme", "default"]
     await connection.execute("SET commonplace.tenant_id = 'default'")
     facts = await connection.fetch(
         "SELECT content, validity, source_episode_id IS NULL AS no_source FROM facts ORDER BY id"

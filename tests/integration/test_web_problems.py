@@ -12,7 +12,7 @@ from commonplace.apps.memory import AppMemory
 from commonplace.core.settings import Settings
 from commonplace.storage.cluster import SUPERUSER
 from commonplace.storage.embedded import Membership
-from commonplace.web.guards import MAX_BODY_BYTES
+from commonplace.web.security import MAX_BODY_BYTES
 from support.postgres import fresh_database
 from support.service import open_app_memory, serving
 
@@ -128,14 +128,14 @@ async def test_a_body_that_is_no_json_is_refused(client: httpx2.AsyncClient) -> 
         (b"\xff", "application/json"),
         (b"[" * 100_000, "application/json"),
         (b'{"memories": []}', "text/plain"),
-        (b'{"memories": []}', "multipart/form-data"),
-        (b'{"memories": []}', "application/x-www-form-urlencoded"),
     ):
         answer = await client.post(IMPORT, content=body, headers={"content-type": kind})
         assert answer.status_code in {400, 422}
         assert_problem(
             answer, answer.status_code, "refused" if answer.status_code == 400 else "invalid-input"
         )
+    form = "application/x-www-form-urlencoded"
+    assert_problem(await client.post(IMPORT, content=b"a=b", headers={"content-type": form}), 403, "forged")
 
 
 async def test_a_body_that_is_too_large_is_refused(client: httpx2.AsyncClient) -> None:
@@ -187,7 +187,7 @@ async def test_unknown_paths_and_methods_are_problems_too(client: httpx2.AsyncCl
 async def test_a_database_that_is_gone_is_unavailable(
     embedded_cluster: Membership, settings: Settings
 ) -> None:
-    """Every route that needs it answers 503, and the health check too."""
+    """Every route that needs it answers 503, and the health check too; metrics tell of all that is there."""
     async with fresh_database(embedded_cluster) as url:
         there = settings.model_copy(update={"database": url})
         async with (
@@ -197,9 +197,14 @@ async def test_a_database_that_is_gone_is_unavailable(
         ):
             assert (await client.get("/healthz")).status_code == 200
             await _shut(embedded_cluster, url)
-            for path in ("/healthz", "/apps/calendar/memories", "/api/v1/apps", "/metrics"):
+            for path in ("/apps/calendar/memories", "/api/v1/apps"):
                 problem = assert_problem(await client.get(path), 503, "storage-unavailable")
                 assert "password" not in str(problem["detail"])
+            problem = assert_problem(await client.get("/healthz"), 503, "unhealthy")
+            assert problem["detail"] == "down: apps"
+            metrics = (await client.get("/metrics")).text
+            assert 'commonplace_up{memory="apps"} 0.0' in metrics
+            assert 'commonplace_up{memory="operational"} 1.0' in metrics
 
 
 async def test_a_fault_tells_nothing_of_the_inside(settings: Settings) -> None:

@@ -58,6 +58,14 @@ class Decides:
     value: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Answers with a call of a tool that the request offers, as Anthropic's models do."""
+
+    tool: str
+    value: dict[str, Any]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fails:
     """Answers with an error of the API."""
@@ -87,7 +95,7 @@ class Garbles:
     content_type: str = "text/html"
 
 
-Step = Says | Decides | Fails | Hangs | Cuts | Garbles
+Step = Says | Decides | Calls | Fails | Hangs | Cuts | Garbles
 
 
 @dataclass(slots=True)
@@ -193,8 +201,9 @@ class _Handler(BaseHTTPRequestHandler):
             case step:
                 self._answer(step, request)
 
-    def _answer(self, step: Says | Decides, request: Asked) -> None:
+    def _answer(self, step: Says | Decides | Calls, request: Asked) -> None:
         if not _is_anthropic(request):
+            assert not isinstance(step, Calls), "only Anthropic's API calls tools of its own accord here"
             self._send_json(200, _chat_completion(step, request))
         elif request.body.get("stream"):
             events = b"".join(_events(_message(step, request)))
@@ -253,9 +262,11 @@ def _forced_tool(request: Asked) -> str | None:
     return str(tool["name"] if _is_anthropic(request) else tool["function"]["name"])
 
 
-def _message(step: Says | Decides, request: Asked) -> dict[str, Any]:
+def _message(step: Says | Decides | Calls, request: Asked) -> dict[str, Any]:
     tool = _forced_tool(request) if isinstance(step, Decides) else None
-    if isinstance(step, Decides) and tool:
+    if isinstance(step, Calls):
+        tool = step.tool
+    if not isinstance(step, Says) and tool:
         block: dict[str, Any] = {"type": "tool_use", "id": "toolu_1", "name": tool, "input": step.value}
         stop = "tool_use"
     else:

@@ -7,18 +7,28 @@ import signal
 import subprocess
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from fastapi import FastAPI
+
+from commonplace.access.tokens import Tokens
 from commonplace.apps.energy import EnergyPolicy
 from commonplace.apps.memory import AppMemory
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.settings import Settings
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.llm import Model
+from commonplace.memories import Memories
+from commonplace.operational.memory import OperationalMemory
 from commonplace.web.loopback import listen, url_of
+from commonplace.web.security import SecurityOptions
 from commonplace.web.service import create_app
 from commonplace.web.serving import Server
+from commonplace.workspace.memory import WorkspaceMemory
 from support.commands import COMMAND, clean_environment
 
 DEADLINE_S = 5.0
@@ -39,11 +49,53 @@ async def open_app_memory(
 
 
 @asynccontextmanager
-async def serving(memory: AppMemory) -> AsyncIterator[str]:
-    """Serve an open memory from the event loop that runs; yield the URL."""
+async def open_memories(
+    settings: Settings, *, clock: Clock = utc_now, apps: AppMemory | None = None
+) -> AsyncIterator[Memories]:
+    """Open all four memories, with the extractive model and vectors that need no weights.
+
+    Knowledge memory is opened by the first who needs it.
+    """
+    engine = EmbeddingEngine(EmbeddingOptions(backend=BackendName.FAKE))
+    async with AsyncExitStack() as stack:
+        enter = stack.enter_async_context
+        yield Memories(
+            operational=await enter(OperationalMemory.open(settings, clock=clock)),
+            apps=apps or await enter(open_app_memory(settings, clock=clock, engine=engine)),
+            workspace=await enter(WorkspaceMemory.open(settings, clock=clock)),
+            knowledge=await enter(KnowledgeMemory.open(settings, clock=clock, engine=engine, lazy=True)),
+        )
+
+
+@asynccontextmanager
+async def serving(
+    memory: AppMemory | Memories,
+    *,
+    security: SecurityOptions | None = None,
+    tokens: Tokens | None = None,
+    model: Model | None = None,
+) -> AsyncIterator[str]:
+    """Serve open memories from the event loop that runs; yield the URL.
+
+    App memory alone gets three others beside it, in a directory of their own.
+    """
+    async with AsyncExitStack() as stack:
+        home = Path(stack.enter_context(TemporaryDirectory()))
+        settings = Settings(home=home, workspace=home)
+        if not isinstance(memory, Memories):
+            memory = await stack.enter_async_context(open_memories(settings, apps=memory))
+        tokens = tokens or await stack.enter_async_context(Tokens.open(settings))
+        yield await stack.enter_async_context(
+            serving_app(create_app(memory, tokens=tokens, security=security, settings=settings, model=model))
+        )
+
+
+@asynccontextmanager
+async def serving_app(app: FastAPI) -> AsyncIterator[str]:
+    """Serve an application from the event loop that runs; yield the URL."""
     with listen("127.0.0.1", 0) as listener:
         ready = asyncio.Event()
-        server = Server(create_app(memory), on_ready=ready.set)
+        server = Server(app, on_ready=ready.set)
         running = asyncio.create_task(server.serve(sockets=[listener]))
         async with asyncio.timeout(DEADLINE_S):
             await ready.wait()

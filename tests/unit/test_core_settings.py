@@ -116,3 +116,21 @@ def test_settings_are_frozen_and_closed() -> None:
     """A program that builds them itself gets the same refusal of unknown keys."""
     with pytest.raises(ValueError, match="memory_bugdet"):
         Settings(memory_bugdet=3)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [("off", "off"), ("  ", "off"), ("", "off"), (" 5 4 * * * ", "5 4 * * *"), ("@weekly", "@weekly")],
+)
+def test_a_schedule_is_a_cron_expression_or_off(given: str, taken: str) -> None:
+    """Blank text switches it off, as the word does."""
+    assert Settings(sweep_cron=given).sweep_cron == taken
+
+
+def test_a_schedule_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
+    """With what was expected and what came."""
+    with pytest.raises(
+        SettingsError,
+        match=r"cleanup_cron \(environment COMMONPLACE_CLEANUP_CRON\).*five fields.*got 'hourly'",
+    ):
+        load(tmp_path, COMMONPLACE_CLEANUP_CRON="hourly")

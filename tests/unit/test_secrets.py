@@ -87,6 +87,7 @@ def test_a_blob_needs_its_length_and_all_three_kinds(text: str) -> None:
         "AKIAIOSFODNN7EXAMPLE",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2ln",
         "github_pat_11ABCDE0123456789",
+        "cpl_Zb-3kQ9xV_1sT7uWmN2pR4",
         "https://hooks.slack.com/services/T000/B000/XXXX",
     ],
 )
@@ -160,9 +161,9 @@ def test_time_grows_with_the_length_only(unit: str) -> None:
         text = "password:" + unit * (length // len(unit))
         best = float("inf")
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.thread_time()
             find_secret(text)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.thread_time() - start)
         return best
 
     assert seconds(80_000) < 6 * seconds(20_000) + 0.01

@@ -20,6 +20,7 @@ from commonplace.apps.search import Hit, by_meaning, by_words
 from commonplace.apps.statistics import Statistics
 from commonplace.apps.store import AppStore, actor
 from commonplace.apps.subagent import DEFAULT_TIMEOUT_S, OPERATOR, MemorySubAgent
+from commonplace.apps.views import AppViews
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.settings import Settings, load_settings
@@ -67,6 +68,8 @@ class AppMemory:
         """Makes, compacts, reads and deletes memories."""
         self.loop = SensitiveLoop(store, self.subagent, self.energy, metrics, on_receipt=on_receipt)
         """Ends conversations, and brings memories into the context of others."""
+        self.views = AppViews(store, self.subagent.vectors)
+        """What operators look at."""
 
     @classmethod
     @asynccontextmanager

@@ -110,6 +110,11 @@ class AppRegistry:
             rows = await sql.list_apps(status=status, limit=limit, offset=offset)
         return [ListedApp(app=App.from_row(row), memories=row["memories"]) for row in rows]
 
+    async def count_apps(self, *, status: AppStatus | None = None) -> int:
+        """Return how many apps there are, of one status or in all."""
+        async with self._store.reading() as sql:
+            return await sql.count_listed_apps(status=status)
+
     async def get_app_id_for_conversation(self, conversation_id: str) -> str | None:
         """Return the id of the app that a conversation belongs to; ``None`` for an unknown conversation."""
         async with self._store.reading() as sql:

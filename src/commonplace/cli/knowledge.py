@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from commonplace.cli import knowledge_entities, knowledge_upkeep
+from commonplace.cli import knowledge_consolidation, knowledge_entities, knowledge_reembed, knowledge_upkeep
 from commonplace.cli.knowledge_options import (
     TENANT,
     AllowSecrets,
@@ -210,4 +210,7 @@ def context(
 
 
 app.add_typer(knowledge_upkeep.app)
+app.add_typer(knowledge_consolidation.app)
+app.add_typer(knowledge_consolidation.runs_app, name="runs")
+app.add_typer(knowledge_reembed.app)
 app.add_typer(knowledge_entities.app, name="entity")

@@ -30,8 +30,27 @@ class Commands(LazyGroup):
         "knowledge": Entry(
             module="commonplace.cli.knowledge", help="Knowledge memory: episodes, facts, rules and entities."
         ),
-        "serve": Entry(module="commonplace.cli.serve", help="The service: REST and metrics over HTTP."),
+        "serve": Entry(
+            module="commonplace.cli.serve", help="The service: dashboard, REST, MCP and metrics over HTTP."
+        ),
+        "token": Entry(
+            module="commonplace.cli.token", help="Tokens: who may reach the service, and what they may do."
+        ),
+        "context": Entry(
+            module="commonplace.cli.context",
+            help="The briefing: one block for a prompt from all four memories.",
+        ),
+        "worker": Entry(
+            module="commonplace.cli.worker",
+            help="Background work: decay, cleanup and consolidation by the clock.",
+        ),
+        "host": Entry(
+            module="commonplace.cli.host", help="A minimal host: sessions that remember, as butler.toml says."
+        ),
         "mcp": Entry(module="commonplace.cli.mcp", help="MCP servers on standard input and output."),
+        "install": Entry(module="commonplace.cli.install", help="Give a client these memories: Claude Code."),
+        "uninstall": Entry(module="commonplace.cli.uninstall", help="Take out again what install put in."),
+        "hook": Entry(module="commonplace.cli.hook", help="What a client calls when sessions begin and end."),
         "doctor": Entry(
             module="commonplace.cli.doctor", help="Check each part by using it: write, read, search, delete."
         ),

@@ -1,11 +1,17 @@
 """Who is asking: the tenant and the actor of the work at hand."""
 
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Final
+
+from commonplace.core.errors import InvalidInputError
 
 DEFAULT_TENANT = "default"
+MAX_TENANT_CHARS: Final = 64
+_TENANT: Final = re.compile(rf"[A-Za-z0-9_.-]{{1,{MAX_TENANT_CHARS}}}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,3 +39,15 @@ def request_context(*, tenant_id: str = DEFAULT_TENANT, actor: str) -> Generator
         yield context
     finally:
         _current.reset(token)
+
+
+def require_tenant(tenant_id: str) -> str:
+    """Return the id of a tenant, or refuse it.
+
+    Raises:
+        InvalidInputError: It is not 1 to 64 ASCII letters, digits, ``_``, ``.`` or ``-``.
+    """
+    if not _TENANT.fullmatch(tenant_id):
+        form = f"1 to {MAX_TENANT_CHARS} ASCII letters, digits, _, . or -"
+        raise InvalidInputError("tenant_id", form, tenant_id)
+    return tenant_id

@@ -11,9 +11,12 @@
     │   ├── DatabaseTooNewError             its schema is newer than this release
     │   └── EmbeddedPostgresError           the embedded server cannot be set up, started or stopped
     ├── ListenError                         the service cannot take connections at an address
+    ├── AccessError                         the service would be open to everybody, or to nobody
+    ├── ModuleError                         a module of a host: unknown, in a circle, or not started
     ├── EmbeddingError                      the embedding engine
     │   ├── ModelMissingError               no weights are found
-    │   └── ModelDamagedError               weights or tokenizer are there and cannot be used
+    │   ├── ModelDamagedError               weights or tokenizer are there and cannot be used
+    │   └── ModelMismatchError              the memories' vectors are another model's
     └── ModelError                          a language model that was asked for something
         ├── ModelUnavailableError           cannot answer now: busy, failing, not reachable
         ├── ModelRefusedError               will not answer however often it is asked: key, name, request
@@ -144,6 +147,14 @@ class ListenError(CommonplaceError):
         super().__init__(f"cannot listen at {host}, port {port}: {reason}")
 
 
+class ModuleError(CommonplaceError):
+    """A module cannot be loaded, or was used before it was started."""
+
+
+class AccessError(CommonplaceError):
+    """The service would let everybody in, or nobody: a token or an option is missing."""
+
+
 class EmbeddingError(CommonplaceError):
     """The embedding engine cannot do its work."""
 
@@ -154,6 +165,20 @@ class ModelMissingError(EmbeddingError):
 
 class ModelDamagedError(EmbeddingError):
     """Embedding weights or tokenizer are there, and cannot be used."""
+
+
+class ModelMismatchError(EmbeddingError):
+    """This process computes vectors with another model than the one that made those of the memories.
+
+    Args:
+        found: What was found, in words: both models and their versions.
+    """
+
+    def __init__(self, found: str) -> None:
+        super().__init__(
+            f"{found}: vectors of two models cannot be compared. Restart this process with the model of the memories "
+            "(COMMONPLACE_EMBEDDING_MODEL), or move the memories to this one: `commonplace knowledge reembed`"
+        )
 
 
 class ModelError(CommonplaceError):

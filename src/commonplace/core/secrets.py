@@ -43,6 +43,7 @@ _SHAPES: Final = tuple(
         ),
         ("GitHub token", rf"{_BOUNDARY}(?:gh[opsur]_|github_pat_)\w{{3,}}"),
         ("GitLab token", rf"{_BOUNDARY}glpat-{_NAMING}[\w-]{{3,}}"),
+        ("commonplace token", rf"{_BOUNDARY}cpl_[\w-]{{20,}}"),
         ("Slack token", rf"{_BOUNDARY}xox[abeprs]-{_NAMING}[\w-]{{3,}}"),
         (
             "Slack or Discord webhook",

@@ -13,6 +13,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, cast
 
@@ -27,6 +28,7 @@ CONFIG_FILE: Final = "commonplace.toml"
 PREFIX: Final = "COMMONPLACE_"
 CONFIG_VARIABLE: Final = "COMMONPLACE_CONFIG"
 POSTGRES_SCHEMES: Final = ("postgresql://", "postgres://")
+CRON_OFF: Final = "off"
 
 _OWN_VARIABLE: Final = {"memory_budget": "CLAUDEOPS_MEMORY_BUDGET"}
 """Settings whose variable was fixed by a specification (OPS-07.2)."""
@@ -79,6 +81,25 @@ class Settings(BaseSettings):
     memory_budget: Annotated[int, Field(ge=0)] = Field(
         default=2000, description="token budget of the operational block"
     )
+    sweep_cron: str = Field(
+        default="0 3 * * *", description="when facts and rules decay (cron, UTC); off: never"
+    )
+    cleanup_cron: str = Field(
+        default="0 * * * *", description="when episodes are cleaned up (cron, UTC); off: never"
+    )
+    consolidation_cron: str = Field(
+        default="0 */6 * * *", description="when episodes are consolidated (cron, UTC); off: never"
+    )
+    worker_concurrency: Annotated[int, Field(ge=1, le=64)] = Field(
+        default=4, description="jobs that a worker does at once"
+    )
+    episode_max_entries: Annotated[int, Field(ge=0)] = Field(
+        default=10_000, description="episodes of a tenant that the scheduled cleanup keeps"
+    )
+    otel_endpoint: str | None = Field(
+        default=None,
+        description="where the service sends traces (OTLP over HTTP); needs the extra otel; unset: nowhere",
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="WARNING", description="least severe log record that is printed"
     )
@@ -105,6 +126,22 @@ class Settings(BaseSettings):
     def _postgres_scheme(cls, value: str | None) -> str | None:
         if value is not None and not value.startswith(POSTGRES_SCHEMES):
             raise ValueError("expected a postgresql:// URL")
+        return value
+
+    @field_validator("sweep_cron", "cleanup_cron", "consolidation_cron")
+    @classmethod
+    def _cron(cls, value: str) -> str:
+        value = value.strip()
+        if value in {"", CRON_OFF}:
+            return CRON_OFF
+        # Loaded here, as it costs more than all the rest, and few settings name a cron.
+        return import_module("commonplace.core.cron").check_cron(value)
+
+    @field_validator("otel_endpoint")
+    @classmethod
+    def _http_scheme(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("expected an http:// or https:// URL, such as http://127.0.0.1:4318/v1/traces")
         return value
 
     @field_validator("database")

@@ -11,7 +11,7 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
-from commonplace.knowledge.embeddings import embed
+from commonplace.knowledge.embeddings import Embeddings, embed
 from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
 
@@ -96,10 +96,32 @@ async def store_episodes(
     require_context()
     if not drafts:
         return []
+    return await insert_episodes(
+        pool, await prepare_episodes(engine, drafts, allow_secrets=allow_secrets, clock=clock)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedEpisodes:
+    """Checked episodes as the columns of their statement, with their vectors."""
+
+    columns: Mapping[str, list[Any]]
+    embeddings: Embeddings
+
+
+async def prepare_episodes(
+    engine: EmbeddingEngine, drafts: Sequence[EpisodeDraft], *, allow_secrets: bool, clock: Clock
+) -> PreparedEpisodes:
+    """Check one to 5,000 drafts and compute their vectors; no connection is taken. See :func:`store_episodes`."""
     now = clock()
     rows = [_row(draft, now, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
     columns = inputs.by_column(rows)
-    embeddings = await embed(engine, columns["content"])
+    return PreparedEpisodes(columns=columns, embeddings=await embed(engine, columns["content"]))
+
+
+async def insert_episodes(pool: asyncpg.Pool, prepared: PreparedEpisodes) -> list[UUID]:
+    """Store prepared episodes, all of them or none; return their ids in their order. See :func:`store_episodes`."""
+    columns, embeddings = prepared.columns, prepared.embeddings
     async with unit_of_work(pool) as sql:
         await sql.insert_episodes(
             **columns,

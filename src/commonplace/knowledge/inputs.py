@@ -233,6 +233,17 @@ def require_batch(rows: Sequence[_Row]) -> Sequence[_Row]:
     return rows
 
 
+def require_batch_rows(batch_rows: int) -> int:
+    """Return how many rows a batch shall have.
+
+    Raises:
+        InvalidInputError: Not 1 to 5,000.
+    """
+    if isinstance(batch_rows, bool) or not 1 <= batch_rows <= MAX_BATCH_ROWS:
+        raise InvalidInputError("batch", f"1 to {MAX_BATCH_ROWS} rows", batch_rows)
+    return batch_rows
+
+
 def by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     """Return rows of equal keys as one list for each key, for a statement that takes them apart again."""
     return {name: [row[name] for row in rows] for name in rows[0]}

@@ -18,23 +18,28 @@ from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import clean_text
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, get_embedding_engine
 from commonplace.knowledge import (
+    audit,
+    bulk,
     cleanup,
     context,
     decay,
     episodes,
     facts,
     feedback,
+    graph,
     links,
+    lists,
     memories,
+    reading,
     recall,
     rules,
     search,
     stats,
 )
 from commonplace.knowledge.config import MemoryModuleConfig
-from commonplace.knowledge.consolidation import pending
+from commonplace.knowledge.consolidation import consolidation, dead_letters, pending, runs, undo
 from commonplace.knowledge.context_block import ContextQuotas
-from commonplace.knowledge.entities import entities, merging, resolution, unmerging
+from commonplace.knowledge.entities import entities, merge_preview, merging, resolution, unmerging
 from commonplace.knowledge.facts import FactDraft, FactReceipt
 from commonplace.knowledge.opening import KnowledgeDatabase
 from commonplace.knowledge.outage import OUTAGES, open_soon, while_it_answers
@@ -216,6 +221,7 @@ class KnowledgeMemory:
             yield await self.database.pool()
 
     store_episodes = _on_engine(episodes.store_episodes)
+    import_episodes = _on_engine(bulk.import_episodes)
     store_facts = _on_engine(facts.store_facts)
     store_rule = _on_engine(rules.store_rule)
     store_rules = _on_engine(rules.store_rules)
@@ -229,6 +235,8 @@ class KnowledgeMemory:
     memory_search = _on_engine(search.memory_search)
     recall = _on_engine(recall.recall)
     get_memory = _on_pool(memories.get_memory)
+    read_memory = _on_pool(reading.read_memory)
+    list_linked = _on_pool(reading.list_linked)
 
     confirm_memory = _on_pool(memories.confirm_memory)
     mark_helpful = _on_pool(feedback.mark_helpful)
@@ -236,15 +244,32 @@ class KnowledgeMemory:
     invert_to_anti_pattern = _on_engine(feedback.invert_to_anti_pattern)
     forget_memory = _on_pool(memories.forget_memory)
 
+    list_facts = _on_pool(lists.list_facts)
+    fact_chain = _on_pool(lists.fact_chain)
+    list_rules = _on_pool(lists.list_rules)
+    list_applications = _on_pool(lists.list_applications)
+    list_episodes = _on_pool(lists.list_episodes)
+    list_entities = _on_pool(lists.list_entities)
+    knowledge_graph = _on_pool(graph.knowledge_graph)
+
     memory_stats = _on_pool(stats.memory_stats)
+    list_events = _on_pool(audit.list_events)
+    get_event = _on_pool(audit.get_event)
     run_decay_sweep = _on_pool(decay.run_decay_sweep)
     run_episode_cleanup = _on_pool(cleanup.run_episode_cleanup)
     pending_groups = _on_pool(pending.pending_groups)
+    run_consolidation = _on_engine(consolidation.run_consolidation)
+    list_runs = _on_pool(runs.list_runs)
+    get_run = _on_pool(runs.get_run)
+    undo_run = _on_pool(undo.undo_run)
+    list_dead_letters = _on_pool(dead_letters.list_dead_letters)
+    requeue_dead_letters = _on_pool(dead_letters.requeue_dead_letters)
 
     entity_create = _on_pool(entities.entity_create)
     entity_get = _on_pool(entities.entity_get)
     entity_update = _on_pool(entities.entity_update)
     entity_resolve = _on_pool(resolution.entity_resolve)
+    preview_merge = _on_pool(merge_preview.preview_merge)
     entity_merge = _on_pool(merging.entity_merge)
     entity_unmerge = _on_pool(unmerging.entity_unmerge)
 

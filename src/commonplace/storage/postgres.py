@@ -49,7 +49,7 @@ async def open_pool(
         StorageUnavailableError: The server cannot be reached or does not fit. No message holds the password.
         EmbeddedPostgresError: The embedded server cannot be started.
     """
-    access = await _access(source)
+    access = await access_to(source)
     settings = {
         "application_name": application_name,
         "statement_timeout": str(int(statement_timeout_s * 1000)),
@@ -66,7 +66,14 @@ async def open_pool(
     )
 
 
-async def _access(source: str | EmbeddedPostgres) -> Access:
+async def access_to(source: str | EmbeddedPostgres) -> Access:
+    """Return how to connect to a server; the embedded one is started where it does not run.
+
+    Raises:
+        SettingsError: The URL is not a PostgreSQL URL.
+        StorageUnavailableError: The server cannot be reached or does not fit. No message holds the password.
+        EmbeddedPostgresError: The embedded server cannot be started.
+    """
     if isinstance(source, str):
         return await prepare_access(source)
     url = await source.start()

@@ -9,6 +9,7 @@ import asyncpg
 from aiosql.queries import Queries
 
 from commonplace.core.errors import StorageUnavailableError
+from commonplace.core.tracing import span
 from commonplace.storage.database import Dialect, Statements, load_queries
 from commonplace.storage.postgres import open_pool
 from commonplace.storage.postgres_url import describe_url
@@ -62,7 +63,7 @@ class PostgresDatabase:
     @asynccontextmanager
     async def transaction(self, queries: Queries, *, lock: str | None = None) -> AsyncGenerator[Statements]:
         """Open a transaction; see :meth:`Database.transaction`."""
-        with translated_errors(self.where):
+        with span("postgresql.transaction"), translated_errors(self.where):
             async with self._pool.acquire() as connection, connection.transaction():
                 if lock is not None:
                     await connection.execute(_LOCK, lock)
@@ -71,7 +72,7 @@ class PostgresDatabase:
     @asynccontextmanager
     async def reading(self, queries: Queries) -> AsyncGenerator[Statements]:
         """Open a consistent view; see :meth:`Database.reading`."""
-        with translated_errors(self.where):
+        with span("postgresql.reading"), translated_errors(self.where):
             async with (
                 self._pool.acquire() as connection,
                 connection.transaction(isolation="repeatable_read", readonly=True),

@@ -13,6 +13,7 @@ needless here.
 import asyncio
 import os
 import sqlite3
+import time
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
@@ -22,12 +23,16 @@ import aiosqlite
 from aiosql.queries import Queries
 
 from commonplace.core.errors import StorageError, StorageUnavailableError
+from commonplace.core.tracing import span
 from commonplace.storage.database import Dialect, Statements, load_queries
 
 BUSY_TIMEOUT_S: Final = 10.0
 """How long a writer waits for the writers of other processes."""
 
 OWNER_ONLY: Final = 0o600
+_PAUSE_S: Final = 0.005
+_PRIMARY_CODE: Final = 0xFF
+"""The part of an error code that says what happened, without the details of SQLite's extended codes."""
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -49,13 +54,30 @@ def connect(path: Path) -> sqlite3.Connection:
             connection.row_factory = sqlite3.Row
             # SQLite's own function folds the case of ASCII letters only.
             connection.create_function("lower", 1, _lower, deterministic=True)
-            connection.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(connection)
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
         except BaseException:
             connection.close()
             raise
         return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Let readers and a writer work side by side; the file remembers.
+
+    Of two that do this at once to a new file, SQLite may refuse one on the spot, whatever the busy timeout says.
+    """
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & _PRIMARY_CODE != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                raise
+            time.sleep(_PAUSE_S)
+        else:
+            return
 
 
 def _lower(value: str | None) -> str | None:
@@ -126,7 +148,7 @@ class SQLiteDatabase:
         """Open a transaction; see :meth:`Database.transaction`."""
         del lock  # every transaction of SQLite excludes every other
         async with self._writing:
-            with translated_errors(self.path):
+            with span("sqlite.transaction"), translated_errors(self.path):
                 try:
                     await self._writer.execute("BEGIN IMMEDIATE")
                     yield Statements(queries, self._writer)
@@ -140,7 +162,7 @@ class SQLiteDatabase:
     async def reading(self, queries: Queries) -> AsyncGenerator[Statements]:
         """Open a consistent view; see :meth:`Database.reading`."""
         async with self._reading:
-            with translated_errors(self.path):
+            with span("sqlite.reading"), translated_errors(self.path):
                 try:
                     await self._reader.execute("BEGIN")
                     yield Statements(queries, self._reader)

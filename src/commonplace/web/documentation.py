@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
-from fastapi.responses import HTMLResponse, RedirectResponse
+from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
@@ -20,7 +20,12 @@ from commonplace.web.problems import KINDS, MEDIA_TYPE
 JSON: Final = "application/json"
 FIRST_ERROR: Final = "400"
 METHODS: Final = ("get", "post", "put", "patch", "delete")
-POLICY: Final = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+POLICY: Final = {"Content-Security-Policy": "default-src 'none'; style-src 'self'"}
+BEARER: Final = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "a token that `commonplace token create` made; on loopback without a login none is needed",
+}
 
 _CODE: Final = re.compile(r"`([^`]+)`")
 
@@ -67,6 +72,8 @@ def describe(app: FastAPI) -> dict[str, Any]:
                 if status >= FIRST_ERROR and JSON in answer["content"]:
                     answer["content"][MEDIA_TYPE] = answer["content"].pop(JSON)
             operation["responses"] = answers
+        document["components"]["securitySchemes"] = {"token": BEARER}
+        document["security"] = [{"token": []}, {}]
         app.openapi_schema = document
     return app.openapi_schema
 
@@ -118,9 +125,3 @@ async def documentation(request: Request) -> HTMLResponse:
         info=document["info"], tags=operations_by_tag(document), kinds=KINDS, with_code=_with_code
     )
     return HTMLResponse(page, headers=POLICY)
-
-
-@router.get("/")
-async def front_door() -> RedirectResponse:
-    """Lead who opens the address of the service to where there is something to see."""
-    return RedirectResponse("/docs")

@@ -1,65 +1,145 @@
-"""What stands before every route: whom a request is for, and how much it may carry."""
+"""What stands before every route: whom a request is for, where it comes from, how much it carries, and how fast."""
 
+import asyncio
+from http import HTTPStatus
 from typing import Final
+from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from commonplace.web.loopback import is_loopback
-from commonplace.web.problems import FOREIGN_HOST, TOO_LARGE, problem_response
+from commonplace.web.access import SAFE_METHODS
+from commonplace.web.problems import FOREIGN_HOST, FORGED, TOO_LARGE, problem_response
+from commonplace.web.security import SecurityOptions
 
-MAX_BODY_BYTES: Final = 16 * 1024 * 1024
-"""An import of some 40,000 memories."""
+MCP_PREFIX: Final = "/mcp/"
+CONTENT_SECURITY_POLICY: Final = (
+    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+)
+"""Scripts, styles, pictures and requests come from and go to this service alone; nothing stands inline."""
+HEADERS: Final = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+UNCACHED: Final = "no-store"
+"""What memories say is for nobody's cache; a route that may be kept says so itself."""
+TRANSPORT_SECURITY: Final = "max-age=31536000"
 
 
-class LoopbackHostOnly:
-    """Refuses requests for a host that is not loopback.
-
-    A web page elsewhere can let its own name resolve to 127.0.0.1 and then send requests that the browser takes for
-    its own (DNS rebinding); the Host header still has that name.
-    """
+class SecurityHeaders:
+    """Tells browsers what pages of the service may do, on every answer, also of the guards."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer 421."""
-        if scope["type"] == "lifespan" or is_loopback(_host_of(Headers(scope=scope).get("host", ""))):
+        """Pass a request on, and add the headers that its answer does not have."""
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        detail = "the Host header has to be localhost or a loopback address"
-        await problem_response(FOREIGN_HOST.problem(detail))(scope, receive, send)
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("Cache-Control", UNCACHED)
+                if scope["scheme"] == "https":
+                    headers.setdefault("Strict-Transport-Security", TRANSPORT_SECURITY)
+            await send(message)
+
+        await self._app(scope, receive, with_headers)
 
 
-def _host_of(header: str) -> str:
+class KnownHostsOnly:
+    """Refuses requests for a host that is not ours, and changes that a page of another site asks for.
+
+    A web page elsewhere can let its own name resolve to this machine and then send requests that the browser takes for
+    its own (DNS rebinding); the Host header still has that name. And it can send some requests across sites as they
+    are (CSRF); the browser says so in Origin and Sec-Fetch-Site. MCP is for programs, so there it is refused to read
+    too.
+    """
+
+    def __init__(self, app: ASGIApp, *, options: SecurityOptions) -> None:
+        self._app = app
+        self._options = options
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 421 or 403."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        if not self._options.allows_host(host_of(headers.get("host", ""))):
+            detail = (
+                "the Host header names neither this machine nor a host of `commonplace serve --allowed-host`"
+            )
+            await problem_response(FOREIGN_HOST.problem(detail))(scope, receive, send)
+            return
+        careful = scope["method"] not in SAFE_METHODS or scope["path"].startswith(MCP_PREFIX)
+        if careful and _of_another_site(headers):
+            detail = "a page of another site sent it, and no other site is let in"
+            await problem_response(FORGED.problem(detail))(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _of_another_site(headers: Headers) -> bool:
+    """Tell whether a browser says that a page of another origin sent a request; no origin counts as another."""
+    origin = headers.get("origin")
+    if origin is not None:
+        return urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+    return headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}
+
+
+def host_of(header: str) -> str:
     """Return a Host header without its port; an address of IPv6 keeps its brackets."""
     host, separator, port = header.rpartition(":")
     return host if separator and port.isdecimal() else header
 
 
 class BodyLimit:
-    """Refuses bodies that are too large, by their stated length, or as soon as more has come."""
+    """Refuses bodies that are too large, by their stated length or as soon as more has come, and ones too slow."""
 
-    def __init__(self, app: ASGIApp, *, max_bytes: int = MAX_BODY_BYTES) -> None:
+    def __init__(self, app: ASGIApp, *, options: SecurityOptions) -> None:
         self._app = app
-        self._max_bytes = max_bytes
-        self._detail = f"a body may have at most {max_bytes} bytes"
+        self._options = options
+        self._detail = f"a body may have at most {options.max_body_bytes} bytes"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer 413."""
+        """Pass a request on, or answer 413; a body that does not come on in time ends in 408."""
         stated = Headers(scope=scope).get("content-length", "") if scope["type"] == "http" else ""
-        if stated.isdecimal() and int(stated) > self._max_bytes:
+        if stated.isdecimal() and int(stated) > self._options.max_body_bytes:
             await problem_response(TOO_LARGE.problem(self._detail))(scope, receive, send)
             return
-        came = 0
+        await self._app(scope, self._limited(receive) if scope["type"] == "http" else receive, send)
+
+    def _limited(self, receive: Receive) -> Receive:
+        came, complete = 0, False
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._options.body_timeout_s
 
         async def limited() -> Message:
-            nonlocal came
-            message = await receive()
+            nonlocal came, complete
+            if complete:  # what comes now is the end of the connection, whenever that is
+                return await receive()
+            try:
+                async with asyncio.timeout_at(
+                    min(deadline, loop.time() + self._options.body_piece_timeout_s)
+                ):
+                    message = await receive()
+            except TimeoutError:
+                raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, "the body did not come in time") from None
             came += len(message.get("body", b""))
-            if came > self._max_bytes:
+            complete = not message.get("more_body", False)
+            if came > self._options.max_body_bytes:
                 raise HTTPException(TOO_LARGE.status, self._detail)
             return message
 
-        await self._app(scope, limited, send)
+        return limited

@@ -1,41 +1,205 @@
-"""Whether the service works, found out by reading from its database."""
+"""Whether the service works, found out part by part, by reading.
+
+Supervisors ask every few seconds, so that each part is only read: writing would wear the disk, and lock. What is
+down is told from what has not started yet, and from background work, which memory does without for a while.
+"""
 
 import asyncio
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from http import HTTPStatus
 from importlib.metadata import version
+from pathlib import Path
 from time import perf_counter
-from typing import Final, Literal
+from typing import Final, cast
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from commonplace.core.errors import StorageUnavailableError
-from commonplace.web.apps.parameters import OpenAppMemory
+from commonplace.core.errors import CommonplaceError, StorageUnavailableError
+from commonplace.core.settings import Settings
+from commonplace.embedding.backend import BackendName
+from commonplace.embedding.model_files import find_model
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.workers.status import worker_status
+from commonplace.llm.ledger import Ledger
+from commonplace.memories import Memories
+from commonplace.web.access import Caller, OpenMemories
+from commonplace.web.problems import MEDIA_TYPE, UNHEALTHY, Problem
 from commonplace.web.shape import Shape
 
 TIMEOUT_S: Final = 3.0
 """Load balancers and supervisors give up after a few seconds; a database that takes longer is not well."""
 
 
+class State(StrEnum):
+    """How a part of the service, or the whole, is; the later the worse."""
+
+    OK = "ok"
+    STARTING = "starting"
+    """It will work soon; who needs it waits."""
+    DEGRADED = "degraded"
+    """It does not work, and memories do without it for a while."""
+    DOWN = "down"
+
+
+class PartShape(Shape):
+    """How a part of the service is."""
+
+    status: State
+    detail: str = Field(description="why, where it does not work")
+    ms: float = Field(description="how long it took to find out")
+
+
 class HealthShape(Shape):
     """The service works."""
 
-    status: Literal["ok"] = "ok"
+    status: State
     version: str = Field(description="of commonplace")
-    database_ms: float = Field(description="how long a read in the database took")
+    parts: dict[str, PartShape] | None = Field(
+        default=None, description="each part of the service; only for those who may read it"
+    )
+
+
+class HealthProblem(Problem):
+    """Something that is needed is down."""
+
+    parts: dict[str, PartShape] | None = Field(
+        default=None, description="each part of the service; only for those who may read it"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checks:
+    """What is looked at.
+
+    Attributes:
+        memories: Open.
+        settings: Name the schedules of background work; without them it is not looked at.
+        worker: Whether background work runs in this process.
+        ledger: What models took.
+    """
+
+    memories: Memories
+    settings: Settings | None = None
+    worker: bool = False
+    ledger: Ledger | None = None
+
+    async def run(self) -> dict[str, PartShape]:
+        """Look at every part at once, each for three seconds at most."""
+        checks: dict[str, Callable[[], Awaitable[State]]] = {
+            "operational": self._operational,
+            "apps": self._apps,
+            "workspace": self._workspace,
+            "knowledge": self._knowledge,
+            "embedding model": self._model,
+        }
+        if self.worker:
+            checks["background work"] = self._background
+        parts = await asyncio.gather(*(_look(check) for check in checks.values()))
+        return dict(zip(checks, parts, strict=True))
+
+    async def _operational(self) -> State:
+        await self.memories.operational.cooldowns(limit=1)
+        return State.OK
+
+    async def _apps(self) -> State:
+        await self.memories.apps.registry.list_apps(limit=1)
+        return State.OK
+
+    async def _workspace(self) -> State:
+        place = await asyncio.to_thread(_nearest, self.memories.workspace.path)
+        if not os.access(place, os.R_OK | os.W_OK | (os.X_OK if place.is_dir() else 0)):
+            raise StorageUnavailableError(f"{place} cannot be read and written")
+        return State.OK
+
+    async def _knowledge(self) -> State:
+        if not self.memories.knowledge.database.was_tried:
+            return State.STARTING
+        await self.memories.knowledge.list_events(limit=1)
+        return State.OK
+
+    async def _model(self) -> State:
+        options = self.memories.knowledge.engine.options
+        if options.backend is not BackendName.FAKE:
+            await asyncio.to_thread(find_model, options)
+        return State.OK
+
+    async def _background(self) -> State:
+        knowledge = self.memories.knowledge
+        if self.settings is None or not knowledge.database.was_tried:
+            return State.STARTING
+        return await _working(knowledge, self.settings)
+
+
+async def _working(knowledge: KnowledgeMemory, settings: Settings) -> State:
+    async with knowledge.acting() as pool:
+        status = await worker_status(pool, settings, knowledge.clock())
+    if any(worker.alive for worker in status.workers):
+        return State.OK
+    return State.DEGRADED if status.began else State.STARTING
+
+
+async def _look(check: Callable[[], Awaitable[State]]) -> PartShape:
+    began, detail = perf_counter(), ""
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            state = await check()
+    except TimeoutError:
+        state, detail = State.DOWN, f"did not answer within {TIMEOUT_S:g} s"
+    except (CommonplaceError, OSError) as error:
+        state, detail = State.DOWN, str(error)
+    return PartShape(status=state, detail=detail, ms=round((perf_counter() - began) * 1000, 2))
+
+
+def _nearest(path: Path) -> Path:
+    """Return what is there of a path: itself, or the nearest directory above it."""
+    return next(place for place in (path, *path.parents) if place.exists())
+
+
+def state_of(parts: Mapping[str, PartShape]) -> State:
+    """Return how the whole is: as its worst part; without background work it is degraded at most."""
+    order = list(State)
+    states = (
+        min(part.status, State.DEGRADED, key=order.index) if name == "background work" else part.status
+        for name, part in parts.items()
+    )
+    return max(states, key=order.index)
 
 
 router = APIRouter(tags=["operations"])
 
 
 @router.get(
-    "/healthz", operation_id="health", response_description="It works", summary="Check that the service works"
+    "/healthz",
+    operation_id="health",
+    response_description="It works",
+    summary="Check that the service works",
+    response_model=HealthShape,
+    response_model_exclude_none=True,
+    responses={
+        HTTPStatus.SERVICE_UNAVAILABLE.value: {"model": HealthProblem, "description": UNHEALTHY.title}
+    },
 )
-async def health(memory: OpenAppMemory) -> HealthShape:
-    """Read from the database: 200 if that works, 503 if it does not, or takes more than three seconds."""
-    began = perf_counter()
-    try:
-        async with asyncio.timeout(TIMEOUT_S):
-            await memory.registry.list_apps(limit=1)
-    except TimeoutError:
-        raise StorageUnavailableError(f"the database did not answer within {TIMEOUT_S:g} s") from None
-    return HealthShape(version=version("commonplace"), database_ms=round((perf_counter() - began) * 1000, 2))
+async def health(request: Request, _memories: OpenMemories) -> HealthShape | JSONResponse:
+    """Look at each part: 200 if what is needed works or is starting, 503 if not.
+
+    Needs no token; who brings one of the installation, or asks on loopback without a login, is told part by part.
+    """
+    parts = await cast("Checks", request.app.state.checks).run()
+    state = state_of(parts)
+    shown = parts if _may_see(request) else None
+    if state is State.DOWN:
+        down = ", ".join(name for name, part in parts.items() if part.status is State.DOWN)
+        problem = HealthProblem(**UNHEALTHY.problem(f"down: {down}").model_dump(), parts=shown)
+        content = problem.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return JSONResponse(content, UNHEALTHY.status, media_type=MEDIA_TYPE)
+    return HealthShape(status=state, version=version("commonplace"), parts=shown)
+
+
+def _may_see(request: Request) -> bool:
+    caller = cast("Caller | None", request.scope["state"]["caller"])
+    return caller is not None and caller.principal.of_installation

@@ -1,24 +1,29 @@
-"""Figures for Prometheus.
+"""Figures for Prometheus: of every memory, of background work, of models, of requests and of this process.
 
-Those of the database are gauges, equal in every process that serves it. Those that end in ``_total`` count what this
-process did since it was started. Source: APP-12.
+A memory that does not answer says so in ``commonplace_up``, and leaves its figures out; the others are told.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+import asyncio
+import logging
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import Final, cast
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 from prometheus_client.registry import Collector
 
-from commonplace.apps.metrics import Counts
-from commonplace.apps.statistics import Statistics
-from commonplace.web.apps.parameters import OpenAppMemory
+from commonplace.core.errors import CommonplaceError
+from commonplace.web.access import OpenMemories
+from commonplace.web.health import Checks
+from commonplace.web.metrics import apps, knowledge, models, operational
 
-PREFIX: Final = "commonplace_app_"
+TIMEOUT_S: Final = 5.0
+"""Prometheus gives up after ten seconds, and everything is asked at once."""
+
+_log = logging.getLogger(__name__)
 
 
 class _Reading(Collector):
@@ -39,74 +44,36 @@ def process_registry() -> CollectorRegistry:
     return registry
 
 
-def figures_of_database(figures: Statistics) -> Iterator[Metric]:
-    """Turn the statistics of app memory into gauges."""
-    for name, documentation, value in (
-        ("apps", "Apps that are known", figures.apps),
-        ("memories", "Memories in all apps", figures.memories),
-        ("memories_created_last_hour", "Memories created within an hour", figures.created_last_hour),
-        ("utilisation_ratio", "Share of apps that have memories", figures.utilisation),
-        (
-            "injection_ratio",
-            "Share of conversations whose model, given a context, was shown a memory",
-            figures.injection_rate,
-        ),
-        ("energy_level", "Units of energy that are there", figures.energy.level),
-        ("energy_capacity", "Units of energy of a full budget", figures.energy.capacity),
-    ):
-        yield GaugeMetricFamily(PREFIX + name, documentation, value=value)
-    compactions = figures.compactions_last_day
-    yield GaugeMetricFamily(
-        PREFIX + "compactions_last_day_per_app",
-        "Compactions within 24 hours, on average of the apps that have memories",
-        value=sum(compactions.values()) / max(1, figures.apps_with_memories),
-    )
-    yield GaugeMetricFamily(
-        PREFIX + "compactions_last_day_most",
-        "Compactions within 24 hours, of the app with the most of them",
-        value=max(compactions.values(), default=0),
-    )
-    digests = GaugeMetricFamily(PREFIX + "digests", "Digests of conversations by state", labels=["state"])
-    for state, count in figures.digests.items():
-        digests.add_metric([state], count)
-    yield digests
-    energy = GaugeMetricFamily(
-        PREFIX + "energy_spent_last_day", "Units of energy spent within 24 hours", labels=["operation"]
-    )
-    for operation, units in figures.energy_last_day.items():
-        energy.add_metric([operation], units)
-    yield energy
+async def read_figures(checks: Checks) -> list[Metric]:
+    """Return the figures of every part, each within five seconds; what does not answer is said to be down."""
+    memories = checks.memories
+    parts: dict[str, Awaitable[list[Metric]]] = {
+        "operational": operational.figures(memories.operational),
+        "apps": apps.figures(memories.apps),
+    }
+    if memories.knowledge.database.was_tried:
+        parts["knowledge"] = knowledge.figures(memories.knowledge)
+        if checks.settings is not None:
+            parts["background work"] = knowledge.figures_of_work(memories.knowledge, checks.settings)
+    answers = dict(zip(parts, await asyncio.gather(*map(_within_time, parts.items())), strict=True))
+    return [_up(answers), *(metric for found in answers.values() for metric in found or ())]
 
 
-def counts_of_process(counts: Counts) -> Iterator[Metric]:
-    """Turn what app memory counted in this process into counters."""
-    for name, documentation, label, values in (
-        ("digests_made", "Digests by what became of them", "outcome", counts.digests),
-        ("fallbacks", "What failed and was done without, or done again", "what", counts.fallbacks),
-        (
-            "contexts",
-            "Contexts that models were given, with or without memories",
-            "memories",
-            counts.contexts,
-        ),
-        ("energy_spent", "Units of energy spent", "operation", counts.energy),
-    ):
-        family = CounterMetricFamily(PREFIX + name, documentation, labels=[label])
-        for key, value in values.items():
-            family.add_metric([key], value)
-        yield family
-    compactions = CounterMetricFamily(
-        PREFIX + "compactions", "Compactions by what was done and who decided", labels=["action", "decider"]
-    )
-    for labels, count in counts.compactions.items():
-        compactions.add_metric(list(labels), count)
-    yield compactions
-    for name, documentation, value in (
-        ("retrievals", "Times that memories were read", counts.retrievals),
-        ("secrets_left_out", "Sentences left out because they looked like secrets", counts.secrets),
-        ("conflicts", "Memories found to disagree with a new one", counts.conflicts),
-    ):
-        yield CounterMetricFamily(PREFIX + name, documentation, value=value)
+async def _within_time(part: tuple[str, Awaitable[list[Metric]]]) -> list[Metric] | None:
+    name, reading = part
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            return await reading
+    except (CommonplaceError, TimeoutError) as error:
+        _log.warning("no figures of %s: %s", name, error or "it did not answer in time")
+        return None
+
+
+def _up(answers: Mapping[str, list[Metric] | None]) -> Metric:
+    up = GaugeMetricFamily("commonplace_up", "Whether a memory answers", labels=["memory"])
+    for name, found in answers.items():
+        up.add_metric([name], found is not None)
+    return up
 
 
 router = APIRouter(tags=["operations"])
@@ -120,11 +87,13 @@ router = APIRouter(tags=["operations"])
     response_description="The figures",
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
-async def metrics(request: Request, memory: OpenAppMemory) -> Response:
-    """The figures of app memory and of this process, in the text format of Prometheus."""
+async def metrics(request: Request, _memories: OpenMemories) -> Response:
+    """The figures of all memories and of this process, in the text format of Prometheus."""
     reading = CollectorRegistry()
-    reading.register(
-        _Reading([*figures_of_database(await memory.statistics()), *counts_of_process(memory.counts())])
-    )
+    checks = cast("Checks", request.app.state.checks)
+    found = await read_figures(checks)
+    if checks.ledger is not None:
+        found += models.figures(checks.ledger)
+    reading.register(_Reading(found))
     process: CollectorRegistry = request.app.state.process_registry
     return Response(generate_latest(reading) + generate_latest(process), media_type=CONTENT_TYPE_PLAIN_0_0_4)

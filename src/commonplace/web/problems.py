@@ -10,13 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final, cast
+from urllib.parse import urlencode
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel, Field
+from starlette.datastructures import URL
 from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 from starlette.routing import compile_path
 
 from commonplace.core.errors import (
@@ -30,6 +33,8 @@ from commonplace.core.errors import (
 )
 
 MEDIA_TYPE: Final = "application/problem+json"
+LOGIN: Final = "/login"
+"""Where people give their token."""
 
 log = logging.getLogger(__name__)
 
@@ -97,11 +102,43 @@ FOREIGN_HOST: Final = Kind(
     meaning="The Host header is neither localhost nor a loopback address. A web page elsewhere may be trying to reach "
     "this service under a name of its own.",
 )
+UNAUTHENTICATED: Final = Kind(
+    name="unauthenticated",
+    title="It is not known who asks",
+    status=HTTPStatus.UNAUTHORIZED,
+    meaning="The request carries no token, or one that is unknown, expired or revoked. Send "
+    "`Authorization: Bearer cpl_…`; `commonplace token create` makes one.",
+)
+FORBIDDEN: Final = Kind(
+    name="forbidden",
+    title="The token does not allow this",
+    status=HTTPStatus.FORBIDDEN,
+    meaning="The role of the token does not reach as far, or the memory belongs to another tenant.",
+)
+FORGED: Final = Kind(
+    name="forged",
+    title="The request may come from another site",
+    status=HTTPStatus.FORBIDDEN,
+    meaning="A browser sent it, and it does not come from a page of this service, or not from a current one. Nothing "
+    "was written.",
+)
+TOO_MANY: Final = Kind(
+    name="too-many",
+    title="Too many requests",
+    status=HTTPStatus.TOO_MANY_REQUESTS,
+    meaning="`Retry-After` says in how many seconds there is room again.",
+)
 STORAGE_UNAVAILABLE: Final = Kind(
     name="storage-unavailable",
     title="Storage cannot be reached",
     status=HTTPStatus.SERVICE_UNAVAILABLE,
     meaning="The database does not answer, or cannot be written. Nothing was written; asking again later may help.",
+)
+UNHEALTHY: Final = Kind(
+    name="unhealthy",
+    title="A part of the service is down",
+    status=HTTPStatus.SERVICE_UNAVAILABLE,
+    meaning="The health check found something that is needed and does not work; `detail` names it.",
 )
 MODEL_UNAVAILABLE: Final = Kind(
     name="model-unavailable",
@@ -128,12 +165,32 @@ KINDS: Final = (
     SECRET_REFUSED,
     TOO_LARGE,
     FOREIGN_HOST,
+    UNAUTHENTICATED,
+    FORBIDDEN,
+    FORGED,
+    TOO_MANY,
     STORAGE_UNAVAILABLE,
+    UNHEALTHY,
     MODEL_UNAVAILABLE,
     FAULT,
     REFUSED,
 )
 """Every kind that a client may meet."""
+
+
+class ProblemError(Exception):
+    """A request that is refused with a problem; for what no memory has to say.
+
+    Args:
+        kind: Which one.
+        detail: What went wrong this time.
+        headers: Of the answer.
+    """
+
+    def __init__(self, kind: Kind, detail: str, *, headers: Mapping[str, str] | None = None) -> None:
+        self.kind = kind
+        self.headers = headers
+        super().__init__(detail)
 
 
 def problem_response(problem: Problem, *, headers: Mapping[str, str] | None = None) -> JSONResponse:
@@ -208,6 +265,45 @@ async def _on_commonplace_error(_request: Request, error: Exception) -> JSONResp
     return problem_response(problem)
 
 
+async def _on_problem(request: Request, error: Exception) -> Response:
+    refusal = cast("ProblemError", error)
+    return refusal_response(request, refusal.kind, str(refusal), headers=refusal.headers)
+
+
+def refusal_response(
+    connection: HTTPConnection, kind: Kind, detail: str, *, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a problem as a response; who opens a page without having logged in is led to the login instead.
+
+    A part of a page that is asked for by a script (HTMX) leads the whole page there.
+    """
+    if kind is not UNAUTHENTICATED:
+        return problem_response(kind.problem(detail), headers=headers)
+    where = f"{LOGIN}?{urlencode({'next': _page_to_return_to(connection)})}"
+    if "hx-request" in connection.headers:
+        return problem_response(kind.problem(detail), headers={**(headers or {}), "HX-Redirect": where})
+    if _asks_for_a_page(connection):
+        return RedirectResponse(where, HTTPStatus.SEE_OTHER)
+    return problem_response(kind.problem(detail), headers=headers)
+
+
+def _asks_for_a_page(connection: HTTPConnection) -> bool:
+    """Tell whether a person with a browser waits for the answer."""
+    wants_page = "text/html" in connection.headers.get("accept", "")
+    return (
+        wants_page
+        and connection.scope.get("method") in {"GET", "HEAD"}
+        and "authorization" not in connection.headers
+        and not connection.scope["path"].startswith(("/api/", "/mcp/"))
+    )
+
+
+def _page_to_return_to(connection: HTTPConnection) -> str:
+    current = connection.headers.get("hx-current-url")
+    url = URL(current) if current else connection.url
+    return f"{url.path}?{url.query}" if url.query else url.path
+
+
 async def _on_invalid_request(_request: Request, error: Exception) -> JSONResponse:
     return problem_response(_invalid(cast("RequestValidationError", error)))
 
@@ -240,6 +336,7 @@ async def _on_fault(_request: Request, _error: Exception) -> JSONResponse:
 def tell_problems(app: FastAPI) -> None:
     """Make an application answer every error as a problem."""
     app.add_exception_handler(CommonplaceError, _on_commonplace_error)
+    app.add_exception_handler(ProblemError, _on_problem)
     app.add_exception_handler(RequestValidationError, _on_invalid_request)
     app.add_exception_handler(HTTPException, _on_http_error)
     app.add_exception_handler(Exception, _on_fault)

@@ -1,39 +1,71 @@
 """The service, put together: routes, guards, errors and documentation over memories that are open."""
 
-from collections.abc import AsyncGenerator
 from functools import partial
 from importlib.metadata import version
 from typing import Final
 
 from fastapi import Depends, FastAPI
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from commonplace.apps.memory import AppMemory
-from commonplace.core.context import request_context
-from commonplace.web import documentation, health, monitoring
+from commonplace.access.logins import Logins
+from commonplace.access.tokens import Tokens
+from commonplace.core.settings import Settings
+from commonplace.llm import Model
+from commonplace.memories import Memories
+from commonplace.web import briefing, documentation, health, login, monitoring
+from commonplace.web.access import acting, installation_reader, refuse_forgery
 from commonplace.web.apps import admin, rest
-from commonplace.web.guards import BodyLimit, LoopbackHostOnly
-from commonplace.web.problems import FOREIGN_HOST, STORAGE_UNAVAILABLE, may_answer, tell_problems
-
-ACTOR: Final = "web"
-"""Who the history says it was; nobody is told apart before there is a login."""
+from commonplace.web.authentication import Authentication
+from commonplace.web.dashboard import assets
+from commonplace.web.dashboard import router as dashboard
+from commonplace.web.guards import BodyLimit, KnownHostsOnly, SecurityHeaders
+from commonplace.web.knowledge import consolidation, entities, upkeep
+from commonplace.web.knowledge import rest as knowledge
+from commonplace.web.mcp import McpServers
+from commonplace.web.metrics.requests import RequestFigures
+from commonplace.web.operational import rest as operational
+from commonplace.web.problems import (
+    FORBIDDEN,
+    FOREIGN_HOST,
+    FORGED,
+    STORAGE_UNAVAILABLE,
+    TOO_MANY,
+    UNAUTHENTICATED,
+    may_answer,
+    tell_problems,
+)
+from commonplace.web.rate_limits import Limiter
+from commonplace.web.security import SecurityOptions
+from commonplace.web.tracing import RequestSpans
+from commonplace.web.workspace import rest as workspace
 
 DESCRIPTION: Final = """\
 Memory of AI agents. Names are in camel case, times are ISO 8601 in UTC, and errors are problem details (RFC 9457). \
-Lists take `limit` and `offset`; `nextOffset` says where the next page begins."""
+Lists take `limit` and `offset`; `nextOffset` says where the next page begins. A token goes into the header \
+`Authorization: Bearer cpl_…`; what it may do is its role: `reader`, `writer` or `admin`."""
 
 
-async def acting() -> AsyncGenerator[None]:
-    """Put a request into its context, for the history of what it changes."""
-    with request_context(actor=ACTOR):
-        yield
-
-
-def create_app(app_memory: AppMemory) -> FastAPI:
-    """Return the service as an ASGI application.
+def create_app(
+    memories: Memories,
+    *,
+    tokens: Tokens,
+    security: SecurityOptions | None = None,
+    settings: Settings | None = None,
+    worker: bool = False,
+    model: Model | None = None,
+) -> FastAPI:
+    """Return the service as an ASGI application; its lifespan runs the MCP servers.
 
     Args:
-        app_memory: Open for as long as the application is served; who opened it closes it.
+        memories: Open for as long as the application is served; who opened them closes them.
+        tokens: Likewise; who may come in.
+        security: What stands before the memories; for loopback without a login where it is not given.
+        settings: Those that the memories were opened with, to tell how background work goes.
+        worker: Whether background work runs in this process.
+        model: Consolidates when somebody asks for it; its counts are in the metrics.
     """
+    options = security or SecurityOptions()
+    servers = McpServers(memories)
     app = FastAPI(
         title="commonplace",
         summary="Persistent memory for AI agents",
@@ -42,15 +74,55 @@ def create_app(app_memory: AppMemory) -> FastAPI:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        dependencies=[Depends(acting)],
+        lifespan=servers.running,
+        dependencies=[Depends(acting), Depends(refuse_forgery)],
     )
-    app.state.app_memory = app_memory
+    app.state.memories = memories
+    app.state.app_memory = memories.apps
+    app.state.checks = health.Checks(
+        memories=memories, settings=settings, worker=worker, ledger=model.ledger if model else None
+    )
+    app.state.model = model
+    app.state.logins = Logins(tokens)
+    app.state.limiter = Limiter(options.rate_limits)
     app.state.process_registry = monitoring.process_registry()
     app.openapi = partial(documentation.describe, app)
     tell_problems(app)
-    for router in (admin.router, rest.router, health.router, monitoring.router):
-        app.include_router(router, responses=may_answer(FOREIGN_HOST, STORAGE_UNAVAILABLE))
-    app.include_router(documentation.router)
-    app.add_middleware(BodyLimit)
-    app.add_middleware(LoopbackHostOnly)
+    _add_routes(app)
+    servers.mount(app)
+    app.mount(assets.STATIC_PATH, assets.static_app(), name="static")
+    _add_guards(app, tokens, options)
     return app
+
+
+def _add_routes(app: FastAPI) -> None:
+    answers = may_answer(FOREIGN_HOST, UNAUTHENTICATED, FORBIDDEN, FORGED, TOO_MANY, STORAGE_UNAVAILABLE)
+    for router in (
+        admin.router,
+        rest.router,
+        operational.router,
+        workspace.router,
+        knowledge.router,
+        entities.router,
+        upkeep.router,
+        consolidation.router,
+        briefing.router,
+    ):
+        app.include_router(router, responses=answers)
+    app.include_router(health.router, responses=may_answer(FOREIGN_HOST, TOO_MANY))
+    app.include_router(monitoring.router, responses=answers, dependencies=[Depends(installation_reader)])
+    app.include_router(documentation.router)
+    app.include_router(dashboard)
+    app.include_router(login.router)
+
+
+def _add_guards(app: FastAPI, tokens: Tokens, options: SecurityOptions) -> None:
+    """Add what stands before the routes; the last that is added is the first that a request meets."""
+    app.add_middleware(Authentication, tokens=tokens, options=options, limiter=app.state.limiter)
+    app.add_middleware(BodyLimit, options=options)
+    app.add_middleware(KnownHostsOnly, options=options)
+    app.add_middleware(SecurityHeaders)
+    app.add_middleware(RequestFigures, registry=app.state.process_registry)
+    app.add_middleware(RequestSpans)
+    if options.trusted_proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(options.trusted_proxies))

@@ -30,6 +30,10 @@ FROM apps a
 WHERE CAST(:status AS TEXT) IS NULL OR a.status = :status
 ORDER BY a.app_id LIMIT :limit OFFSET :offset;
 
+-- name: count_listed_apps(status)$
+-- How many apps there are, of one status, or in all.
+SELECT count(*) FROM apps a WHERE CAST(:status AS TEXT) IS NULL OR a.status = :status;
+
 -- name: insert_conversation(conversation_id, app_id, user_id, moment)^
 -- Begins a conversation and returns it; returns nothing where the id is taken.
 INSERT INTO conversations (conversation_id, app_id, user_id, started_at)

@@ -76,8 +76,8 @@ async def entity_merge(
         raise InvalidInputError("target_entity_id", "another entity than the source", str(target_id))
     async with unit_of_work(pool) as sql:
         found = await lock_entities(sql, source_id, target_id)
-        source = _require_living(found.get(source_id), source_id, field="source_entity_id")
-        target = _require_living(found.get(target_id), target_id, field="target_entity_id")
+        source = require_living(found.get(source_id), source_id, field="source_entity_id")
+        target = require_living(found.get(target_id), target_id, field="target_entity_id")
         plan = plan_merge(source_id, target_id, await lock_facts(sql, entities=[source_id, target_id]))
         # What is no longer active first: a key has one active fact at any moment.
         await set_validities(sql, plan.changes)
@@ -92,7 +92,7 @@ async def lock_facts(
 ) -> list[FactState]:
     """Lock all facts of some entities and of those that some facts belong to, in ascending order of their ids."""
     rows = await sql.entity_lock_facts(entity_ids=list(entities), fact_ids=list(facts))
-    return [_fact(row) for row in rows]
+    return [fact_state(row) for row in rows]
 
 
 async def set_validities(sql: Statements, changes: Sequence[FactChange]) -> None:
@@ -126,7 +126,8 @@ def changes_to_json(changes: Sequence[FactChange]) -> list[dict[str, Any]]:
     ]
 
 
-def _fact(row: Row) -> FactState:
+def fact_state(row: Row) -> FactState:
+    """Return a fact as a merge sees it."""
     place = Place(entity_id=row["entity_id"], validity=row["validity"], supersedes_id=row["supersedes_id"])
     return FactState(
         id=row["id"],
@@ -137,7 +138,12 @@ def _fact(row: Row) -> FactState:
     )
 
 
-def _require_living(entity: Entity | None, entity_id: UUID, *, field: str) -> Entity:
+def require_living(entity: Entity | None, entity_id: UUID, *, field: str) -> Entity:
+    """Return an entity that can take part in a merge.
+
+    Raises:
+        InvalidInputError: It is not there, or it was merged away.
+    """
     if entity is None:
         raise InvalidInputError(field, "the id of an entity", str(entity_id))
     if entity.merged_into is not None:

@@ -1,8 +1,10 @@
 -- name: tune_search()^
 -- Settings of this transaction: how widely the index on vectors looks around, that it looks on while a filter
 -- leaves too few, and neither compilation nor further processes for statements that take milliseconds: the server
--- starts such processes even for the branch that its size rules out.
+-- starts such processes even for the branch that its size rules out. Returns the model whose vectors are compared.
 SELECT
+  (SELECT model FROM embedding_versions WHERE active) AS model,
+  (SELECT version FROM embedding_versions WHERE active) AS version,
   set_config('hnsw.ef_search', '200', true),
   set_config('hnsw.iterative_scan', 'relaxed_order', true),
   set_config('jit', 'off', true),

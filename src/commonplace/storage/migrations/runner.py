@@ -16,9 +16,14 @@ from commonplace.storage import sqlite
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.postgres_access import Access, connect, prepare_access
 
-Branch = Literal["operational", "apps", "memory"]
+Branch = Literal["operational", "apps", "memory", "access"]
 
-HEADS: Final[dict[Branch, str]] = {"operational": "ops_006", "apps": "app_004", "memory": "mem_009"}
+HEADS: Final[dict[Branch, str]] = {
+    "operational": "ops_007",
+    "apps": "app_004",
+    "memory": "mem_014",
+    "access": "acc_001",
+}
 """The newest revision of each branch; known here so that most starts need not load Alembic."""
 
 

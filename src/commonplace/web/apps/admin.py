@@ -2,8 +2,9 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 
+from commonplace.web.access import installation_admin, installation_reader, installation_writer
 from commonplace.web.apps.parameters import AppId, MemoryId, OpenAppMemory
 from commonplace.web.apps.shapes import (
     DeletedShape,
@@ -23,6 +24,7 @@ router = APIRouter(
 @router.get(
     "",
     operation_id="listMemories",
+    dependencies=[Depends(installation_reader)],
     response_description="The memories",
     summary="List the memories of an app",
 )
@@ -59,6 +61,7 @@ async def list_memories(
 @router.delete(
     "",
     operation_id="purgeMemories",
+    dependencies=[Depends(installation_admin)],
     response_description="They are gone",
     summary="Delete every memory of an app",
 )
@@ -73,6 +76,7 @@ async def purge_memories(memory: OpenAppMemory, app_id: AppId) -> PurgedShape:
 @router.delete(
     "/{memoryId}",  # noqa: FAST003 - MemoryId takes it
     operation_id="deleteMemory",
+    dependencies=[Depends(installation_writer)],
     response_description="It is gone",
     summary="Delete one memory of an app",
 )

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Body, Query
+from fastapi import APIRouter, Body, Depends, Query
 
 from commonplace.apps.exchange import Document
 from commonplace.apps.registry import AppStatus
 from commonplace.apps.statistics import DAY
+from commonplace.web.access import installation_admin, installation_reader
 from commonplace.web.apps.parameters import AppId, OpenAppMemory, UserId
 from commonplace.web.apps.shapes import (
     AppShape,
@@ -40,6 +41,7 @@ router = APIRouter(prefix="/api/v1", tags=["app memory"])
 @router.get(
     "/apps",
     operation_id="listApps",
+    dependencies=[Depends(installation_reader)],
     response_description="The apps of the page",
     summary="List the apps",
     responses=may_answer(INVALID_INPUT),
@@ -56,12 +58,14 @@ async def list_apps(
         limit=page.limit,
         offset=page.offset,
         next_offset=page.next_offset(len(found)),
+        total=await memory.registry.count_apps(status=status),
     )
 
 
 @router.get(
     "/apps/{appId}/search",  # noqa: FAST003 - AppId takes it
     operation_id="searchMemories",
+    dependencies=[Depends(installation_reader)],
     response_description="What was found",
     summary="Find among the memories of an app",
     responses=may_answer(NOT_FOUND, INVALID_INPUT, STORAGE_UNAVAILABLE, MODEL_UNAVAILABLE),
@@ -91,6 +95,7 @@ async def search_memories(
 @router.get(
     "/apps/{appId}/export",  # noqa: FAST003 - AppId takes it
     operation_id="exportMemories",
+    dependencies=[Depends(installation_reader)],
     response_description="The document",
     summary="Take out the memories of an app",
     responses=may_answer(NOT_FOUND, INVALID_INPUT),
@@ -103,6 +108,7 @@ async def export_memories(memory: OpenAppMemory, app_id: AppId) -> ExportShape:
 @router.post(
     "/apps/{appId}/import",  # noqa: FAST003 - AppId takes it
     operation_id="importMemories",
+    dependencies=[Depends(installation_admin)],
     response_description="What became of each memory",
     summary="Take memories into an app",
     responses=may_answer(REFUSED, NOT_FOUND, INVALID_INPUT, TOO_LARGE),
@@ -125,6 +131,7 @@ async def import_memories(
 @router.get(
     "/app-memory/statistics",
     operation_id="appStatistics",
+    dependencies=[Depends(installation_reader)],
     response_description="The figures",
     summary="How app memory is used",
 )
@@ -152,6 +159,7 @@ async def statistics(memory: OpenAppMemory) -> StatisticsShape:
 @router.get(
     "/app-memory/energy",
     operation_id="appEnergy",
+    dependencies=[Depends(installation_reader)],
     response_description="The budget",
     summary="The energy that digests are paid from",
 )
@@ -163,6 +171,7 @@ async def energy(memory: OpenAppMemory) -> EnergyShape:
 @router.get(
     "/app-memory/digests",
     operation_id="waitingDigests",
+    dependencies=[Depends(installation_reader)],
     response_description="The digests of the page",
     summary="List the digests that wait",
     responses=may_answer(INVALID_INPUT),

@@ -96,6 +96,7 @@ class AppsShape(PageShape):
     """Apps, by id."""
 
     apps: list[AppShape]
+    total: int = Field(description="how many there are in all, of the status that was asked for")
 
 
 class HitShape(Shape):

@@ -1,0 +1,265 @@
+"""What the service costs on top of knowledge memory, and how it does with many clients at once.
+
+A database of one tenant is filled, ``commonplace serve`` is started on it as a process, and every client brings a token
+of its own. Measured: the time from the start to the first answer; a recall by one client as the bare function, by REST
+and by MCP, which shows what our layers take; then all clients at once by REST and by MCP, with what went wrong.
+
+    python benchmarks/service.py [--size N] [--clients N] [--requests N] [--directory D] [--json]
+"""
+
+import argparse
+import asyncio
+import json
+import selectors
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import httpx2
+import numpy as np
+from fastmcp import Client
+from fastmcp.client.transports import StreamableHttpTransport
+from pgvector.asyncpg import register_vector
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from commonplace.access.roles import Role
+from commonplace.access.tokens import Tokens
+from commonplace.core.settings import Settings
+from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.storage.cluster import SUPERUSER
+from commonplace.storage.migrations.runner import migrate_postgres
+from scale_corpus import Corpus, fill, make_corpus, tenant_name
+from scratch_server import scratch_server
+
+TENANT = tenant_name(0)
+WARM_UP = 10
+QUESTIONS = 200
+COMMAND = Path(sys.executable).with_name("commonplace")
+START_TIMEOUT_S = 60.0
+
+Ask = Callable[[str], Awaitable[bool]]
+"""Recalls what matters for a question; says whether that worked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """``commonplace serve`` as it runs, and how long it took to answer."""
+
+    url: str
+    line_s: float
+    answer_s: float
+
+
+@contextmanager
+def served(settings: Settings) -> Iterator[Service]:
+    """Start the service as a process, and end it."""
+    environment = {
+        "PATH": str(COMMAND.parent),
+        "HOME": str(settings.home),
+        "COMMONPLACE_HOME": str(settings.home),
+        "COMMONPLACE_POSTGRES_URL": str(settings.postgres_url),
+        "COMMONPLACE_WORKSPACE": str(settings.workspace),
+    }
+    began_s = time.perf_counter()
+    arguments = [COMMAND, "serve", "--port", "0", "--require-token", "--no-worker"]
+    process = subprocess.Popen(arguments, env=environment, stderr=subprocess.PIPE)
+    try:
+        url = next(word for word in _first_line(process).split() if word.startswith("http://"))
+        line_s = time.perf_counter() - began_s
+        httpx2.get(f"{url}/healthz").raise_for_status()
+        yield Service(url=url, line_s=line_s, answer_s=time.perf_counter() - began_s)
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def _first_line(process: subprocess.Popen[bytes]) -> str:
+    assert process.stderr is not None  # noqa: S101 - it is piped
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stderr, selectors.EVENT_READ)
+        if not selector.select(START_TIMEOUT_S):
+            raise SystemExit(f"the service said nothing within {START_TIMEOUT_S:g} s")
+    return process.stderr.readline().decode()
+
+
+@asynccontextmanager
+async def by_rest(service: Service, token: str) -> AsyncIterator[Ask]:
+    """Recall by REST, on one connection."""
+    headers = {"authorization": f"Bearer {token}"}
+    async with httpx2.AsyncClient(base_url=service.url, headers=headers, timeout=60) as client:
+
+        async def ask(question: str) -> bool:
+            answer = await client.get("/api/v1/knowledge/recall", params={"topic": question})
+            return answer.status_code == 200 and answer.json()["count"] > 0
+
+        yield ask
+
+
+@asynccontextmanager
+async def by_mcp(service: Service, token: str) -> AsyncIterator[Ask]:
+    """Recall by MCP over HTTP."""
+    headers = {"authorization": f"Bearer {token}"}
+    transport = StreamableHttpTransport(f"{service.url}/mcp/knowledge/", headers=headers)
+    async with Client(transport, timeout=60) as client:
+
+        async def ask(question: str) -> bool:
+            answer = await client.call_tool("memory_recall", {"topic": question}, raise_on_error=False)
+            return not answer.is_error and (answer.structured_content or {}).get("count", 0) > 0
+
+        yield ask
+
+
+@asynccontextmanager
+async def by_function(settings: Settings) -> AsyncIterator[Ask]:
+    """Recall by the function itself, in this process."""
+    async with KnowledgeMemory.open(settings, tenant_id=TENANT) as memory:
+
+        async def ask(question: str) -> bool:
+            return bool(await memory.recall(question))
+
+        yield ask
+
+
+async def timed(
+    askers: Sequence[Ask], questions: Sequence[str], requests: int, advance: Callable[[], None]
+) -> dict[str, float]:
+    """Let every asker ask so many questions, all at once; return milliseconds, rate and errors."""
+    times_ms: list[float] = []
+    errors = 0
+
+    async def client(number: int, ask: Ask) -> None:
+        nonlocal errors
+        for turn in range(requests):
+            began_s = time.perf_counter()
+            try:
+                worked = await ask(questions[(number * requests + turn) % len(questions)])
+            except Exception:  # noqa: BLE001 - whatever it was, it is one that went wrong
+                worked = False
+            times_ms.append((time.perf_counter() - began_s) * 1000)
+            errors += not worked
+            advance()
+
+    began_s = time.perf_counter()
+    await asyncio.gather(*(client(number, ask) for number, ask in enumerate(askers)))
+    seconds = time.perf_counter() - began_s
+    p50, p95, most = (float(np.percentile(times_ms, share)) for share in (50, 95, 100))
+    return {
+        "clients": len(askers),
+        "p50_ms": round(p50, 1),
+        "p95_ms": round(p95, 1),
+        "max_ms": round(most, 1),
+        "per_s": round(len(times_ms) / seconds, 1),
+        "errors": errors,
+    }
+
+
+async def measure(
+    settings: Settings, corpus: Corpus, options: argparse.Namespace, progress: Progress
+) -> dict[str, Any]:
+    """Start the service on a filled database, and ask it."""
+    async with Tokens.open(settings) as tokens:
+        await tokens.create(role=Role.ADMIN)
+        issued = [await tokens.create(role=Role.READER, tenant_id=TENANT) for _ in range(options.clients)]
+    secrets = [each.secret for each in issued]
+    rows: dict[str, dict[str, float]] = {}
+    with served(settings) as service:
+        ways = {"REST": by_rest, "MCP": by_mcp}
+        total = 3 * options.alone + 2 * options.clients * options.requests
+        task = progress.add_task("recalls", total=total)
+
+        async def run(name: str, askers: Sequence[Ask], requests: int) -> None:
+            for question in corpus.questions[:WARM_UP]:
+                await askers[0](question)
+            rows[name] = await timed(askers, corpus.questions, requests, lambda: progress.advance(task))
+
+        async with by_function(settings) as ask:
+            await run("the function", [ask], options.alone)
+        for name, way in ways.items():
+            async with way(service, secrets[0]) as ask:
+                await run(name, [ask], options.alone)
+        for name, way in ways.items():
+            async with AsyncExitStack() as stack:
+                askers = [await stack.enter_async_context(way(service, secret)) for secret in secrets]
+                await run(f"{name}, all at once", askers, options.requests)
+    bare = rows["the function"]["p50_ms"]
+    return {
+        "size": options.size,
+        "start_to_line_s": round(service.line_s, 2),
+        "start_to_answer_s": round(service.answer_s, 2),
+        "rest_over_function_ms": round(rows["REST"]["p50_ms"] - bare, 1),
+        "mcp_over_function_ms": round(rows["MCP"]["p50_ms"] - bare, 1),
+        "recall": rows,
+    }
+
+
+async def fill_database(url: str, admin_url: str, corpus: Corpus, progress: Progress) -> None:
+    """Fill an empty, migrated database."""
+    await migrate_postgres(url, "memory")
+    admin = await asyncpg.connect(admin_url)
+    try:
+        await register_vector(admin)
+        task = progress.add_task("filling", total=len(corpus.texts))
+        await fill(admin, corpus, tenants=1, facts=True, advance=lambda rows: progress.advance(task, rows))
+    finally:
+        await admin.close()
+
+
+def show(console: Console, report: dict[str, Any]) -> None:
+    """Print what was measured."""
+    table = Table(title=f"Recall among {report['size']:,} facts and as many episodes", title_justify="left")
+    columns = ("clients", "p50_ms", "p95_ms", "max_ms", "per_s", "errors")
+    for column in ("by", *columns):
+        table.add_column(column, justify="left" if column == "by" else "right")
+    for name, row in report["recall"].items():
+        table.add_row(name, *(f"{row[column]:g}" for column in columns))
+    console.print(table)
+    console.print(
+        f"Over the function: REST {report['rest_over_function_ms']:g} ms, MCP {report['mcp_over_function_ms']:g} ms. "
+        f"Start: {report['start_to_line_s']:g} s until it listens, "
+        f"{report['start_to_answer_s']:g} s until the first answer."
+    )
+
+
+def main() -> int:
+    """Run it; the exit status is 1 where a request went wrong."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--size", type=int, default=100_000, help="facts, and as many episodes")
+    parser.add_argument("--clients", type=int, default=32)
+    parser.add_argument("--requests", type=int, default=50, help="of each client")
+    parser.add_argument("--alone", type=int, default=200, help="requests of one client alone")
+    parser.add_argument("--directory", type=Path, help="where the database is for the time")
+    parser.add_argument("--json", action="store_true", dest="as_json")
+    options = parser.parse_args()
+    console = Console(stderr=options.as_json)
+    engine = EmbeddingEngine(EmbeddingOptions())
+    corpus = make_corpus(engine, options.size, QUESTIONS)
+    engine.close()
+    with (
+        Progress(console=Console(stderr=True)) as progress,
+        scratch_server(options.directory) as server,
+        tempfile.TemporaryDirectory(dir=options.directory) as home,
+    ):
+        settings = Settings(home=Path(home), workspace=Path(home), postgres_url=server.url())
+        asyncio.run(fill_database(server.url(), server.url(role=SUPERUSER), corpus, progress))
+        report = asyncio.run(measure(settings, corpus, options, progress))
+    if options.as_json:
+        print(json.dumps(report, indent=2))
+    else:
+        show(console, report)
+    return 1 if any(row["errors"] for row in report["recall"].values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,235 @@
+"""Tokens: made once and shown once, then known by their hash alone.
+
+A token is 256 random bits, so that a plain SHA-256 keeps it: there is nothing to guess, and no need for a slow hash.
+What a token may do is read from its row at every use; revoking one counts from the next request on.
+"""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final, Self
+
+from commonplace.access.roles import Principal, Role
+from commonplace.access.store import AccessStore
+from commonplace.core.clock import Clock, format_timestamp, parse_timestamp, utc_now
+from commonplace.core.context import DEFAULT_TENANT, require_tenant
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.settings import Settings, load_settings
+from commonplace.core.text import require_text
+from commonplace.storage.database import Row, Statements
+
+PREFIX: Final = "cpl_"
+"""What every token begins with, so that scanners for secrets know one when they see it."""
+SECRET_BYTES: Final = 32
+MAX_TOKEN_CHARS: Final = 200
+"""Longer credentials are none of ours, and are not worth hashing."""
+MAX_NAME_CHARS: Final = 60
+LARGEST_ID: Final = 2**31 - 1
+"""What the integer column of every server holds."""
+USE_NOTED_EVERY: Final = timedelta(minutes=1)
+"""How exact ``last_used_at`` is: a write at each request would cost more than the request."""
+
+
+class TokenState(StrEnum):
+    """Whether a token opens anything."""
+
+    LIVE = "live"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """One row of ``access_tokens``, without its hash."""
+
+    id: int
+    name: str
+    tenant_id: str
+    role: Role
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    """Up to a minute old."""
+    revoked_at: datetime | None
+
+    @classmethod
+    def from_row(cls, row: Row) -> Self:
+        """Read a row."""
+        return cls(
+            id=row["id"],
+            name=row["name"],
+            tenant_id=row["tenant_id"],
+            role=Role(row["role"]),
+            created_at=parse_timestamp(row["created_at"]),
+            expires_at=_moment(row["expires_at"]),
+            last_used_at=_moment(row["last_used_at"]),
+            revoked_at=_moment(row["revoked_at"]),
+        )
+
+    def state(self, now: datetime) -> TokenState:
+        """Tell whether it opens anything now."""
+        if self.revoked_at is not None:
+            return TokenState.REVOKED
+        if self.expires_at is not None and self.expires_at <= now:
+            return TokenState.EXPIRED
+        return TokenState.LIVE
+
+    @property
+    def principal(self) -> Principal:
+        """Who comes with it."""
+        return Principal(name=self.name, tenant_id=self.tenant_id, role=self.role)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssuedToken:
+    """A token that was just made, with what its owner has to keep; nobody can show that again."""
+
+    token: Token
+    secret: str = field(repr=False)
+
+
+class Tokens:
+    """The tokens of an installation. Use :meth:`open`; safe to use from several tasks and processes at once."""
+
+    def __init__(self, store: AccessStore) -> None:
+        self.store = store
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, settings: Settings | None = None, *, clock: Clock = utc_now) -> AsyncGenerator[Self]:
+        """Open the database that the settings name, bring it up to date, and close it at the end of the block.
+
+        Raises:
+            SettingsError: The settings are not passed and cannot be loaded.
+            StorageError: The database cannot be opened, or is newer than this release.
+        """
+        async with AccessStore.open(settings or load_settings().settings, clock=clock) as store:
+            yield cls(store)
+
+    async def create(
+        self,
+        *,
+        role: Role | str,
+        tenant_id: str = DEFAULT_TENANT,
+        name: str | None = None,
+        lifetime: timedelta | None = None,
+    ) -> IssuedToken:
+        """Make a token.
+
+        Args:
+            role: What it lets its owner do.
+            tenant_id: Whose memories it opens: 1 to 64 ASCII letters, digits, ``_``, ``.`` or ``-``.
+            name: What the audit trail calls its owner, at most 60 characters; the role where it is not given.
+            lifetime: How long it counts; for good where it is not given.
+
+        Raises:
+            InvalidInputError: A value is not of its form; nothing was written.
+        """
+        granted = require_role(role)
+        tenant = require_tenant(tenant_id)
+        shown = granted.value if name is None else require_text(name, field="name", max_chars=MAX_NAME_CHARS)
+        now = self.store.now()
+        secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
+        async with self.store.writing() as sql:
+            row = await sql.insert_token(
+                hash=hash_of(secret),
+                name=shown,
+                tenant_id=tenant,
+                role=granted.value,
+                created_at=format_timestamp(now),
+                expires_at=None if lifetime is None else format_timestamp(_end(now, lifetime)),
+            )
+        return IssuedToken(token=Token.from_row(row), secret=secret)
+
+    async def list_tokens(self) -> list[Token]:
+        """Return every token in the order in which they were made, those that are over too."""
+        async with self.store.reading() as sql:
+            return [Token.from_row(row) for row in await sql.list_tokens()]
+
+    async def revoke(self, token_id: int) -> Token:
+        """End a token at once, and every login that was made with it; revoking it again changes nothing.
+
+        Raises:
+            NotFoundError: No token has this id.
+        """
+        if not 1 <= token_id <= LARGEST_ID:
+            raise NotFoundError("token", token_id)
+        async with self.store.writing() as sql:
+            row = await sql.revoke_token(token_id=token_id, moment=self.store.moment())
+            if row is None:
+                raise NotFoundError("token", token_id)
+            await sql.delete_logins_of(token_id=token_id)
+        return Token.from_row(row)
+
+    async def verify(self, secret: str) -> Principal | None:
+        """Return who comes with a token; ``None`` where it is unknown, expired or revoked."""
+        token = await self.find(secret)
+        return None if token is None else token.principal
+
+    async def find(self, secret: str) -> Token | None:
+        """Return a token that counts by what its owner keeps, and note that it was used; else ``None``.
+
+        A wrong token is looked up by its hash, which tells nothing about any that is right, however long it takes.
+        """
+        if not secret.startswith(PREFIX) or len(secret) > MAX_TOKEN_CHARS:
+            return None
+        wanted = hash_of(secret)
+        async with self.store.reading() as sql:
+            row = await sql.token_by_hash(hash=wanted)
+        if row is None or not hmac.compare_digest(row["hash"], wanted):
+            return None
+        return await self.use(Token.from_row(row))
+
+    async def use(self, token: Token) -> Token | None:
+        """Return a token if it still counts, and note that it was used, at most once a minute."""
+        now = self.store.now()
+        if token.state(now) is not TokenState.LIVE:
+            return None
+        if token.last_used_at is None or now - token.last_used_at >= USE_NOTED_EVERY:
+            async with self.store.writing() as sql:
+                await sql.note_use(token_id=token.id, moment=format_timestamp(now))
+        return token
+
+    async def has_admin(self) -> bool:
+        """Tell whether a token lets somebody administer the installation."""
+        async with self.store.reading() as sql:
+            return await _count_admins(sql, self.store.moment()) > 0
+
+
+async def _count_admins(sql: Statements, moment: str) -> int:
+    return await sql.count_live(tenant_id=DEFAULT_TENANT, role=Role.ADMIN.value, moment=moment)
+
+
+def require_role(role: Role | str) -> Role:
+    """Return a role, or refuse the word.
+
+    Raises:
+        InvalidInputError: It is none of the three.
+    """
+    try:
+        return Role(role)
+    except ValueError:
+        raise InvalidInputError("role", f"one of {', '.join(Role)}", role) from None
+
+
+def hash_of(secret: str) -> str:
+    """Return what is kept of a secret: its SHA-256, in hexadecimal."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _end(now: datetime, lifetime: timedelta) -> datetime:
+    if lifetime <= timedelta(0):
+        raise InvalidInputError("expires", "a time that is still to come", str(lifetime))
+    try:
+        return now + lifetime
+    except OverflowError:
+        raise InvalidInputError("expires", "a time before the year 10000", str(lifetime)) from None
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else parse_timestamp(text)

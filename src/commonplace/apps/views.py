@@ -1,0 +1,288 @@
+"""What an operator looks at: apps and how they are used, memories by space, what happened to them, what waits."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Final, Literal
+
+from commonplace.apps.memories import MAX_MEMORIES, Change, ChangeKind, Memory
+from commonplace.apps.queue import QueuedDigest
+from commonplace.apps.registry import App, get_app
+from commonplace.apps.search import by_meaning, by_words
+from commonplace.apps.statistics import DAY, HOUR, share
+from commonplace.apps.store import AppStore
+from commonplace.apps.vectors import Vectors
+from commonplace.core.clock import format_timestamp, parse_timestamp
+from commonplace.storage.database import Row
+
+WEEK: Final = timedelta(days=7)
+MOST: Final = 1_000_000
+LISTED: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppSummary:
+    """An app in a list.
+
+    Attributes:
+        app: The app.
+        memories: How many it has in all its spaces.
+        users: How many users have a space of their own with memories in it.
+        fullest: How many memories its fullest space has, of ten.
+        last_digest_at: When a memory was last made of one of its conversations; ``None`` before the first.
+        energy_last_day: Units that work on its memories took within 24 hours.
+    """
+
+    app: App
+    memories: int
+    users: int
+    fullest: int
+    last_digest_at: datetime | None
+    energy_last_day: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppPage:
+    """A part of the apps that some words let through, and how many these let through."""
+
+    apps: list[AppSummary]
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Space:
+    """Memories that count together towards the limit of ten; ``user_id`` is ``None`` for the app's common space."""
+
+    user_id: str | None
+    memories: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppFigures:
+    """How one app uses its memory (APP-12).
+
+    Attributes:
+        created_last_hour: Memories made within an hour.
+        created_last_day: Memories made within 24 hours.
+        compactions_last_day: Memories that went to make room within 24 hours.
+        utilisation: The share of ten that its fullest space holds, 0.0 to 1.0.
+        conversations: How many it has.
+        injection_rate: The share of those with a context that were shown a memory, 0.0 to 1.0.
+        energy_last_day: Units that work on its memories took within 24 hours.
+    """
+
+    created_last_hour: int
+    created_last_day: int
+    compactions_last_day: int
+    utilisation: float
+    conversations: int
+    injection_rate: float
+    energy_last_day: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatedDigest:
+    """A digest that is not made, since when it waits, and when something last happened to it."""
+
+    digest: QueuedDigest
+    queued_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def from_row(cls, row: Row) -> "DatedDigest":
+        """Read a row."""
+        return cls(
+            digest=QueuedDigest.from_row(row),
+            queued_at=parse_timestamp(row["queued_at"]),
+            updated_at=parse_timestamp(row["updated_at"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenDigests:
+    """Digests that are not made yet, the longest waiting first, fifty at most; and how many there are."""
+
+    digests: list[DatedDigest]
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpentEnergy:
+    """Units that work on memories took in each hour; every hour is there, the last is not over."""
+
+    hours: list[datetime]
+    units: list[float]
+
+
+class AppViews:
+    """Reads of app memory that is open; :attr:`.AppMemory.views` has one."""
+
+    def __init__(self, store: AppStore, vectors: Vectors) -> None:
+        self._store = store
+        self._vectors = vectors
+
+    async def apps(self, *, words: str = "", limit: int = LISTED, offset: int = 0) -> AppPage:
+        """Return apps whose id or name holds some words, installed ones first, then by id."""
+        pattern = _pattern(words)
+        async with self._store.reading() as sql:
+            rows = await sql.page_of_apps(words=pattern, limit=limit, offset=offset)
+            total = await sql.count_page_of_apps(words=pattern)
+            spent = {row["app_id"]: row["units"] for row in await sql.energy_by_app(since=self._since(DAY))}
+        return AppPage(apps=[_summary(row, spent.get(row["app_id"], 0.0)) for row in rows], total=total)
+
+    async def spaces(self, app_id: str) -> list[Space]:
+        """Return the spaces of an app that hold memories, the common one first, then by user."""
+        async with self._store.reading() as sql:
+            rows = await sql.spaces_of(app_id=app_id)
+        return [Space(user_id=row["user_id"], memories=row["memories"]) for row in rows]
+
+    async def memories(
+        self,
+        app_id: str,
+        *,
+        common: bool = False,
+        user_id: str | None = None,
+        limit: int = LISTED,
+        offset: int = 0,
+    ) -> list[Memory]:
+        """Return memories of an app, newest first.
+
+        Args:
+            app_id: The app.
+            common: Only of its common space.
+            user_id: Only of this user's space.
+            limit: At most this many.
+            offset: After leaving out this many.
+        """
+        async with self._store.reading() as sql:
+            rows = await sql.page_of_memories(
+                app_id=app_id, common=int(common), user_id=user_id, limit=limit, offset=offset
+            )
+        return [Memory.from_row(row) for row in rows]
+
+    async def find(
+        self,
+        app_id: str,
+        query: str,
+        *,
+        by: Literal["words", "meaning"] = "words",
+        common: bool = False,
+        user_id: str | None = None,
+    ) -> list[Memory]:
+        """Return the memories of an app that a query finds, best first, whosever space they are in.
+
+        Other than :meth:`.AppMemory.search` it looks at all that the app has, not at what one conversation is shown.
+
+        Raises:
+            EmbeddingError: By meaning, and the embedding engine cannot work.
+        """
+        held = await self.memories(app_id, common=common, user_id=user_id, limit=MOST)
+        if by == "words":
+            hits = by_words(held, query)
+        else:
+            hits = by_meaning(held, query, await self._vectors.likeness(query, app_id, held))
+        return [hit.memory for hit in hits]
+
+    async def shares(self, app_id: str) -> dict[int, list[str]]:
+        """Return the apps that memories of an app are shown to, by the id of the memory."""
+        async with self._store.reading() as sql:
+            rows = await sql.shares_from(app_id=app_id)
+        found: dict[int, list[str]] = {}
+        for row in rows:
+            found.setdefault(row["memory_id"], []).append(row["to_app_id"])
+        return found
+
+    async def changes(self, app_id: str, *, limit: int = LISTED) -> list[Change]:
+        """Return what happened to the memories of an app, the last first; also to those that are gone."""
+        async with self._store.reading() as sql:
+            return [Change.from_row(row) for row in await sql.changes_of_app(app_id=app_id, limit=limit)]
+
+    async def figures(self, app_id: str) -> AppFigures:
+        """Return how an app uses its memory.
+
+        Raises:
+            NotFoundError: No app has this id.
+        """
+        async with self._store.reading() as sql:
+            await get_app(sql, app_id)
+            hour = await sql.count_changes_of_app(app_id=app_id, since=self._since(HOUR))
+            day = await sql.count_changes_of_app(app_id=app_id, since=self._since(DAY))
+            talks = await sql.count_conversations_of(app_id=app_id)
+            spaces = await sql.spaces_of(app_id=app_id)
+            spent = {row["app_id"]: row["units"] for row in await sql.energy_by_app(since=self._since(DAY))}
+        fullest = max((row["memories"] for row in spaces), default=0)
+        return AppFigures(
+            created_last_hour=_changes(hour, ChangeKind.CREATED),
+            created_last_day=_changes(day, ChangeKind.CREATED),
+            compactions_last_day=_changes(day, ChangeKind.COMPACTED),
+            utilisation=share(fullest, MAX_MEMORIES),
+            conversations=talks["conversations"],
+            injection_rate=share(talks["with_memories"], talks["in_focus"]),
+            energy_last_day=round(spent.get(app_id, 0.0), 2),
+        )
+
+    async def open_digests(self, app_id: str | None = None) -> OpenDigests:
+        """Return digests that are not made yet, those that somebody is at too, of one app or all."""
+        async with self._store.reading() as sql:
+            rows = await sql.page_of_open_digests(app_id=app_id, limit=LISTED)
+            total = await sql.count_open_digests(app_id=app_id)
+        return OpenDigests(digests=[DatedDigest.from_row(row) for row in rows], total=total)
+
+    async def failed_digests(self, app_id: str | None = None, *, limit: int = LISTED) -> list[DatedDigest]:
+        """Return digests that were queued within a week and failed, of one app or all, the last first."""
+        async with self._store.reading() as sql:
+            rows = await sql.skipped_digests(app_id=app_id, since=self._since(WEEK), limit=limit)
+        return [DatedDigest.from_row(row) for row in rows]
+
+    async def energy(self, app_id: str | None = None, *, within: timedelta = WEEK) -> SpentEnergy:
+        """Return what work on memories took hour by hour up to now, of one app or all."""
+        now = self._store.now().astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+        hours = [now - HOUR * back for back in reversed(range(within // HOUR))]
+        async with self._store.reading() as sql:
+            rows = await sql.energy_by_hour(app_id=app_id, since=format_timestamp(hours[0]))
+        spent = {row["hour"]: row["units"] for row in rows}
+        return SpentEnergy(
+            hours=hours, units=[round(spent.get(f"{hour:%Y-%m-%dT%H}", 0.0), 2) for hour in hours]
+        )
+
+    async def newest(self, *, limit: int) -> list[Memory]:
+        """Return the memories of all apps that were stored last, the newest first."""
+        async with self._store.reading() as sql:
+            return [Memory.from_row(row) for row in await sql.newest_memories(limit=limit)]
+
+    async def created_by_day(self, *, since: datetime) -> dict[date, int]:
+        """Return how many memories were made of conversations on each day (UTC) that had any."""
+        async with self._store.reading() as sql:
+            rows = await sql.created_by_day(since=format_timestamp(since))
+        return {date.fromisoformat(row["day"]): row["memories"] for row in rows}
+
+    def now(self) -> datetime:
+        """Return the present, as this memory knows it."""
+        return self._store.now()
+
+    def _since(self, span: timedelta) -> str:
+        return format_timestamp(self._store.now() - span)
+
+
+def _summary(row: Row, energy: float) -> AppSummary:
+    last: str | None = row["last_digest_at"]
+    return AppSummary(
+        app=App.from_row(row),
+        memories=row["memories"],
+        users=row["users"],
+        fullest=row["fullest"],
+        last_digest_at=None if last is None else parse_timestamp(last),
+        energy_last_day=round(energy, 2),
+    )
+
+
+def _changes(rows: Sequence[Mapping[str, object]], kind: ChangeKind) -> int:
+    return sum(int(str(row["changes"])) for row in rows if row["kind"] == kind)
+
+
+def _pattern(words: str) -> str | None:
+    """Return what ``LIKE`` looks for; nothing where there are no words."""
+    if not words:
+        return None
+    plain = words.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    return f"%{plain}%"

@@ -1,0 +1,134 @@
+"""``commonplace token``: who may reach the service, and what they may do there."""
+
+import re
+from datetime import datetime, timedelta
+from typing import Annotated, Final
+
+import typer
+
+from commonplace.access.roles import Role
+from commonplace.access.tokens import IssuedToken, Token, Tokens
+from commonplace.cli.output import JsonOption, console, print_json, table
+from commonplace.cli.run import run, settings
+from commonplace.core.clock import format_timestamp, utc_now
+from commonplace.core.context import DEFAULT_TENANT
+from commonplace.core.errors import InvalidInputError
+
+UNITS: Final = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_LIFETIME: Final = re.compile(rf"(\d{{1,6}})([{''.join(UNITS)}])")
+
+app = typer.Typer(
+    add_completion=False,
+    help="Tokens: who may reach the service, and what they may do.",
+    no_args_is_help=True,
+)
+
+
+@app.callback()
+def group() -> None:
+    """Tokens: who may reach the service, and what they may do there."""
+
+
+@app.command()
+def create(
+    *,
+    role: Annotated[
+        Role, typer.Option(help="reader sees, writer also stores and forgets, admin does everything.")
+    ],
+    tenant: Annotated[str, typer.Option(help="Whose memories it opens.")] = DEFAULT_TENANT,
+    expires: Annotated[
+        str | None, typer.Option(help="How long it counts, such as 12h, 30d or 8w; for good without.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="What the audit trail calls its owner; the role without.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a token and print it: this once, for only its hash is kept."""
+    lifetime = None if expires is None else read_lifetime(expires)
+
+    async def work() -> IssuedToken:
+        async with Tokens.open(settings()) as tokens:
+            return await tokens.create(role=role, tenant_id=tenant, name=name, lifetime=lifetime)
+
+    issued = run(work())
+    if as_json:
+        print_json({"secret": issued.secret, **_shown(issued.token, utc_now())})
+        return
+    typer.echo(f"token {issued.token.id}: {issued.token.role} of tenant {issued.token.tenant_id}", err=True)
+    typer.echo("It is shown this once. Send it as: Authorization: Bearer <token>", err=True)
+    typer.echo(issued.secret)
+
+
+@app.command("list")
+def list_tokens(*, as_json: JsonOption = False) -> None:
+    """Show every token, those that are over too; the secrets are known to their owners alone."""
+
+    async def work() -> list[Token]:
+        async with Tokens.open(settings()) as tokens:
+            return await tokens.list_tokens()
+
+    found, now = run(work()), utc_now()
+    if as_json:
+        print_json([_shown(token, now) for token in found])
+        return
+    if not found:
+        typer.echo("no tokens; `commonplace token create --role admin` makes one")
+        return
+    rows = (
+        (
+            token.id,
+            token.name,
+            token.tenant_id,
+            token.role,
+            token.state(now),
+            _moment(token.expires_at),
+            _moment(token.last_used_at),
+        )
+        for token in found
+    )
+    console().print(table("id", "name", "tenant", "role", "state", "expires", "last used", rows=rows))
+
+
+@app.command()
+def revoke(
+    token_id: Annotated[int, typer.Argument(metavar="ID", help="The number that `token list` shows.")],
+) -> None:
+    """End a token at once, and every login of a browser that was made with it."""
+
+    async def work() -> Token:
+        async with Tokens.open(settings()) as tokens:
+            return await tokens.revoke(token_id)
+
+    token = run(work())
+    typer.echo(f"revoked token {token.id} ({token.name})")
+
+
+def read_lifetime(text: str) -> timedelta:
+    """Return how long a word such as ``30d`` says.
+
+    Raises:
+        InvalidInputError: It is not a number with one of m, h, d and w behind it.
+    """
+    found = _LIFETIME.fullmatch(text.strip().lower())
+    if found is None:
+        raise InvalidInputError("expires", "a number with its unit, such as 90m, 12h, 30d or 8w", text)
+    return timedelta(**{UNITS[found[2]]: int(found[1])})
+
+
+def _shown(token: Token, now: datetime) -> dict[str, object]:
+    return {
+        "id": token.id,
+        "name": token.name,
+        "tenant_id": token.tenant_id,
+        "role": token.role,
+        "state": token.state(now),
+        "created_at": token.created_at,
+        "expires_at": token.expires_at,
+        "last_used_at": token.last_used_at,
+        "revoked_at": token.revoked_at,
+    }
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return None if moment is None else format_timestamp(moment, precision="seconds")

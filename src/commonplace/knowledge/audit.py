@@ -1,0 +1,87 @@
+"""The audit stream, read: what was done to which memory, when, and by whom."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.knowledge.inputs import require_id
+from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.storage.database import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One entry; ``payload`` says what a memory was and became, without its text."""
+
+    id: UUID
+    event_type: str
+    actor: str | None
+    payload: Mapping[str, Any]
+    created_at: datetime
+
+    @classmethod
+    def from_row(cls, row: Row) -> "Entry":
+        """Read a row."""
+        return cls(**dict(row))
+
+
+async def list_events(
+    pool: asyncpg.Pool,
+    *,
+    event_type: str | None = None,
+    memory_id: UUID | str | None = None,
+    run_id: UUID | str | None = None,
+    actor: str | None = None,
+    limit: int = 100,
+    offset: int = 0,
+) -> list[Entry]:
+    """Return the tenant's entries, the latest first; those of one kind where that is given.
+
+    Args:
+        pool: Of the database.
+        event_type: A word of :class:`~commonplace.knowledge.events.EventType` or
+            :class:`~commonplace.knowledge.events.ConsolidationEvent`, or another subsystem's.
+        memory_id: About this episode, fact, rule or entity.
+        run_id: Of this run of consolidation; not together with ``memory_id``.
+        actor: By this one.
+        limit: At most this many.
+        offset: After skipping this many.
+
+    Raises:
+        InvalidInputError: An id is malformed, or both are given.
+        TenantUnsetError: No request context is set.
+        StorageUnavailableError: The server cannot be reached.
+    """
+    if memory_id is not None and run_id is not None:
+        raise InvalidInputError("run_id", "no memory_id beside it", str(run_id))
+    wanted = {"event_type": event_type, "actor": actor, "limit": limit, "offset": offset}
+    async with unit_of_work(pool, readonly=True) as sql:
+        if memory_id is not None:
+            rows = await sql.events_about(about=str(require_id(memory_id, field="memory_id")), **wanted)
+        elif run_id is not None:
+            rows = await sql.events_of_run(run_id=str(require_id(run_id, field="run_id")), **wanted)
+        else:
+            rows = await sql.list_events(**wanted)
+    return [Entry.from_row(row) for row in rows]
+
+
+async def get_event(pool: asyncpg.Pool, event_id: UUID | str) -> Entry:
+    """Return one entry.
+
+    Raises:
+        InvalidInputError: The id is malformed.
+        NotFoundError: There is no such entry.
+        TenantUnsetError: No request context is set.
+        StorageUnavailableError: The server cannot be reached.
+    """
+    key = require_id(event_id, field="event_id")
+    async with unit_of_work(pool, readonly=True) as sql:
+        row = await sql.get_event(id=key)
+    if row is None:
+        raise NotFoundError("entry of the audit log", str(key))
+    return Entry.from_row(row)

@@ -1,0 +1,96 @@
+"""A picture of what is known: entities, their facts, and the links between memories."""
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+from uuid import UUID
+
+import asyncpg
+
+from commonplace.core.errors import NotFoundError
+from commonplace.knowledge import inputs
+from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.storage.database import Row
+
+MOST_ENTITIES: Final = 30
+FACTS_OF_ONE: Final = 40
+FACTS_OF_EACH: Final = 5
+MOST_LINKS: Final = 200
+"""More than that nobody can look at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """An entity or a memory; ``label`` is its name or the beginning of its text."""
+
+    id: str
+    kind: Literal["entity", "fact", "episode", "rule"]
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """``relation`` is the relation of a link, or the predicate of a fact about an entity."""
+
+    source: str
+    target: str
+    relation: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Graph:
+    """Nodes in the order in which they were found, each once, and the edges between them."""
+
+    nodes: dict[str, Node] = field(default_factory=dict[str, Node])
+    edges: list[Edge] = field(default_factory=list[Edge])
+
+    def add(self, node: Node) -> None:
+        """Add a node, unless it is there."""
+        self.nodes.setdefault(node.id, node)
+
+
+async def knowledge_graph(pool: asyncpg.Pool, *, entity_id: UUID | str | None = None) -> Graph:
+    """Return an entity with its most important active facts and what they are linked to.
+
+    Without an entity: the 30 entities with the most active facts, five facts each.
+
+    Raises:
+        InvalidInputError: The id is malformed.
+        NotFoundError: There is no such entity, or it was merged into another.
+        TenantUnsetError: No request context is set.
+        StorageUnavailableError: The server cannot be reached.
+    """
+    key = inputs.optional_id(entity_id, field="entity_id")
+    async with unit_of_work(pool, readonly=True) as sql:
+        entities = await sql.graph_entities(entity_id=key, limit=MOST_ENTITIES)
+        if key is not None and not entities:
+            raise NotFoundError("entity", str(key))
+        facts = await sql.graph_facts(
+            entity_ids=[entity["id"] for entity in entities],
+            per_entity=FACTS_OF_EACH if key is None else FACTS_OF_ONE,
+        )
+        links = await sql.graph_links(ids=[fact["id"] for fact in facts], limit=MOST_LINKS)
+    return _drawn(entities, facts, links)
+
+
+def _drawn(entities: list[Row], facts: list[Row], links: list[Row]) -> Graph:
+    graph = Graph()
+    for entity in entities:
+        graph.add(Node(id=str(entity["id"]), kind="entity", label=entity["canonical_name"]))
+    for fact in facts:
+        graph.add(Node(id=str(fact["id"]), kind="fact", label=_label(fact)))
+        graph.edges.append(
+            Edge(source=str(fact["entity_id"]), target=str(fact["id"]), relation=fact["predicate"])
+        )
+    for link in links:
+        for end in ("source", "target"):
+            graph.add(
+                Node(id=str(link[f"{end}_id"]), kind=link[f"{end}_type"], label=link[f"{end}_text"] or "")
+            )
+        graph.edges.append(
+            Edge(source=str(link["source_id"]), target=str(link["target_id"]), relation=link["relation"])
+        )
+    return graph
+
+
+def _label(fact: Row) -> str:
+    return f"{fact['predicate']}: {fact['content']}"[:120]

@@ -1,0 +1,106 @@
+"""Single memories for people: as they are, whatever their state. Nothing here counts as a reading of a memory."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, assert_never
+from uuid import UUID
+
+import asyncpg
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import NotFoundError
+from commonplace.knowledge import inputs
+from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.unit_of_work import unit_of_work
+
+NO_TEXT = "it is not there any more"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linked:
+    """A link of a memory, as seen from it.
+
+    Attributes:
+        relation: What the link says.
+        is_outgoing: Whether the memory is its source, so that the relation reads from it to the other one.
+        memory_type: Of the other one: ``"episode"``, ``"fact"`` or ``"rule"``.
+        memory_id: Of the other one.
+        text: Its first 300 characters, or that it is gone.
+        state: A fact's validity, a rule's maturity or an episode's state of consolidation; ``None`` where it is gone.
+        created_at: When the link was made (aware UTC).
+    """
+
+    relation: str
+    is_outgoing: bool
+    memory_type: str
+    memory_id: UUID
+    text: str
+    state: str | None
+    created_at: datetime
+
+
+async def read_memory(
+    pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str, *, clock: Clock = utc_now
+) -> dict[str, Any]:
+    """Return a memory with its state, also where it was forgotten or has expired.
+
+    Returns:
+        A row as :mod:`.lists` returns it for its type, without vectors.
+
+    Raises:
+        InvalidInputError: The type or id is malformed.
+        NotFoundError: There is no such memory.
+        TenantUnsetError: No request context is set.
+        StorageUnavailableError: The server cannot be reached.
+    """
+    kind = inputs.require_memory_type(memory_type)
+    key = inputs.require_id(memory_id, field="memory_id")
+    async with unit_of_work(pool, readonly=True) as sql:
+        match kind:
+            case MemoryType.EPISODE:
+                row = await sql.read_episode(id=key)
+            case MemoryType.RULE:
+                row = await sql.read_rule(id=key, now=clock())
+            case MemoryType.FACT:
+                chain = await sql.fact_chain(id=key, now=clock())
+                row = next((one for one in chain if one["id"] == key), None)
+            case _:
+                assert_never(kind)
+    if row is None:
+        raise NotFoundError(kind, str(key))
+    return dict(row)
+
+
+async def list_linked(pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str) -> list[Linked]:
+    """Return what a memory is linked to, in both directions, the oldest link first, with words of the other one.
+
+    Raises:
+        InvalidInputError: The type or id is malformed.
+        TenantUnsetError: No request context is set.
+        StorageUnavailableError: The server cannot be reached.
+
+    Source: KNW-26.1.
+    """
+    kind = inputs.require_memory_type(memory_type)
+    key = inputs.require_id(memory_id, field="memory_id")
+    async with unit_of_work(pool, readonly=True) as sql:
+        links = await sql.get_links(memory_type=kind, memory_id=key, outgoing=True, incoming=True)
+        ends = [link[f"{end}_id"] for link in links for end in ("source", "target")]
+        words = {(row["memory_type"], row["id"]): row for row in await sql.linked_texts(ids=ends)}
+    found: list[Linked] = []
+    for link in links:
+        is_outgoing = (link["source_type"], link["source_id"]) == (kind, key)
+        end = "target" if is_outgoing else "source"
+        other = words.get((link[f"{end}_type"], link[f"{end}_id"]))
+        found.append(
+            Linked(
+                relation=link["relation"],
+                is_outgoing=is_outgoing,
+                memory_type=link[f"{end}_type"],
+                memory_id=link[f"{end}_id"],
+                text=NO_TEXT if other is None else other["text"],
+                state=None if other is None else other["state"],
+                created_at=link["created_at"],
+            )
+        )
+    return found

@@ -1,0 +1,41 @@
+-- Single memories for people. Nothing here counts as a reading of a memory.
+
+-- name: read_rule(id, now)^
+-- One rule, forgotten or not.
+SELECT
+  id, content, scope, maturity, confidence, decay_rate, permanence, effectiveness_score, applied_count, success_count,
+  harmful_count, source_episode_id, source_butler, created_at, last_applied_at, last_evaluated_at, last_confirmed_at,
+  reference_count, last_referenced_at, tags, metadata,
+  (metadata -> 'forgotten') IS NOT DISTINCT FROM 'true' AS is_forgotten,
+  metadata ->> 'status' IS NOT DISTINCT FROM 'fading' AS is_fading,
+  commonplace_effective_confidence(
+    confidence, decay_rate, coalesce(last_confirmed_at, created_at), :now
+  ) AS effective_confidence
+FROM rules
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
+
+-- name: read_episode(id)^
+-- One episode, expired or not.
+SELECT
+  id, butler, session_id, content, importance, reference_count, consolidated, consolidation_status, retry_count,
+  last_error, created_at, last_referenced_at, expires_at, metadata, leased_by, leased_until, next_attempt_at
+FROM episodes
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
+
+-- name: linked_texts(ids)
+-- A few words of each of some memories of any kind, with where it stands: a fact's validity, a rule's maturity, an
+-- episode's state of consolidation.
+SELECT 'episode' AS memory_type, id, left(content, 300) AS text, consolidation_status AS state FROM episodes
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+UNION ALL
+SELECT 'fact', id, left(subject || ' ' || predicate || ': ' || content, 300), validity FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+UNION ALL
+SELECT 'rule', id, left(content, 300), maturity FROM rules
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
+
+-- name: facts_of_entities(entity_ids)
+-- All facts of some entities, with what a merge looks at and what a person reads; by id.
+SELECT id, entity_id, scope, subject, predicate, content, validity, confidence, supersedes_id FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND entity_id = ANY(CAST(:entity_ids AS uuid[]))
+ORDER BY id;

@@ -1,0 +1,133 @@
+"""Finds out who calls, before any route: closed unless a path is known to be for everybody.
+
+A token in the Authorization header counts everywhere, a login in a cookie everywhere but for MCP. Where no login is
+required, whoever sends neither is the operator of the machine; what is sent and wrong is refused all the same.
+"""
+
+import secrets
+from collections.abc import Mapping
+from http.cookies import CookieError, SimpleCookie
+from typing import Final
+
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from commonplace.access.logins import Logins
+from commonplace.access.roles import LOCAL
+from commonplace.access.tokens import Tokens
+from commonplace.core.errors import CommonplaceError
+from commonplace.web.access import CHALLENGE, Caller, Means
+from commonplace.web.guards import MCP_PREFIX
+from commonplace.web.problems import (
+    LOGIN,
+    UNAUTHENTICATED,
+    ProblemError,
+    problem_of,
+    problem_response,
+    refusal_response,
+)
+from commonplace.web.rate_limits import Limiter, address_of
+from commonplace.web.security import SecurityOptions
+
+COOKIE: Final = "commonplace_login"
+SCHEME: Final = "bearer"
+OPEN_PATHS: Final = frozenset({LOGIN, "/healthz", "/favicon.ico", "/docs.css"})
+OPEN_PREFIX: Final = "/static/"
+"""The style and the scripts of the pages, the login's among them: the same for everybody, and no memory in them."""
+FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
+"""What proxies add; see :meth:`Authentication._nobody_in_particular`."""
+
+
+class Authentication:
+    """Puts a :class:`~commonplace.web.access.Caller` into the scope of each request, or answers 401 or 429.
+
+    Args:
+        app: What comes behind.
+        tokens: Open for as long as requests come.
+        options: Whether a login is required.
+        limiter: Counts requests and failures.
+    """
+
+    def __init__(self, app: ASGIApp, *, tokens: Tokens, options: SecurityOptions, limiter: Limiter) -> None:
+        self._app = app
+        self._tokens = tokens
+        self._logins = Logins(tokens)
+        self._options = options
+        self._limiter = limiter
+        self._secret_of_process = secrets.token_bytes()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with who sent it, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            caller = await self._caller(HTTPConnection(scope))
+        except ProblemError as refusal:
+            response = refusal_response(
+                HTTPConnection(scope), refusal.kind, str(refusal), headers=refusal.headers
+            )
+            await response(scope, receive, send)
+            return
+        except CommonplaceError as error:
+            await problem_response(problem_of(error))(scope, receive, send)
+            return
+        scope.setdefault("state", {})["caller"] = caller
+        await self._app(scope, receive, send)
+
+    async def _caller(self, connection: HTTPConnection) -> Caller | None:
+        address = address_of(connection.scope)
+        header = connection.headers.get("authorization")
+        if header is not None:
+            return await self._with_token(header, address)
+        cookie = login_in(connection.headers)
+        if cookie is not None and not connection.scope["path"].startswith(MCP_PREFIX):
+            caller = await self._with_login(cookie, address)
+            if caller is not None:
+                return caller
+        return await self._nobody_in_particular(connection, address)
+
+    async def _with_token(self, header: str, address: str) -> Caller:
+        scheme, _, token = header.partition(" ")
+        found = await self._tokens.find(token.strip()) if scheme.lower() == SCHEME else None
+        if found is None:
+            await self._limiter.count_failure(address)
+            headers = {"WWW-Authenticate": f'{CHALLENGE["WWW-Authenticate"]}, error="invalid_token"'}
+            detail = "the token in the Authorization header is unknown, expired or revoked"
+            raise ProblemError(UNAUTHENTICATED, detail, headers=headers)
+        await self._limiter.count_token(str(found.id))
+        return Caller(principal=found.principal, means=Means.TOKEN, secret=b"")
+
+    async def _with_login(self, cookie: str, address: str) -> Caller | None:
+        principal = await self._logins.verify(cookie)
+        if principal is None:
+            await self._limiter.count_address(address)
+            return None
+        await self._limiter.count_token(f"{principal.tenant_id} {principal.name}")
+        return Caller(principal=principal, means=Means.LOGIN, secret=cookie.encode())
+
+    async def _nobody_in_particular(self, connection: HTTPConnection, address: str) -> Caller | None:
+        """Return the operator where no login is required, and ``None`` for what everybody may see.
+
+        A proxy on this machine would make everybody look like the operator. Its traces in the headers are taken for
+        what they are.
+        """
+        if not self._options.login_required:
+            if any(name in connection.headers for name in FORWARDED):
+                detail = "it comes through a proxy: start `commonplace serve` with --trusted-proxy, and make tokens"
+                raise ProblemError(UNAUTHENTICATED, detail, headers=CHALLENGE)
+            return Caller(principal=LOCAL, means=Means.LOOPBACK, secret=self._secret_of_process)
+        await self._limiter.count_address(address)
+        path: str = connection.scope["path"]
+        if path in OPEN_PATHS or path.startswith(OPEN_PREFIX):
+            return None
+        raise ProblemError(UNAUTHENTICATED, "this needs a token", headers=CHALLENGE)
+
+
+def login_in(headers: Mapping[str, str]) -> str | None:
+    """Return the secret of the login that a request's cookie holds, if any."""
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return None
+    return None if found is None else found.value

@@ -1,0 +1,41 @@
+"""The cooldowns page: what the agent restarted or deployed again, and when (OPS-20.3)."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse
+
+from commonplace.web.access import OpenMemories, installation_reader
+from commonplace.web.dashboard.errors import PageRoute
+from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, last_offset
+from commonplace.web.dashboard.rendering import render
+
+PATH: Final = "/cooldowns"
+MAX_SERVICE_CHARS: Final = 100
+
+router = APIRouter(
+    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(installation_reader)]
+)
+
+
+@router.get("")
+async def cooldowns_page(
+    request: Request,
+    memories: OpenMemories,
+    service: Annotated[str, Query(max_length=MAX_SERVICE_CHARS)] = "",
+    offset: Offset = 0,
+) -> HTMLResponse:
+    """Show cooldown actions, newest first."""
+    views = memories.operational.views
+    name = service.strip() or None
+    page = await views.cooldowns(service=name, limit=PAGE_SIZE, offset=offset)
+    if offset >= page.total > 0:
+        offset = last_offset(page.total)
+        page = await views.cooldowns(service=name, limit=PAGE_SIZE, offset=offset)
+    return render(
+        request,
+        "cooldowns/list.html",
+        cooldowns=page.items,
+        service=service,
+        pager=Pager(path=PATH, query={"service": service}, offset=offset, total=page.total),
+    )

@@ -1,0 +1,30 @@
+"""The page of background work: who works, what waits, what ran when, and what failed."""
+
+from typing import TYPE_CHECKING, Final, cast
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse
+
+from commonplace.knowledge.workers.status import worker_status
+from commonplace.web.access import OpenMemories, installation_reader
+from commonplace.web.dashboard.errors import PageRoute
+from commonplace.web.dashboard.rendering import render
+
+if TYPE_CHECKING:
+    from commonplace.web.health import Checks
+
+PATH: Final = "/workers"
+
+router = APIRouter(
+    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(installation_reader)]
+)
+
+
+@router.get("")
+async def workers_page(request: Request, memories: OpenMemories) -> HTMLResponse:
+    """Show background work; it is the installation's, and its jobs name every tenant."""
+    knowledge = memories.knowledge
+    settings = cast("Checks", request.app.state.checks).settings
+    async with knowledge.acting() as pool:
+        status = None if settings is None else await worker_status(pool, settings, knowledge.clock())
+    return render(request, "knowledge/workers.html", status=status)

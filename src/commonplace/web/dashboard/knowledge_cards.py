@@ -1,0 +1,99 @@
+"""Cards of knowledge memory on the overview; each loads itself, because its server may be starting or out of reach."""
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from fastapi import Request
+
+from commonplace.knowledge.consolidation.runs import RunState
+from commonplace.knowledge.workers.status import FailedJob, worker_status
+from commonplace.web.access import knowledge_of, memories
+from commonplace.web.dashboard.cards import Card
+
+if TYPE_CHECKING:
+    from commonplace.web.health import Checks
+
+SHOWN: Final = 5
+
+
+async def figures(request: Request) -> dict[str, Any]:
+    """Read how much the tenant knows."""
+    return {"stats": await knowledge_of(request).memory_stats()}
+
+
+async def learned(request: Request) -> dict[str, Any]:
+    """Read the tenant's newest facts and rules."""
+    knowledge = knowledge_of(request)
+    facts = await knowledge.list_facts(validity="active", limit=SHOWN)
+    rules = await knowledge.list_rules(forgotten=False, limit=SHOWN)
+    both = [("fact", one) for one in facts] + [("rule", one) for one in rules]
+    both.sort(key=lambda pair: pair[1]["created_at"], reverse=True)
+    return {"items": both[:SHOWN]}
+
+
+async def fading(request: Request) -> dict[str, Any]:
+    """Read which of the tenant's facts nobody has confirmed for long."""
+    return {"facts": await knowledge_of(request).list_facts(validity="active", fading=True, limit=SHOWN)}
+
+
+async def failed(request: Request) -> dict[str, Any]:
+    """Read which runs and jobs failed, and which episodes are tried no more."""
+    knowledge = knowledge_of(request)
+    runs = [
+        *await knowledge.list_runs(state=RunState.FAILED, limit=SHOWN),
+        *await knowledge.list_runs(state=RunState.REFUSED, limit=SHOWN),
+    ]
+    runs.sort(key=lambda run: run.started_at, reverse=True)
+    return {
+        "runs": runs[:SHOWN],
+        "dead_letters": await knowledge.list_episodes(status="dead_letter", limit=SHOWN),
+        "jobs": await _failed_jobs(request),
+    }
+
+
+async def _failed_jobs(request: Request) -> list[FailedJob]:
+    """Return jobs that failed; none where the service does not know its schedules."""
+    settings = cast("Checks", request.app.state.checks).settings
+    if settings is None:
+        return []
+    knowledge = memories(request).knowledge
+    async with knowledge.acting() as pool:
+        return (await worker_status(pool, settings, knowledge.clock())).failures[:SHOWN]
+
+
+def is_starting(request: Request) -> bool:
+    """Tell whether the database is still being opened for the first time."""
+    return not memories(request).knowledge.database.was_tried
+
+
+FIGURES: Final = Card(
+    title="Knowledge",
+    template="cards/knowledge.html",
+    read=figures,
+    url="/knowledge",
+    key="knowledge",
+    is_starting=is_starting,
+)
+LEARNED: Final = Card(
+    title="New knowledge",
+    template="cards/knowledge_learned.html",
+    read=learned,
+    url="/knowledge/facts",
+    key="knowledge-learned",
+    is_starting=is_starting,
+)
+FADING: Final = Card(
+    title="Fading facts",
+    template="cards/knowledge_fading.html",
+    read=fading,
+    url="/knowledge/facts?state=fading",
+    key="knowledge-fading",
+    is_starting=is_starting,
+)
+FAILED: Final = Card(
+    title="Failed in the background",
+    template="cards/knowledge_failed.html",
+    read=failed,
+    url="/knowledge/runs",
+    key="knowledge-failed",
+    is_starting=is_starting,
+)

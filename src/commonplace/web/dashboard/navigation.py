@@ -1,0 +1,70 @@
+"""The sidebar: which pages there are, in the order of the specification (OPS-12: Events, Memories, Cooldowns)."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A page in the sidebar.
+
+    Attributes:
+        path: Where it is; pages below it count as part of it.
+        label: What the sidebar calls it.
+        icon: One of the names in ``templates/icons.html``.
+        is_alone: Whether the pages below it have entries of their own.
+    """
+
+    path: str
+    label: str
+    icon: str
+    is_alone: bool = False
+
+    def holds(self, path: str) -> bool:
+        """Tell whether a path is this page or one below it."""
+        return path == self.path or (
+            self.path != "/" and not self.is_alone and path.startswith(f"{self.path}/")
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """Pages under one heading of the sidebar."""
+
+    heading: str
+    entries: tuple[Entry, ...]
+
+
+SIDEBAR: Final = (
+    Section(heading="", entries=(Entry(path="/", label="Overview", icon="overview"),)),
+    Section(
+        heading="Operations",
+        entries=(
+            Entry(path="/sessions", label="Sessions", icon="sessions"),
+            Entry(path="/events", label="Events", icon="events"),
+            Entry(path="/memories", label="Memories", icon="memories"),
+            Entry(path="/cooldowns", label="Cooldowns", icon="cooldowns"),
+        ),
+    ),
+    Section(
+        heading="Agents",
+        entries=(
+            Entry(path="/apps", label="Apps", icon="apps"),
+            Entry(path="/workspace", label="Workspace", icon="workspace"),
+        ),
+    ),
+    Section(
+        heading="Knowledge",
+        entries=(
+            Entry(path="/knowledge", label="Knowledge", icon="knowledge", is_alone=True),
+            Entry(path="/knowledge/facts", label="Facts", icon="facts"),
+            Entry(path="/knowledge/rules", label="Rules", icon="rules"),
+            Entry(path="/knowledge/episodes", label="Episodes", icon="episodes"),
+            Entry(path="/knowledge/entities", label="Entities", icon="entities"),
+            Entry(path="/knowledge/graph", label="Graph", icon="graph"),
+            Entry(path="/knowledge/runs", label="Runs", icon="sessions"),
+            Entry(path="/knowledge/events", label="Audit log", icon="events"),
+            Entry(path="/workers", label="Workers", icon="tool"),
+        ),
+    ),
+)

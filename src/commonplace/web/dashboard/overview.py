@@ -1,0 +1,144 @@
+"""The overview: whether all is well, how much there is, what was learned lately, what fades, what failed.
+
+The cards of operational, app and workspace memory are read with the page. Those of knowledge memory, whose server may
+be starting or out of reach, and of the health of all parts, which takes its time to find out, load themselves.
+"""
+
+from typing import Any, Final, cast
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse
+
+from commonplace.core.errors import NotFoundError
+from commonplace.operational.markers import EventLevel
+from commonplace.operational.sessions import SessionStatus
+from commonplace.web.access import installation_reader, memories
+from commonplace.web.dashboard import knowledge_cards, learning
+from commonplace.web.dashboard.cards import Card, read_card, read_cards
+from commonplace.web.dashboard.errors import PageRoute
+from commonplace.web.dashboard.rendering import render
+from commonplace.web.health import Checks, state_of
+
+SHOWN: Final = 5
+MOST_LEARNED: Final = 8
+HEALTH_S: Final = 5.0
+"""Longer than the checks of health wait for a part."""
+
+
+async def health(request: Request) -> dict[str, Any]:
+    """Find out how each part of the service is."""
+    parts = await cast("Checks", request.app.state.checks).run()
+    return {"parts": parts, "state": state_of(parts)}
+
+
+async def operations(request: Request) -> dict[str, Any]:
+    """Read the counts of operational memory."""
+    return {"figures": await memories(request).operational.views.figures()}
+
+
+async def agents(request: Request) -> dict[str, Any]:
+    """Read the counts of app and workspace memory."""
+    both = memories(request)
+    facts = await both.workspace.search(limit=None)
+    return {
+        "apps": await both.apps.statistics(),
+        "waiting": (await both.apps.views.open_digests()).total,
+        "facts": len(facts.memories),
+        "config": both.workspace.config,
+    }
+
+
+async def learned(request: Request) -> dict[str, Any]:
+    """Read what operational, app and workspace memory learned last."""
+    return {"items": await learning.latest(memories(request), limit=MOST_LEARNED)}
+
+
+async def fading(request: Request) -> dict[str, Any]:
+    """Read what is about to be forgotten."""
+    return {"memories": await memories(request).operational.views.fading_memories(limit=SHOWN)}
+
+
+async def failed(request: Request) -> dict[str, Any]:
+    """Read which sessions failed."""
+    views = memories(request).operational.views
+    return {"sessions": (await views.sessions(status=SessionStatus.FAILED, limit=SHOWN)).items}
+
+
+async def critical(request: Request) -> dict[str, Any]:
+    """Read what the agent called critical."""
+    views = memories(request).operational.views
+    return {"events": (await views.events(level=EventLevel.CRITICAL, limit=SHOWN)).items}
+
+
+async def digests(request: Request) -> dict[str, Any]:
+    """Read which digests wait, and which failed."""
+    views = memories(request).apps.views
+    return {"waiting": await views.open_digests(), "failed": await views.failed_digests(limit=SHOWN)}
+
+
+HEALTH: Final = Card(
+    title="Health",
+    template="cards/health.html",
+    read=health,
+    url="",
+    key="health",
+    every_s=5,
+    timeout_s=HEALTH_S,
+)
+
+FIGURES: Final = [
+    Card(title="Operations", template="cards/operations.html", read=operations, url="/sessions"),
+    Card(title="Apps and workspace", template="cards/agents.html", read=agents, url="/apps"),
+    knowledge_cards.FIGURES,
+]
+"""Rows of figures, over the whole width."""
+
+CHART: Final = Card(
+    title="Learned a day", template="cards/learning.html", read=learning.by_day, url="/memories?sort=recency"
+)
+
+CARDS: Final = [
+    Card(title="Learned lately", template="cards/learned.html", read=learned, url="/memories?sort=recency"),
+    knowledge_cards.LEARNED,
+    Card(
+        title="Critical events", template="cards/critical.html", read=critical, url="/events?level=critical"
+    ),
+    Card(title="Failed sessions", template="cards/failed.html", read=failed, url="/sessions?status=failed"),
+    Card(title="Digests that wait or failed", template="cards/digests.html", read=digests, url="/apps"),
+    knowledge_cards.FAILED,
+    Card(title="Fading", template="cards/fading.html", read=fading, url="/memories?sort=confidence"),
+    knowledge_cards.FADING,
+]
+"""Cards side by side, in this order."""
+
+APART: Final = {card.key: card for card in (HEALTH, *FIGURES, *CARDS) if card.apart}
+
+router = APIRouter(
+    route_class=PageRoute, include_in_schema=False, dependencies=[Depends(installation_reader)]
+)
+
+
+@router.get("/")
+async def overview(request: Request) -> HTMLResponse:
+    """Show what an operator wants to know first; what may be slow is left to load itself."""
+    health, *figures, chart = await read_cards([HEALTH, *FIGURES, CHART], request)
+    return render(
+        request,
+        "overview.html",
+        health=health,
+        rows=figures,
+        chart=chart,
+        cards=await read_cards(CARDS, request),
+    )
+
+
+@router.get("/overview/{key}")
+async def card_apart(request: Request, key: str) -> HTMLResponse:
+    """Show one of the cards that load themselves.
+
+    Raises:
+        NotFoundError: No such card loads itself.
+    """
+    if key not in APART:
+        raise NotFoundError("card", key)
+    return render(request, "card.html", read=await read_card(APART[key], request))

@@ -1,0 +1,151 @@
+"""Turns values into HTML: the template environment, and the three ways in which a route answers.
+
+:func:`render` answers with a page, or with its fragment where HTMX asks. :func:`render_dialog` does the same for what
+opens over a page. :func:`done` answers a form that was accepted.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Final, cast
+from urllib.parse import urlencode, urlsplit
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from commonplace.access.roles import Role
+from commonplace.core.text import visible
+from commonplace.web.access import Means, caller_of, csrf_token
+from commonplace.web.dashboard import assets, wording
+from commonplace.web.dashboard.navigation import SIDEBAR
+
+_GLOBALS: Final[dict[str, object]] = {
+    "asset": assets.asset,
+    "has_asset": assets.has_asset,
+    "is_complete": assets.is_complete,
+    "sidebar": SIDEBAR,
+}
+_FILTERS: Final[dict[str, Callable[..., str]]] = {
+    "ago": wording.ago,
+    "until": wording.until,
+    "day": wording.day,
+    "stamp": wording.stamp,
+    "iso": wording.iso,
+    "number": wording.number,
+    "decimal": wording.decimal,
+    "percent": wording.percent,
+    "money": wording.money,
+    "duration": wording.duration,
+    "plural": wording.plural,
+    "visible": visible,
+}
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("commonplace.web.dashboard"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    # Jinja's types leave open what these hold.
+    cast("Any", environment).globals.update(_GLOBALS)
+    cast("Any", environment).filters.update(_FILTERS)
+    return environment
+
+
+ENVIRONMENT: Final = _environment()
+
+NOT_KEPT: Final = {"Cache-Control": "no-store", "Vary": "HX-Request"}
+"""Memories are nobody else's business, and a fragment must not come back as a page."""
+
+
+def wants_fragment(request: Request) -> bool:
+    """Tell whether HTMX asks for a part of a page; going back in the history needs the whole one."""
+    headers = request.headers
+    return "hx-request" in headers and "hx-history-restore-request" not in headers
+
+
+def render(
+    request: Request,
+    template: str,
+    *,
+    http_status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    **values: object,
+) -> HTMLResponse:
+    """Answer with a page, or with its block ``fragment`` alone where HTMX asks.
+
+    Args:
+        request: Whose path lights up in the sidebar.
+        template: Extends ``layout``.
+        http_status: Of HTTP. HTMX shows 422; it takes others from 400 on as errors.
+        headers: More headers.
+        values: What the template shows.
+    """
+    layout = "layouts/fragment.html" if wants_fragment(request) else "layouts/page.html"
+    return _answer(request, template, layout, http_status=http_status, headers=headers, values=values)
+
+
+def render_dialog(
+    request: Request, template: str, *, http_status: int = 200, **values: object
+) -> HTMLResponse:
+    """Answer with the content of a dialog, or with a page that holds it where there is no HTMX."""
+    layout = "layouts/dialog.html" if wants_fragment(request) else "layouts/dialog_page.html"
+    return _answer(request, template, layout, http_status=http_status, headers=None, values=values)
+
+
+def done(
+    request: Request, notice: str, *, location: str, changed: str, keep: Mapping[str, str] | None = None
+) -> Response:
+    """Answer a form that was accepted.
+
+    Args:
+        request: The form's.
+        notice: What happened, in one sentence; shown for some seconds.
+        location: The page that shows it. Who is there already stays; everybody else is sent there.
+        changed: An event for the parts of that page to read themselves anew: ``hx-trigger="… from:body"``.
+        keep: Query of the location, for who has no HTMX.
+    """
+    if not wants_fragment(request):
+        return RedirectResponse(f"{location}?{urlencode(keep)}" if keep else location, status_code=303)
+    if urlsplit(request.headers.get("hx-current-url", "")).path != location:
+        return Response(status_code=204, headers={"HX-Redirect": location} | NOT_KEPT)
+    return Response(
+        status_code=204, headers=events({"close-dialog": None, "toast": notice, changed: None}) | NOT_KEPT
+    )
+
+
+def events(names: Mapping[str, object]) -> dict[str, str]:
+    """Return the header by which an answer raises events in the page; a ``toast`` is shown to the operator."""
+    return {"HX-Trigger": json.dumps(names)}
+
+
+def _answer(
+    request: Request,
+    template: str,
+    layout: str,
+    *,
+    http_status: int,
+    headers: Mapping[str, str] | None,
+    values: Mapping[str, Any],
+) -> HTMLResponse:
+    caller = caller_of(request)
+    page = ENVIRONMENT.get_template(template).render(
+        values,
+        layout=layout,
+        path=request.url.path,
+        csrf_token=csrf_token(request),
+        may_write=caller.principal.role.includes(Role.WRITER),
+        may_admin=caller.principal.role.includes(Role.ADMIN),
+        login=caller.principal if caller.means is Means.LOGIN else None,
+        now=wording.now(),
+    )
+    return HTMLResponse(page, status_code=http_status, headers={**NOT_KEPT, **(headers or {})})
+
+
+def link(path: str, **query: object) -> str:
+    """Return a URL with a query; what is ``None`` or empty is left out."""
+    kept = {name: value for name, value in query.items() if value not in (None, "")}
+    return f"{path}?{urlencode(kept, doseq=True)}" if kept else path

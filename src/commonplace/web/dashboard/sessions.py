@@ -1,0 +1,99 @@
+"""The pages of sessions: which ones ran, and what one did, live while it runs (OPS-20.1)."""
+
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import HTMLResponse
+
+from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.output import OutputLine
+from commonplace.operational.sessions import TIERS, Session, SessionStatus
+from commonplace.web.access import OpenMemories, installation_reader
+from commonplace.web.dashboard.errors import PageRoute
+from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, last_offset
+from commonplace.web.dashboard.rendering import link, render
+
+PATH: Final = "/sessions"
+LARGEST_ID: Final = 2**31 - 1
+LINES_AT_ONCE: Final = 500
+LISTED: Final = 100
+"""How many events and cooldowns of one session its page lists; the rest is behind a link."""
+
+Status = SessionStatus | Literal[""]
+Tier = Literal["", "1", "2", "3"]
+SessionId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
+
+router = APIRouter(
+    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(installation_reader)]
+)
+
+
+@router.get("")
+async def sessions_page(
+    request: Request,
+    memories: OpenMemories,
+    status: Annotated[Status, Query()] = "",
+    tier: Annotated[Tier, Query()] = "",
+    offset: Offset = 0,
+) -> HTMLResponse:
+    """Show sessions, newest first."""
+    views = memories.operational.views
+    chosen, level = status or None, int(tier) if tier else None
+    page = await views.sessions(status=chosen, tier=level, limit=PAGE_SIZE, offset=offset)
+    if offset >= page.total > 0:
+        offset = last_offset(page.total)
+        page = await views.sessions(status=chosen, tier=level, limit=PAGE_SIZE, offset=offset)
+    return render(
+        request,
+        "sessions/list.html",
+        sessions=page.items,
+        status=status,
+        tier=tier,
+        statuses=[("", "Any"), *((name, name) for name in SessionStatus)],
+        tiers=[("", "Any"), *((str(number), f"Tier {number}") for number in TIERS)],
+        pager=Pager(path=PATH, query={"status": status, "tier": tier}, offset=offset, total=page.total),
+    )
+
+
+@router.get("/{session_id:int}")
+async def session_page(request: Request, memories: OpenMemories, session_id: SessionId) -> HTMLResponse:
+    """Show one session: how it went, what it learned and told, and what it printed."""
+    operational = memories.operational
+    views = operational.views
+    session, lines, next_url = await _output(operational, session_id, after=0)
+    return render(
+        request,
+        "sessions/one.html",
+        session=session,
+        lines=lines,
+        next_url=next_url,
+        learned=await views.memories_of_session(session_id),
+        events=await views.events(session_id=session_id, limit=LISTED),
+        cooldowns=await views.cooldowns(session_id=session_id, limit=LISTED),
+    )
+
+
+@router.get("/{session_id:int}/output")
+async def session_output(
+    request: Request,
+    memories: OpenMemories,
+    session_id: SessionId,
+    after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+) -> HTMLResponse:
+    """Show what a session printed behind a line; to HTMX the lines alone."""
+    session, lines, next_url = await _output(memories.operational, session_id, after=after)
+    return render(request, "sessions/output.html", session=session, lines=lines, next_url=next_url)
+
+
+async def _output(
+    operational: OperationalMemory, session_id: int, *, after: int
+) -> tuple[Session, list[OutputLine], str | None]:
+    """Return a session, what it printed behind a line, and where what it prints next will be.
+
+    The session is read first: if it has ended by then, all of its lines are there.
+    """
+    session = await operational.views.session(session_id)
+    lines = await operational.session_output(session_id, after=after, limit=LINES_AT_ONCE)
+    goes_on = session.status is SessionStatus.RUNNING or len(lines) == LINES_AT_ONCE
+    last = lines[-1].seq if lines else after
+    return session, lines, link(f"{PATH}/{session_id}/output", after=last) if goes_on else None

@@ -1,0 +1,261 @@
+// What server-rendered pages cannot do alone: dialogs, toasts, errors in place, the theme, charts.
+// HTMX fetches parts of pages; nothing here knows any page.
+(() => {
+  "use strict";
+
+  const dialog = document.getElementById("dialog");
+  const toasts = document.getElementById("toasts");
+  const connection = document.getElementById("connection");
+  const TOAST_MS = 5000;
+
+  // --- messages ---------------------------------------------------------------------------------------------------
+
+  const toast = (text, tone) => {
+    const line = document.createElement("p");
+    line.className = `toast ${tone || "ok"}`;
+    line.textContent = text;
+    toasts.append(line);
+    setTimeout(() => line.remove(), TOAST_MS);
+  };
+
+  // Next to what asked for it: in the form, in the row, else as a toast.
+  const tell = (element, text) => {
+    const place = element.closest("form, [data-errors], dialog");
+    if (!place || !document.contains(place) || place.matches("[data-tidy]")) return toast(text, "bad");
+    let line = place.querySelector("[data-told]");
+    if (!line) {
+      line = document.createElement("p");
+      line.className = "line bad";
+      line.dataset.told = "";
+      line.setAttribute("role", "alert");
+      place.prepend(line);
+    }
+    line.textContent = text;
+  };
+
+  const connected = (works) => {
+    if (works === connection.hidden) return;
+    connection.hidden = works;
+    connection.textContent = works ? "" : "No connection to the service. What is shown may be old.";
+    document.documentElement.toggleAttribute("data-offline", !works);
+  };
+
+  document.addEventListener("htmx:responseError", (event) => {
+    const answer = event.detail.xhr;
+    if (event.detail.elt.matches("[data-live]") && answer.status >= 500) return connected(false);
+    const type = answer.getResponseHeader("Content-Type") || "";
+    let text = `The service answered ${answer.status}.`;
+    if (type.startsWith("text/plain")) text = answer.responseText;
+    else if (type.includes("json")) {
+      try {
+        text = JSON.parse(answer.responseText).detail || text;
+      } catch { /* the status says enough */ }
+    }
+    tell(event.detail.elt, text);
+  });
+  document.addEventListener("htmx:sendError", (event) => {
+    connected(false);
+    if (!event.detail.elt.matches("[data-live]")) tell(event.detail.elt, "The service cannot be reached; nothing was changed.");
+  });
+  document.addEventListener("htmx:afterRequest", (event) => {
+    if (event.detail.successful) connected(true);
+  });
+  document.addEventListener("toast", (event) => toast(event.detail.value));
+
+  // --- parts that read themselves anew ----------------------------------------------------------------------------
+
+  // Nobody looks: ask for nothing.
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    if (document.hidden && event.detail.elt.matches("[data-live]")) event.preventDefault();
+  });
+
+  // What is being edited, selected or unfolded stays as it is.
+  if (window.Idiomorph) {
+    Object.assign(window.Idiomorph.defaults.callbacks, {
+      beforeNodeMorphed: (old) => !(old instanceof Element && old.matches("[data-editing], [data-keep]")),
+      beforeNodeRemoved: (old) => !(old instanceof Element && old.matches("[data-editing]")),
+      beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details, dialog")),
+    });
+  }
+
+  // A list that grows at its end stays there, unless the reader has scrolled up.
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const list = event.detail.target.closest("[data-follows]");
+    if (list) list.dataset.follows = list.scrollHeight - list.scrollTop - list.clientHeight < 40 ? "yes" : "no";
+  });
+  document.addEventListener("htmx:afterSettle", () => {
+    for (const list of document.querySelectorAll("[data-follows='yes']")) list.scrollTop = list.scrollHeight;
+  });
+
+  // Empty filters have no place in an address.
+  document.addEventListener("htmx:configRequest", (event) => {
+    if (!event.detail.elt.matches("[data-tidy]")) return;
+    for (const [name, value] of [...event.detail.formData.entries()]) {
+      if (value === "") event.detail.formData.delete(name);
+    }
+  });
+
+  // --- dialogs ----------------------------------------------------------------------------------------------------
+
+  document.addEventListener("htmx:afterSwap", (event) => {
+    if (event.detail.target === dialog && !dialog.open) dialog.showModal();
+  });
+  document.addEventListener("close-dialog", () => dialog.close());
+  dialog.addEventListener("close", () => dialog.replaceChildren());
+  dialog.addEventListener("click", (event) => {
+    // The backdrop counts as the dialog itself. A form that was begun is not thrown away by a slip.
+    if (event.target === dialog && !dialog.querySelector("textarea, input:not([type=hidden])")) dialog.close();
+    if (event.target.closest("[data-close]")) {
+      event.preventDefault();
+      dialog.close();
+    }
+  });
+
+  // --- small things -----------------------------------------------------------------------------------------------
+
+  document.addEventListener("input", (event) => {
+    const shown = event.target.dataset.shows;
+    if (shown) document.getElementById(shown).textContent = event.target.value.replace(/^(\d+\.\d\d).*/, "$1");
+  });
+
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "/" && !event.target.closest("input, textarea, select, dialog")) {
+      const search = document.querySelector("[data-search]");
+      if (search) {
+        event.preventDefault();
+        search.focus();
+        search.select();
+      }
+    }
+    if (event.key === "Escape") {
+      const cancel = event.target.closest("[data-editing]")?.querySelector("[data-cancel]");
+      if (cancel) cancel.click();
+    }
+  });
+
+  // On a narrow screen the pages stand in a row: show where one is.
+  document.querySelector(".nav-link[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
+  // A box that ticks every box of its name, and a place that says how many are ticked.
+  const boxes = (name) => [...document.querySelectorAll(`input[type=checkbox][name="${name}"]`)];
+  const count = () => {
+    for (const all of document.querySelectorAll("[data-ticks]")) {
+      const found = boxes(all.dataset.ticks);
+      const ticked = found.filter((box) => box.checked).length;
+      all.checked = ticked > 0 && ticked === found.length;
+      all.indeterminate = ticked > 0 && ticked < found.length;
+      for (const place of document.querySelectorAll(`[data-counts="${all.dataset.ticks}"]`)) {
+        place.textContent = String(ticked);
+      }
+    }
+  };
+  document.addEventListener("change", (event) => {
+    const name = event.target.dataset.ticks;
+    if (name) boxes(name).forEach((box) => { box.checked = event.target.checked; });
+    count();
+  });
+  document.addEventListener("click", (event) => {
+    const clears = event.target.closest("[data-unticks]");
+    if (!clears) return;
+    boxes(clears.dataset.unticks).forEach((box) => { box.checked = false; });
+    count();
+  });
+  document.addEventListener("htmx:afterSettle", count);
+
+  // --- theme ------------------------------------------------------------------------------------------------------
+
+  const THEMES = ["system", "light", "dark"];
+  const theme = document.getElementById("theme");
+  const name = () => document.documentElement.dataset.theme || "system";
+  const label = () => { theme.textContent = `Theme: ${name()}`; };
+  theme.hidden = false;
+  label();
+  theme.addEventListener("click", () => {
+    const next = THEMES[(THEMES.indexOf(name()) + 1) % THEMES.length];
+    if (next === "system") {
+      delete document.documentElement.dataset.theme;
+      localStorage.removeItem("commonplace-theme");
+    } else {
+      document.documentElement.dataset.theme = next;
+      localStorage.setItem("commonplace-theme", next);
+    }
+    label();
+    document.dispatchEvent(new Event("theme"));
+  });
+
+  // --- charts -----------------------------------------------------------------------------------------------------
+
+  const colour = (variable) => {
+    const probe = document.createElement("i");
+    probe.style.color = `var(${variable})`;
+    document.body.append(probe);
+    const value = getComputedStyle(probe).color;
+    probe.remove();
+    return value;
+  };
+  const drawn = new Map();
+  const draw = (figure) => {
+    if (!window.uPlot || drawn.has(figure)) return;
+    const series = JSON.parse(figure.dataset.chart);
+    // Days where there are several, else times; in UTC, like every exact time of the dashboard.
+    const moments = (plot, ticks) => {
+      const days = plot.scales.x.max - plot.scales.x.min > 2 * 86400;
+      const months = plot.scales.x.max - plot.scales.x.min > 300 * 86400;
+      const form = months ? { month: "short", year: "numeric" } : days ? { day: "numeric", month: "short" } : { hour: "2-digit", minute: "2-digit", hour12: false };
+      const texts = ticks.map((tick) => new Date(tick * 1000).toLocaleString("en-GB", { ...form, timeZone: "UTC" }));
+      return texts.map((text, index) => (text === texts[index - 1] ? "" : text));
+    };
+    const axis = { stroke: () => colour("--muted"), grid: { stroke: () => colour("--line"), width: 1 }, ticks: { stroke: () => colour("--line") } };
+    const lines = series.lines || [];
+    // A moment that matters, as a line from top to bottom.
+    const mark = (plot) => {
+      if (series.marker == null) return;
+      const place = plot.valToPos(series.marker, "x", true);
+      const { top, height } = plot.bbox;
+      plot.ctx.save();
+      plot.ctx.strokeStyle = plot.ctx.fillStyle = colour("--text");
+      plot.ctx.lineWidth = window.devicePixelRatio;
+      plot.ctx.beginPath();
+      plot.ctx.moveTo(place, top);
+      plot.ctx.lineTo(place, top + height);
+      plot.ctx.stroke();
+      plot.ctx.textAlign = place > top + plot.bbox.width * 0.85 ? "right" : "left";
+      plot.ctx.fillText(" today ", place, top + 12 * window.devicePixelRatio);
+      lines.forEach((line) => {
+        plot.ctx.textAlign = "left";
+        plot.ctx.fillStyle = colour("--muted");
+        plot.ctx.fillText(` ${line.label} at ${line.value}`, plot.bbox.left, plot.valToPos(line.value, "y", true) - 4 * window.devicePixelRatio);
+      });
+      plot.ctx.restore();
+    };
+    const plot = new window.uPlot({
+      hooks: { draw: [mark] },
+      width: figure.clientWidth || 600,
+      height: 160,
+      cursor: { y: false },
+      legend: { show: false },
+      scales: { y: { range: (_plot, low, high) => [series.low ?? low, series.high ?? high] } },
+      axes: [{ ...axis, values: moments, space: 70, size: 32 }, { ...axis, size: 44 }],
+      series: [{}, {
+        label: series.label,
+        stroke: () => colour("--accent"),
+        width: 2,
+        points: { size: 6, show: series.values.length > 60 ? false : undefined },
+        paths: series.stepped ? window.uPlot.paths.stepped({ align: 1 }) : undefined,
+      }, ...lines.map((line) => ({
+        label: line.label, stroke: () => colour("--muted"), width: 1, dash: [4, 4], points: { show: false },
+      }))],
+    }, [series.times, series.values, ...lines.map((line) => series.times.map(() => line.value))], figure);
+    drawn.set(figure, plot);
+  };
+  const drawAll = () => {
+    for (const figure of drawn.keys()) if (!document.contains(figure)) drawn.delete(figure);
+    document.querySelectorAll("[data-chart]").forEach(draw);
+  };
+  const repaint = () => drawn.forEach((plot) => plot.redraw());
+  document.addEventListener("theme", repaint);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
+  window.addEventListener("resize", () => drawn.forEach((plot, figure) => plot.setSize({ width: figure.clientWidth, height: 160 })));
+  document.addEventListener("htmx:afterSettle", drawAll);
+  drawAll();
+})();

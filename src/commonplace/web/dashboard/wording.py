@@ -1,0 +1,106 @@
+"""How the dashboard writes times, numbers and money."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from commonplace.core.clock import format_timestamp, utc_now
+
+SECOND_MS: Final = 1000
+MINUTE_S: Final = 60
+HOUR_S: Final = 60 * MINUTE_S
+DAY_S: Final = 24 * HOUR_S
+DAYS_IN_WORDS: Final = 14
+"""An older moment is written as a date."""
+
+JUST_NOW_S: Final = 10
+CENT: Final = 0.01
+
+
+def now() -> datetime:
+    """Return the present; what ages are counted from."""
+    return utc_now()
+
+
+def ago(moment: datetime, at: datetime) -> str:
+    """Return how long a moment is past, in the largest unit that fits; a date behind two weeks."""
+    seconds = (at - moment).total_seconds()
+    if seconds < JUST_NOW_S:
+        return "just now"
+    if seconds < MINUTE_S:
+        return f"{seconds:.0f} s ago"
+    if seconds < HOUR_S:
+        return f"{seconds // MINUTE_S:.0f} min ago"
+    if seconds < DAY_S:
+        return f"{seconds // HOUR_S:.0f} h ago"
+    if seconds < DAYS_IN_WORDS * DAY_S:
+        return plural(int(seconds // DAY_S), "day") + " ago"
+    return day(moment)
+
+
+def until(moment: datetime, at: datetime) -> str:
+    """Return how long it is to a moment, in the largest unit that fits; a date behind two weeks."""
+    seconds = (moment - at).total_seconds()
+    if seconds <= 0:
+        return "now"
+    if seconds < MINUTE_S:
+        return f"in {seconds:.0f} s"
+    if seconds < HOUR_S:
+        return f"in {seconds // MINUTE_S:.0f} min"
+    if seconds < DAY_S:
+        return f"in {seconds // HOUR_S:.0f} h"
+    if seconds < DAYS_IN_WORDS * DAY_S:
+        return f"in {plural(int(seconds // DAY_S), 'day')}"
+    return day(moment)
+
+
+def day(moment: datetime) -> str:
+    """Return the date of a moment, in UTC."""
+    return f"{moment.astimezone(UTC):%-d %b %Y}"
+
+
+def stamp(moment: datetime) -> str:
+    """Return a moment to the second, in UTC."""
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def iso(moment: datetime) -> str:
+    """Return a moment as ISO 8601."""
+    return format_timestamp(moment, precision="seconds")
+
+
+def number(value: float) -> str:
+    """Return a number with its thousands set apart."""
+    return f"{value:,}"
+
+
+def decimal(value: float) -> str:
+    """Return a confidence with as many decimals as it needs: one at least, two at most (R-OPS-4)."""
+    text = f"{value:.2f}"
+    return text.removesuffix("0")
+
+
+def percent(value: float) -> str:
+    """Return a share of one as whole percent."""
+    return f"{value * 100:.0f} %"
+
+
+def money(value: float) -> str:
+    """Return US dollars, with more decimals where it is less than a cent."""
+    return f"${value:.4f}" if 0 < value < CENT else f"${value:,.2f}"
+
+
+def duration(milliseconds: float) -> str:
+    """Return a span of time in the two largest units that it has."""
+    if milliseconds < SECOND_MS:
+        return f"{milliseconds:.0f} ms"
+    if milliseconds < MINUTE_S * SECOND_MS - SECOND_MS / 20:  # what rounds to 60.0 s is a minute
+        return f"{milliseconds / SECOND_MS:.1f} s"
+    seconds = round(milliseconds / SECOND_MS)
+    if seconds < HOUR_S:
+        return f"{seconds // MINUTE_S} min {seconds % MINUTE_S} s"
+    return f"{seconds // HOUR_S} h {seconds % HOUR_S // MINUTE_S} min"
+
+
+def plural(count: int, noun: str, many: str = "") -> str:
+    """Return a count with its noun: ``1 memory``, ``2 memories``."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"

@@ -1,0 +1,112 @@
+"""How a browser gets in: a page that takes a token, a cookie in its place, and the way out."""
+
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Annotated, Final, cast
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Form, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from commonplace.access.logins import LIFETIME, Logins
+from commonplace.web.access import Caller
+from commonplace.web.authentication import COOKIE, login_in
+from commonplace.web.problems import LOGIN, ProblemError
+from commonplace.web.rate_limits import Limiter, address_of
+
+MAX_FIELD_CHARS: Final = 500
+WRONG: Final = "This token is unknown, expired or revoked."
+_TEMPLATES: Final = Environment(
+    loader=PackageLoader("commonplace.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+)
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get(LOGIN)
+async def login_page(
+    request: Request, *, following: Annotated[str, Query(alias="next", max_length=MAX_FIELD_CHARS)] = "/"
+) -> Response:
+    """Ask for a token; who is in already goes on."""
+    if _caller(request) is not None:
+        return RedirectResponse(own_page(following), HTTPStatus.SEE_OTHER)
+    return _page(following, error=None)
+
+
+@router.post(LOGIN)
+async def log_in(
+    request: Request,
+    *,
+    token: Annotated[str, Form(max_length=MAX_FIELD_CHARS)] = "",
+    following: Annotated[str, Form(alias="next", max_length=MAX_FIELD_CHARS)] = "/",
+) -> Response:
+    """Take a token, and give the browser a login in its place."""
+    logins = cast("Logins", request.app.state.logins)
+    login = await logins.begin(token.strip())
+    if login is None:
+        return await _refused(request, following)
+    answer = RedirectResponse(own_page(following), HTTPStatus.SEE_OTHER)
+    answer.set_cookie(
+        COOKIE,
+        login.secret,
+        max_age=int(LIFETIME.total_seconds()),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+    )
+    return answer
+
+
+@router.post("/logout")
+async def log_out(request: Request) -> Response:
+    """End the login of this browser."""
+    secret = login_in(request.headers)
+    if secret is not None:
+        await cast("Logins", request.app.state.logins).end(secret)
+    answer = RedirectResponse(LOGIN, HTTPStatus.SEE_OTHER)
+    answer.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=request.url.scheme == "https")
+    return answer
+
+
+@router.get("/docs.css")
+async def style() -> Response:
+    """The style of the pages that need nothing but themselves: the login and the documentation."""
+    text = files("commonplace.web").joinpath("templates/plain.css").read_text(encoding="utf-8")
+    return Response(text, media_type="text/css", headers={"Cache-Control": "max-age=3600"})
+
+
+def own_page(following: str) -> str:
+    r"""Return a path of this service to go on to; anything else becomes the front page.
+
+    Browsers read ``//host`` and ``/\host`` as addresses of another site.
+    """
+    try:
+        split = urlsplit(following)
+    except ValueError:
+        return "/"
+    outside = split.scheme or split.netloc or not following.startswith("/") or following[1:2] in {"/", "\\"}
+    return "/" if outside or not following.isprintable() or "\\" in following else following
+
+
+async def _refused(request: Request, following: str) -> HTMLResponse:
+    try:
+        await cast("Limiter", request.app.state.limiter).count_failure(address_of(request.scope))
+    except ProblemError as refusal:
+        wait = (refusal.headers or {})["Retry-After"]
+        answer = _page(following, error=f"{WRONG} Too many were: try again in {wait} s.")
+        answer.status_code, answer.headers["Retry-After"] = refusal.kind.status, wait
+        return answer
+    answer = _page(following, error=WRONG)
+    answer.status_code = HTTPStatus.UNAUTHORIZED
+    return answer
+
+
+def _page(following: str, *, error: str | None) -> HTMLResponse:
+    return HTMLResponse(
+        _TEMPLATES.get_template("login.html").render(following=own_page(following), error=error)
+    )
+
+
+def _caller(request: Request) -> Caller | None:
+    return cast("Caller | None", request.scope["state"]["caller"])

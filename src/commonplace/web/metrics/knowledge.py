@@ -1,0 +1,61 @@
+"""Figures of knowledge memory: of the installation's own tenant, and of the background work for all of them."""
+
+from typing import Final
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from commonplace.core.settings import Settings
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.workers.status import worker_status
+
+PREFIX: Final = "commonplace_knowledge_"
+
+
+async def figures(memory: KnowledgeMemory) -> list[Metric]:
+    """Return what the database says of the tenant that the memory acts for."""
+    found = await memory.memory_stats()
+    memories = GaugeMetricFamily(
+        PREFIX + "memories", "Memories by kind and state", labels=["memory_type", "state"]
+    )
+    for kind in ("facts", "rules"):
+        for state, count in found[kind].items():
+            memories.add_metric([kind, state], count)
+    episodes = found["episodes"]
+    return [
+        memories,
+        GaugeMetricFamily(PREFIX + "episodes", "Episodes that have not expired", value=episodes["total"]),
+        GaugeMetricFamily(
+            PREFIX + "episodes_pending",
+            "Episodes that wait to be consolidated",
+            value=episodes["unconsolidated"],
+        ),
+        GaugeMetricFamily(
+            PREFIX + "backlog_age_hours",
+            "Age of the oldest episode that waits to be consolidated",
+            value=episodes["backlog_age_hours"] or 0,
+        ),
+    ]
+
+
+async def figures_of_work(memory: KnowledgeMemory, settings: Settings) -> list[Metric]:
+    """Return what the queue of background work says."""
+    now = memory.clock()
+    async with memory.acting() as pool:
+        status = await worker_status(pool, settings, now)
+    jobs = GaugeMetricFamily("commonplace_jobs", "Jobs of the last days by state", labels=["state"])
+    for state, count in status.jobs.items():
+        jobs.add_metric([state], count)
+    waiting_s = (now - status.oldest_waiting_at).total_seconds() if status.oldest_waiting_at else 0.0
+    return [
+        jobs,
+        GaugeMetricFamily(
+            "commonplace_workers",
+            "Workers that are alive",
+            value=sum(worker.alive for worker in status.workers),
+        ),
+        GaugeMetricFamily(
+            "commonplace_jobs_waiting_seconds",
+            "How long the job has been due that waits longest",
+            value=waiting_s,
+        ),
+    ]

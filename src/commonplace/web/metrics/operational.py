@@ -1,0 +1,36 @@
+"""Figures of operational memory. Source: OPS-08, OPS-16, OPS-20."""
+
+from typing import Final
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+
+from commonplace.operational.memory import OperationalMemory
+
+PREFIX: Final = "commonplace_operational_"
+
+
+async def figures(memory: OperationalMemory) -> list[Metric]:
+    """Return what the database says."""
+    found = await memory.views.figures()
+    memories = GaugeMetricFamily(PREFIX + "memories", "Memories of the scheduled agent", labels=["state"])
+    memories.add_metric(["active"], found.active)
+    memories.add_metric(["inactive"], found.inactive)
+    return [
+        memories,
+        *(
+            GaugeMetricFamily(PREFIX + name, documentation, value=value)
+            for name, documentation, value in (
+                ("learned_last_week", "Memories created within seven days", found.learned_in_week),
+                ("fading", "Active memories that nobody reinforced for long", found.fading),
+                ("sessions_last_week", "Sessions that began within seven days", found.sessions_in_week),
+                ("sessions_failed_last_week", "Of these, sessions that failed", found.failed_in_week),
+                ("sessions_running", "Sessions that run", found.running),
+                ("critical_events_last_week", "Critical events within seven days", found.critical_in_week),
+                (
+                    "cost_last_week_usd",
+                    "US dollars that sessions took within seven days",
+                    found.cost_in_week_usd,
+                ),
+            )
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""Operational memory over HTTP: what the scheduled agent learned, its sessions, events and cooldowns."""

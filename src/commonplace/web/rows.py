@@ -1,0 +1,34 @@
+"""Ids of rows as paths and bodies hold them."""
+
+from collections.abc import Callable
+from typing import Annotated, Final
+
+from fastapi import Path
+from pydantic import Field
+
+from commonplace.core.errors import NotFoundError
+
+LARGEST_ID: Final = 2**31 - 1
+"""What the integer column of every server holds."""
+MOST_AT_ONCE: Final = 1000
+
+RowIds = Annotated[
+    list[Annotated[int, Field(ge=1, le=LARGEST_ID)]],
+    Field(min_length=1, max_length=MOST_AT_ONCE, description="which ones: 1 to 1000 ids"),
+]
+
+
+def row_id(kind: str, alias: str) -> Callable[[int], int]:
+    """Return the dependency that reads the id of a row from a path; what cannot be an id names nothing.
+
+    Args:
+        kind: What the id names, in words.
+        alias: The parameter in the path.
+    """
+
+    def read(value: Annotated[int, Path(alias=alias, description=f"the id of a {kind}")]) -> int:
+        if not 1 <= value <= LARGEST_ID:
+            raise NotFoundError(kind, value)
+        return value
+
+    return read

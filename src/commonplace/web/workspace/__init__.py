@@ -1,0 +1,1 @@
+"""Workspace memory over HTTP: small facts of one workspace."""

@@ -1,0 +1,229 @@
+"""The pages of app memory in a browser: one journey, what waits for energy, and how soon a page comes."""
+
+import json
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, expect
+
+from commonplace.apps.exchange import FORMAT
+from commonplace.core.clock import format_timestamp
+from support.apps import fill, said
+from support.browser import Dashboard, Screenshot, check_accessibility
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+MANY_USERS = 60
+
+
+def document(*memories: dict[str, object]) -> str:
+    """Return an exported file as another installation gives it."""
+    return json.dumps({"format": FORMAT, "version": 1, "memories": list(memories)})
+
+
+async def remember(dashboard: Dashboard) -> None:
+    """Let the calendar have eleven digests: ten in its common space, for which one made room, and Ada's."""
+    apps = dashboard.memories.apps
+    await apps.registry.register("cal", name="Calendar")
+    await fill(apps, "cal", 11)
+    await apps.ingest("cal", "of-ada", said("Ada likes meetings after two.", "Noted."), user_id="ada")
+
+
+async def test_registering_an_app(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
+    """An id is refused at its field; the app appears, fills up before one's eyes, and has a page."""
+    await page.goto("/apps")
+    await expect(page.get_by_role("heading", name="No app is registered")).to_be_visible()
+    await screenshot("apps-empty")
+    await page.get_by_role("link", name="Register an app").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Id", exact=True).fill("no spaces")
+    await dialog.get_by_role("button", name="Register").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("letters, digits")
+    await dialog.get_by_label("Id", exact=True).fill("cal")
+    await dialog.get_by_label("Name").fill("Calendar")
+    await dialog.get_by_role("button", name="Register").click()
+    row = page.locator("#app-cal")
+    await expect(row).to_contain_text("0 of 10")
+    await expect(row).to_contain_text("never")
+
+    await remember(dashboard)
+    await dashboard.memories.apps.registry.register("mail", name="Mail")
+    await expect(row).to_contain_text("10 of 10")
+    await expect(row).to_contain_text("just now")
+    await check_accessibility(page)
+    await screenshot("apps")
+
+    await row.get_by_role("link", name="Calendar").click()
+    digests = page.locator("#app tbody tr")
+    await expect(digests).to_have_count(11)
+    for label, value in (("Created in 24 h", "12"), ("Compactions", "1"), ("Conversations", "12")):
+        await expect(page.locator(".figure", has_text=label)).to_contain_text(value)
+    await expect(page.locator("#app .history")).to_contain_text("compacted")
+    await check_accessibility(page)
+    await screenshot("app")
+
+
+@pytest.mark.requirement("APP-16.2", "APP-16.3")
+async def test_finding_exporting_deleting_and_bringing_back(
+    page: Page, dashboard: Dashboard, screenshot: Screenshot, tmp_path: Path
+) -> None:
+    """One is found and deleted, all are exported and purged, and an import brings all of them back."""
+    await remember(dashboard)
+    apps = dashboard.memories.apps
+    await page.goto("/apps/cal")
+    digests, dialog = page.locator("#app tbody tr"), page.get_by_role("dialog")
+    await page.get_by_label("Search what it remembers").fill("meetings after two")
+    await expect(digests).to_have_count(1)
+    await expect(digests).to_contain_text("ada")
+    await expect(digests).to_contain_text("of-ada")
+
+    async with page.expect_download() as download:
+        await page.get_by_role("link", name="Export").click()
+    file = tmp_path / "exported.json"
+    await (await download.value).save_as(file)
+    assert (await download.value).suggested_filename == "cal-memories.json"
+    assert len(json.loads(file.read_text(encoding="utf-8"))["memories"]) == 11
+
+    await page.get_by_role("link", name="Delete memory").click()
+    await expect(dialog.get_by_text("Ada likes meetings after two.")).to_be_visible()
+    await dialog.get_by_role("button", name="Delete", exact=True).click()
+    await expect(page.get_by_role("heading", name="Nothing of it matches")).to_be_visible()
+    await page.goto("/apps/cal")
+    await page.get_by_role("link", name="Purge").click()
+    await expect(dialog.get_by_role("heading", name="Delete all 10 memories of Calendar?")).to_be_visible()
+    await screenshot("app-purge")
+    await dialog.get_by_role("button", name="Delete 10 memories").click()
+    await expect(page.get_by_role("heading", name="It remembers nothing yet")).to_be_visible()
+    assert await apps.list_memories("cal") == []
+
+    await page.get_by_role("link", name="Import").click()
+    await dialog.get_by_label("File").set_input_files(file)
+    await dialog.get_by_role("button", name="Import").click()
+    await expect(digests).to_have_count(11)
+
+
+@pytest.mark.requirement("APP-16.3")
+async def test_an_import_says_what_it_did_not_take(page: Page, dashboard: Dashboard, tmp_path: Path) -> None:
+    """What is no export stays in the dialog with its fault; a secret is refused, the rest is taken."""
+    await dashboard.memories.apps.registry.register("cal")
+    moment = format_timestamp(dashboard.clock())
+    file = tmp_path / "memories.json"
+    await page.goto("/apps/cal")
+    await page.get_by_role("link", name="Import").click()
+    dialog = page.get_by_role("dialog")
+    for text, fault in (("{", "JSON file"), ('{"memories": [{}]}', "memories.0.content")):
+        file.write_text(text, encoding="utf-8")
+        await dialog.get_by_label("File").set_input_files(file)
+        await dialog.get_by_role("button", name="Import").click()
+        await expect(dialog.get_by_role("alert")).to_contain_text(fault)
+    times: dict[str, object] = {"createdAt": moment, "updatedAt": moment}
+    secret = "The token is ghp_R4nd0mL00kingT0kenR4nd0mL00kingT0ken"
+    file.write_text(
+        document({"content": "It rains.", **times}, {"content": secret, **times}), encoding="utf-8"
+    )
+    await dialog.get_by_label("File").set_input_files(file)
+    await dialog.get_by_role("button", name="Import").click()
+    await expect(dialog.get_by_text("Number 2 of the file: looks like a secret")).to_be_visible()
+    await dialog.locator(".actions").get_by_role("link", name="Close").click()
+    await expect(page.locator("#app tbody tr")).to_have_count(1)
+
+
+@pytest.mark.requirement("APP-12.1", "APP-12.2", "APP-12.3", "APP-12.4", "APP-12.5", "APP-16.4")
+async def test_statistics_and_what_waits_for_energy(
+    page: Page, dashboard: Dashboard, screenshot: Screenshot
+) -> None:
+    """The page counts, says that energy is low, and lists the digest that waits; the app's page lists its own."""
+    apps = dashboard.memories.apps
+    for app_id in ("cal", "mail"):
+        await apps.registry.register(app_id)
+    await fill(apps, "cal", 11)
+    dashboard.clock.now += timedelta(hours=2)
+    await fill(apps, "cal", 1, first=12)
+    await apps.begin_conversation("cal", "in-focus")
+    await apps.add_message("in-focus", "user", "What is on the board?")
+    await apps.loop.focus_on_unanswered("in-focus")
+    await apps.energy.spend(1000)
+    await apps.ingest("mail", "late", said("Please remember the parcel for board nine.", "Yes."))
+
+    await page.goto("/apps")
+    for label, value, hint in (
+        ("Digests", "10", "characters"),
+        ("Created in 24 h", "12", "1 in the last hour"),
+        ("Compactions", "2", "in 1 app"),
+        ("Utilisation", "50 %", "1 of 2 apps"),
+        ("Injection rate", "100 %", "of 1 in focus"),
+        ("Energy", "0 %", "of 1,000 units"),
+    ):
+        figure = page.locator(".figure").filter(has=page.get_by_text(label, exact=True))
+        await expect(figure).to_contain_text(value)
+        await expect(figure).to_contain_text(hint)
+    await expect(page.get_by_text("Energy is at or below 20 %")).to_be_visible()
+    await expect(page.locator(".chart canvas")).to_be_visible()
+    queue = page.get_by_role("region", name="Digests that wait or failed")
+    for words in ("deferred", "late", "mail"):
+        await expect(queue).to_contain_text(words)
+    await screenshot("apps-energy")
+    await page.goto("/apps/mail")
+    await expect(queue).to_contain_text("late")
+    await page.goto("/apps/cal/context")
+    await expect(page.locator("#context pre")).to_contain_text("(memories for app: cal)")
+    await check_accessibility(page)
+    await screenshot("app-context")
+
+
+async def test_an_uninstalled_app_keeps_its_memories_and_comes_back(page: Page, dashboard: Dashboard) -> None:
+    """Uninstalled by one button, installed again by another; with the tick it is gone for good."""
+    apps = dashboard.memories.apps
+    await apps.registry.register("cal", name="Calendar")
+    await fill(apps, "cal", 2)
+    await page.goto("/apps/cal")
+    await page.get_by_role("link", name="Uninstall").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("button", name="Uninstall").click()
+    row = page.locator("#app-cal")
+    await expect(row).to_contain_text("uninstalled")
+    await expect(row).to_contain_text("2 of 10")
+    await row.get_by_role("link", name="Calendar").click()
+    await expect(page.get_by_text("Its memories are kept until they are purged")).to_be_visible()
+    await page.get_by_role("button", name="Install again").click()
+    await page.wait_for_url("/apps")
+    await expect(row.get_by_text("installed", exact=True)).to_be_visible()
+    await page.goto("/apps/cal/uninstall")
+    await page.get_by_label("Delete its 2 memories and its conversations for good").check()
+    await page.get_by_role("button", name="Uninstall").click()
+    await expect(page.get_by_role("heading", name="No app is registered")).to_be_visible()
+
+
+async def test_pages_come_at_once_with_many_memories(page: Page, dashboard: Dashboard) -> None:
+    """Six hundred memories in the spaces of many users: each page within 200 ms."""
+    apps = dashboard.memories.apps
+    await apps.registry.register("busy")
+    moment = format_timestamp(dashboard.clock())
+    times: dict[str, object] = {"createdAt": moment, "updatedAt": moment}
+    await apps.import_document(
+        "busy",
+        json.loads(
+            document(
+                *(
+                    {"content": f"User {user} keeps matter {number}.", "userId": f"user-{user}", **times}
+                    for user in range(MANY_USERS)
+                    for number in range(10)
+                )
+            )
+        ),
+    )
+    for path in ("/apps", "/apps/busy", "/apps/busy?search=matter+7", "/"):
+        took: list[float] = []
+        for _ in range(5):
+            began = time.perf_counter()
+            answer = await page.request.get(path)
+            took.append(time.perf_counter() - began)
+            assert answer.ok
+        assert min(took) < 0.2, (path, took)
+    await page.goto("/apps/busy")
+    await expect(page.get_by_text("50 of 600")).to_be_visible()
+    await page.get_by_label("User").fill("user-7")
+    await page.get_by_label("User").press("Enter")
+    await expect(page.locator("#app tbody tr")).to_have_count(10)

@@ -1,0 +1,298 @@
+"""The memories page in a browser: what it shows, and how it is narrowed down and kept up to date."""
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from commonplace.operational.memories import Memory
+from support.browser import Dashboard, Screenshot, check_accessibility
+from support.streams import chunks, session
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+RESTART = "Takes 60s to start after a restart"
+LOCK = "First restart always fails due to DB lock"
+VACUUM = "Needs manual VACUUM FULL weekly"
+DNS = "DNS checks fail transiently: retry once before escalating"
+
+
+async def fill(dashboard: Dashboard) -> dict[str, Memory]:
+    """Store four memories of two services and none, in this order."""
+    add = dashboard.operational.add
+    stored: dict[str, Memory] = {}
+    for category, service, observation, confidence in (
+        ("timing", "jellyfin", RESTART, 0.9),
+        ("behavior", "jellyfin", LOCK, 0.7),
+        ("maintenance", "postgres", VACUUM, 0.95),
+        ("remediation", None, DNS, 0.6),
+    ):
+        stored[observation] = await add(
+            category=category, service=service, observation=observation, confidence=confidence
+        )
+        dashboard.clock.advance(seconds=1)
+    return stored
+
+
+def rows(page: Page) -> Locator:
+    """Return the rows of memories, without the heads of groups."""
+    return page.locator("#memories tbody tr:not(.group)")
+
+
+async def shown(page: Page) -> list[str]:
+    """Return the observations as they stand in the table."""
+    return await page.locator("#memories .observation").all_inner_texts()
+
+
+@pytest.mark.requirement("OPS-12.1")
+async def test_the_page_shows_every_column(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
+    """The table has service or general, category, observation, confidence, status, update and source."""
+    stream = session(f"[MEMORY:timing:jellyfin] {RESTART}")
+    [report] = await dashboard.operational.ingest(chunks(stream))
+    await dashboard.operational.add(category="remediation", observation=DNS, confidence=0.2)
+
+    await page.goto("/")
+    sidebar = page.get_by_role("navigation", name="Pages")
+    labels = [text.strip() for text in await sidebar.get_by_role("link").all_inner_texts()]
+    assert labels[labels.index("Memories") - 1] == "Events"
+    assert labels[labels.index("Memories") + 1] == "Cooldowns"
+    await sidebar.get_by_role("link", name="Memories").click()
+
+    learned = rows(page).filter(has_text=RESTART)
+    for text in ("jellyfin", "timing", "0.7", "active", "just now"):
+        await expect(learned).to_contain_text(text)
+    source = learned.get_by_role("link", name=f"Session {report.session.id}")
+    await expect(source).to_have_attribute("href", f"/sessions/{report.session.id}")
+    added = rows(page).filter(has_text=DNS)
+    for text in ("general", "remediation", "0.2", "inactive", "Operator"):
+        await expect(added).to_contain_text(text)
+    await check_accessibility(page)
+    await fill(dashboard)
+    await expect(rows(page)).to_have_count(6)
+    await screenshot("memories")
+
+
+@pytest.mark.requirement("OPS-12.2")
+async def test_a_new_memory_appears_and_disturbs_nothing(page: Page, dashboard: Dashboard) -> None:
+    """It is there within five seconds, and what is being edited, selected and typed stays as it is."""
+    stored = await fill(dashboard)
+    await page.goto("/memories")
+    await page.get_by_label(f"Edit memory {stored[RESTART].id}").click()
+    field = page.get_by_label("Observation", exact=True)
+    await field.fill("Takes 90s to start, half wr")
+    await page.get_by_label(f"Select memory {stored[VACUUM].id}").check()
+    await dashboard.operational.add(category="timing", service="caddy", observation="Reloads in 2s")
+
+    await expect(rows(page).filter(has_text="Reloads in 2s")).to_be_visible(timeout=5000)
+    await expect(field).to_have_value("Takes 90s to start, half wr")
+    await expect(page.get_by_label(f"Select memory {stored[VACUUM].id}")).to_be_checked()
+    await expect(page.get_by_text("1 selected")).to_be_visible()
+
+
+@pytest.mark.requirement("OPS-12.2")
+async def test_a_memory_that_goes_while_it_is_edited(page: Page, dashboard: Dashboard) -> None:
+    """The form stays, and saving says that the memory is not there any more."""
+    stored = await fill(dashboard)
+    await page.goto("/memories")
+    await page.get_by_label(f"Edit memory {stored[RESTART].id}").click()
+    await page.get_by_label("Observation", exact=True).fill("Something else")
+    await dashboard.operational.delete([stored[RESTART].id])
+    await dashboard.operational.add(category="timing", service="caddy", observation="Reloads in 2s")
+    await expect(rows(page).filter(has_text="Reloads in 2s")).to_be_visible()
+
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("alert")).to_contain_text(f"no memory with id {stored[RESTART].id}")
+
+
+@pytest.mark.requirement("OPS-12.3")
+async def test_filter_by_service(page: Page, dashboard: Dashboard) -> None:
+    """Only memories of that service are shown, or only general ones; the address says so."""
+    await fill(dashboard)
+    await page.goto("/memories")
+    service = page.get_by_label("Service")
+    await service.select_option("jellyfin")
+    await expect(rows(page)).to_have_count(2)
+    assert sorted(await shown(page)) == sorted([RESTART, LOCK])
+    await expect(page).to_have_url(f"{dashboard.url}/memories?service=jellyfin")
+    await service.select_option("general")
+    await expect(rows(page)).to_have_count(1)
+    assert await shown(page) == [DNS]
+    await page.reload()
+    assert await shown(page) == [DNS]
+
+
+@pytest.mark.requirement("OPS-12.4")
+async def test_filter_by_category(page: Page, dashboard: Dashboard) -> None:
+    """Only memories of that category are shown."""
+    await fill(dashboard)
+    await page.goto("/memories")
+    await page.get_by_label("Category").select_option("maintenance")
+    await expect(rows(page)).to_have_count(1)
+    assert await shown(page) == [VACUUM]
+
+
+@pytest.mark.requirement("OPS-17.1")
+async def test_search(page: Page, dashboard: Dashboard) -> None:
+    """Typing narrows the list down, in any case of letters; a filter stays while a link changes another."""
+    await fill(dashboard)
+    await page.goto("/memories")
+    await page.keyboard.press("/")
+    await page.keyboard.type("RESTART")
+    await expect(rows(page)).to_have_count(2)
+    assert sorted(await shown(page)) == sorted([RESTART, LOCK])
+    await page.get_by_role("link", name="Inactive").click()
+    await expect(page.get_by_text("No memory matches these filters")).to_be_visible()
+    await page.get_by_label("Category").select_option("timing")
+    await expect(page).to_have_url(f"{dashboard.url}/memories?search=RESTART&category=timing&status=inactive")
+
+
+@pytest.mark.requirement("OPS-17.2")
+async def test_sorting(page: Page, dashboard: Dashboard) -> None:
+    """The heads of columns sort by confidence and by recency."""
+    await fill(dashboard)
+    await page.goto("/memories")
+    await page.get_by_role("columnheader", name="Confidence").get_by_role("link").click()
+    await expect(page.get_by_role("columnheader", name="Confidence")).to_have_attribute(
+        "aria-sort", "descending"
+    )
+    assert await shown(page) == [VACUUM, RESTART, LOCK, DNS]
+    await page.get_by_role("columnheader", name="Updated").get_by_role("link").click()
+    await expect(page.get_by_role("columnheader", name="Updated")).to_have_attribute(
+        "aria-sort", "descending"
+    )
+    assert await shown(page) == [DNS, VACUUM, LOCK, RESTART]
+
+
+@pytest.mark.requirement("OPS-17.3")
+async def test_grouping(page: Page, dashboard: Dashboard) -> None:
+    """Memories stand under the names of their services, general last."""
+    await fill(dashboard)
+    await page.goto("/memories")
+    groups = await page.locator("#memories .group th").all_inner_texts()
+    assert groups == ["jellyfin2", "postgres1", "general1"]
+    assert await shown(page) == [RESTART, LOCK, VACUUM, DNS]
+
+
+@pytest.mark.requirement("OPS-16.2")
+async def test_inactive_memories_are_set_apart(page: Page, dashboard: Dashboard) -> None:
+    """They look different, have a list of their own, and can be edited and deleted."""
+    stored = await fill(dashboard)
+    weak = stored[LOCK].id
+    await dashboard.operational.edit([weak], confidence=0.2)
+    await page.goto("/memories")
+    row = page.locator(f"#memory-{weak}")
+    await expect(row.locator(".observation")).to_have_css("text-decoration-line", "line-through")
+    await expect(page.locator(f"#memory-{stored[RESTART].id} .observation")).to_have_css(
+        "text-decoration-line", "none"
+    )
+    await page.get_by_role("link", name="Inactive 1").click()
+    await expect(rows(page)).to_have_count(1)
+
+    await page.get_by_label(f"Edit memory {weak}").click()
+    await page.get_by_label("Observation", exact=True).fill("Fails while the database is locked")
+    await page.get_by_role("button", name="Save").click()
+    await expect(row).to_contain_text("Fails while the database is locked")
+    edited = await dashboard.operational.get(weak)
+    assert (edited.active, edited.confidence) == (False, 0.2)
+
+    await page.get_by_label(f"Delete memory {weak}").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    await expect(row).to_have_count(0)
+
+
+@pytest.mark.requirement("OPS-16.3")
+async def test_reactivation(page: Page, dashboard: Dashboard) -> None:
+    """A confidence above 0.3 makes an inactive memory active again, and the next prompt has it."""
+    stored = await fill(dashboard)
+    weak = stored[LOCK].id
+    await dashboard.operational.edit([weak], confidence=0.2)
+    await page.goto("/memories")
+    await page.get_by_label(f"Edit memory {weak}").click()
+    await page.get_by_label("Confidence", exact=True).fill("0.5")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_text("Saved.")).to_be_visible()
+    await expect(page.locator(f"#memory-{weak} .badge")).to_have_text("active")
+    assert (await dashboard.operational.get(weak)).active
+    assert LOCK in (await dashboard.operational.build_memory_context()).text
+
+
+@pytest.mark.requirement("OPS-11.1", "OPS-11.2", "OPS-11.3")
+async def test_staleness_is_shown(page: Page, dashboard: Dashboard) -> None:
+    """A memory says that it fades, what decay took, and that it became inactive; a fresh one says nothing."""
+    stored = await fill(dashboard)
+    weak = (
+        await dashboard.operational.add(category="timing", observation="Slow at night", confidence=0.4)
+    ).id
+    dashboard.clock.advance(days=44)
+    fresh = await dashboard.operational.add(category="timing", observation="Fast at noon")
+    await dashboard.operational.run_decay()
+
+    await page.goto("/memories")
+    faded = page.locator(f"#memory-{stored[RESTART].id}")
+    await expect(faded).to_contain_text("fading")
+    await expect(faded).to_contain_text("0.7")
+    await expect(page.locator(f"#memory-{weak}")).to_contain_text("inactive")
+    await expect(page.locator(f"#memory-{fresh.id}")).to_contain_text("active")
+    await expect(page.locator(f"#memory-{fresh.id}")).to_contain_text("0.7")
+    await page.get_by_role("link", name="Slow at night").click()
+    await expect(page.get_by_text("decayed")).to_be_visible()
+    await expect(page.get_by_text("not reinforced since")).to_be_visible()
+
+
+async def test_history_of_a_memory(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
+    """Its page tells every change with who made it, and draws the confidence."""
+    stored = await fill(dashboard)
+    memory_id = stored[RESTART].id
+    for confidence in (0.5, 0.8, 0.65):
+        dashboard.clock.advance(days=3)
+        await dashboard.operational.edit([memory_id], confidence=confidence)
+    await page.goto(f"/memories/{memory_id}")
+    await expect(page.locator(".history li")).to_have_count(4)
+    await expect(page.locator(".history li").first).to_contain_text("edited by operator")
+    await expect(page.locator(".chart canvas")).to_be_visible()
+    await check_accessibility(page)
+    await screenshot("memory")
+
+
+async def test_an_empty_page_says_what_to_do(
+    page: Page, dashboard: Dashboard, screenshot: Screenshot
+) -> None:
+    """Where nothing was learned, the page says how it would be."""
+    await page.goto("/memories")
+    await expect(page.get_by_role("heading", name="Nothing has been learned yet")).to_be_visible()
+    await expect(page.get_by_text("commonplace ops ingest")).to_be_visible()
+    await screenshot("memories-empty")
+    await dashboard.operational.add(category="timing", observation="Fast at noon")
+    await expect(rows(page)).to_have_count(1)
+
+
+async def test_pages_of_a_long_list(page: Page, dashboard: Dashboard) -> None:
+    """Fifty are on a page, and the last page is shown where an address lies behind the end."""
+    for number in range(53):
+        await dashboard.operational.add(category="timing", observation=f"Number {number}")
+    await page.goto("/memories")
+    await expect(page.get_by_text("50 of 53").first).to_be_visible()
+    await page.get_by_role("link", name="Next").first.click()
+    await expect(rows(page)).to_have_count(3)
+    await page.go_back()
+    await expect(rows(page)).to_have_count(50)
+    await page.goto("/memories?offset=5000")
+    await expect(rows(page)).to_have_count(3)
+
+
+async def test_markup_in_a_memory_is_text(page: Page, dashboard: Dashboard) -> None:
+    """What an agent wrote is shown, never run."""
+    evil = "<img src=x onerror=alert(1)> <script>alert(2)</script> {{ 7 * 7 }}"
+    memory = await dashboard.operational.add(category="timing", observation=evil)
+    await page.goto("/memories")
+    assert await shown(page) == [evil]
+    await page.goto(f"/memories/{memory.id}")
+    await expect(page.get_by_label("Observation", exact=True)).to_have_value(evil)
+
+
+async def test_the_connection_is_lost(page: Page, dashboard: Dashboard) -> None:
+    """The page says that what it shows may be old, and takes it back when the service answers again."""
+    await fill(dashboard)
+    await page.goto("/memories")
+    await page.context.set_offline(offline=True)
+    await expect(page.get_by_text("No connection to the service")).to_be_visible()
+    await page.context.set_offline(offline=False)
+    await expect(page.get_by_text("No connection to the service")).to_be_hidden()

@@ -1,0 +1,110 @@
+"""Sessions, events and cooldowns in a browser (OPS-20)."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from playwright.async_api import Page, expect
+
+from support.browser import Dashboard, Screenshot, check_accessibility
+from support.streams import chunks, encode, init, result, says, session
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+REPORT = (
+    "All services answer.\n"
+    "[EVENT:critical:postgres] Disk is at 97 %\n"
+    "[EVENT:info] Checked 12 services\n"
+    "[COOLDOWN:restart:jellyfin] The database was locked\n"
+    "[MEMORY:timing:jellyfin] Takes 60s to start after a restart"
+)
+
+
+@pytest.mark.requirement("OPS-20.1")
+async def test_sessions(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
+    """The list shows how each session ended, newest first; its page shows what it learned, told and printed."""
+    await dashboard.operational.ingest(chunks(session(REPORT, session_id="s-1")), tiers=[3])
+    dashboard.clock.advance(minutes=5)
+    failed = encode(init("s-2"), result("API Error: overloaded", session_id="s-2", is_error=True))
+    await dashboard.operational.ingest(chunks(failed))
+
+    await page.goto("/sessions")
+    rows = page.locator("#sessions tbody tr")
+    await expect(rows.nth(0)).to_contain_text("failed")
+    for text in ("completed", "3 remediate", "1.5 s", "$0.02", "claude-x"):
+        await expect(rows.nth(1)).to_contain_text(text)
+    await check_accessibility(page)
+    await screenshot("sessions")
+
+    await page.get_by_label("Status").select_option("completed")
+    await expect(rows).to_have_count(1)
+    await rows.get_by_role("link").click()
+    for text in ("Takes 60s to start", "Disk is at 97 %", "The database was locked", "All services answer."):
+        await expect(page.get_by_text(text).first).to_be_visible()
+    await check_accessibility(page)
+    await screenshot("session")
+
+
+@pytest.mark.requirement("OPS-20.1")
+async def test_a_running_session_is_followed(page: Page, dashboard: Dashboard) -> None:
+    """What the agent says appears while it runs; in the end the page says how it went."""
+    more: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    async def stream() -> AsyncIterator[bytes]:
+        while (piece := await more.get()) is not None:
+            yield piece
+
+    running = asyncio.create_task(dashboard.operational.ingest(stream()))
+    await more.put(encode(init("s-1"), says("Checking DNS first.")))
+    await page.goto("/sessions")
+    await expect(page.locator("#sessions")).to_contain_text("running")
+    await page.locator("#sessions tbody a").first.click()
+    output = page.locator("#output")
+    await expect(output).to_contain_text("Checking DNS first.")
+
+    await more.put(encode(says("[MEMORY:timing:caddy] Reloads in 2s")))
+    await expect(output).to_contain_text("Reloads in 2s")
+    await expect(page.locator("#session")).to_contain_text("caddy")
+    await more.put(encode(result("All is well.")))
+    await more.put(None)
+    await running
+    await expect(page.locator("#session")).to_contain_text("completed")
+    await expect(page.locator("#session")).to_contain_text("All is well.")
+    await expect(output.locator(".waiting")).to_have_count(0)
+
+
+@pytest.mark.requirement("OPS-20.2")
+async def test_events(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
+    """Events show level, service, message and session; they can be filtered, and new ones appear."""
+    await page.goto("/events")
+    await expect(page.get_by_text("Nothing has happened yet")).to_be_visible()
+    [report] = await dashboard.operational.ingest(chunks(session(REPORT)))
+    rows = page.locator("#events tbody tr")
+    await expect(rows).to_have_count(2)
+    critical = rows.filter(has_text="critical")
+    await expect(critical).to_contain_text("postgres")
+    await expect(critical).to_contain_text("Disk is at 97 %")
+    await expect(critical.get_by_role("link")).to_have_attribute("href", f"/sessions/{report.session.id}")
+    await check_accessibility(page)
+    await screenshot("events")
+    await page.get_by_label("Level").select_option("info")
+    await expect(rows).to_have_count(1)
+    await expect(rows).to_contain_text("Checked 12 services")
+    await page.goto("/")
+    await expect(page.get_by_text("Disk is at 97 %")).to_be_visible()
+
+
+@pytest.mark.requirement("OPS-20.3")
+async def test_cooldowns(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
+    """Cooldowns show action, service, reason, tier and session."""
+    await page.goto("/cooldowns")
+    await expect(page.get_by_text("No remediation has been recorded")).to_be_visible()
+    [report] = await dashboard.operational.ingest(chunks(session(REPORT)), tiers=[3])
+    row = page.locator("#cooldowns tbody tr")
+    for text in ("restart", "jellyfin", "The database was locked", "3 remediate"):
+        await expect(row).to_contain_text(text)
+    await expect(row.get_by_role("link")).to_have_attribute("href", f"/sessions/{report.session.id}")
+    await check_accessibility(page)
+    await screenshot("cooldowns")
+    await page.get_by_label("Service").fill("nobody")
+    await expect(page.get_by_text("No cooldown of this service")).to_be_visible()

@@ -1,0 +1,77 @@
+"""The dashboard as a whole: sidebar, theme, errors, a policy that nothing breaks."""
+
+import pytest
+from playwright.async_api import Page, expect
+
+from support.browser import Dashboard, Screenshot, check_accessibility
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def fill(dashboard: Dashboard) -> None:
+    """Store what pages can show."""
+    add = dashboard.operational.add
+    await add(
+        category="timing",
+        service="jellyfin",
+        observation="Takes 60s to start after a restart",
+        confidence=0.9,
+    )
+    await add(
+        category="behavior", service="jellyfin", observation="First restart always fails due to DB lock"
+    )
+    await add(
+        category="maintenance",
+        service="postgres",
+        observation="Needs manual VACUUM FULL weekly",
+        confidence=0.4,
+    )
+    await add(
+        category="dependency", service="caddy", observation="Must be started after WireGuard", confidence=0.2
+    )
+    await add(category="remediation", observation="DNS checks fail transiently: retry once before escalating")
+
+
+async def test_overview(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
+    """The overview shows what was learned, and is accessible."""
+    await fill(dashboard)
+    await page.goto("/")
+    await expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    await check_accessibility(page)
+    await screenshot("overview")
+
+
+async def test_the_theme_is_chosen_and_kept(page: Page, dashboard: Dashboard) -> None:
+    """The system's theme counts until another is chosen; the choice outlasts the page."""
+    await page.emulate_media(color_scheme="dark")
+    await page.goto("/")
+    dark = await page.locator("body").evaluate("body => getComputedStyle(body).backgroundColor")
+    button = page.get_by_role("button", name="Theme: system")
+    await button.click()
+    await page.goto("/memories")
+    await expect(page.get_by_role("button", name="Theme: light")).to_be_visible()
+    light = await page.locator("body").evaluate("body => getComputedStyle(body).backgroundColor")
+    assert light != dark
+    assert page.url.startswith(dashboard.url)
+
+
+async def test_keys_reach_the_content(page: Page, dashboard: Dashboard) -> None:
+    """The first key press offers to skip the sidebar, and the focus can be seen."""
+    await fill(dashboard)
+    await page.goto("/memories")
+    await page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to the content")
+    await expect(skip).to_be_focused()
+    await expect(skip).to_have_css("outline-style", "solid")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("main")).to_be_focused()
+
+
+@pytest.mark.parametrize("path", ["/", "/memories", "/sessions", "/events", "/cooldowns"])
+async def test_nothing_sticks_out_of_a_phone(page: Page, dashboard: Dashboard, path: str) -> None:
+    """No page is wider than a narrow screen."""
+    long = "a-very-long-name-without-any-break-" * 2
+    await dashboard.operational.add(category="timing", service=long, observation="x" * 300)
+    await page.set_viewport_size({"width": 360, "height": 740})
+    await page.goto(path)
+    assert await page.evaluate("document.documentElement.scrollWidth") <= 360

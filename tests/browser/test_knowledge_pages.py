@@ -1,0 +1,256 @@
+"""The pages of knowledge memory in a browser: find out why, follow a history, merge, undo; and how they look."""
+
+import pytest
+from playwright.async_api import Locator, Page, expect
+
+from support.browser import Dashboard, Screenshot, check_accessibility
+from support.known import fill
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+def dialog(page: Page) -> Locator:
+    """Return the dialog that is open."""
+    return page.get_by_role("dialog")
+
+
+async def test_a_search_says_why(page: Page, dashboard: Dashboard) -> None:
+    """A result has its ranks, scores, decay and a sentence; looking counts as no reading; nothing found says so."""
+    knowledge = dashboard.memories.knowledge
+    known = await fill(knowledge)
+    await page.goto("/knowledge")
+    await expect(
+        page.locator("#knowledge .figure", has_text="Dead letters").locator("dd").first
+    ).to_have_text("1")
+    await page.get_by_label("Search knowledge").fill("database listens")
+    first = page.locator(f"#found-{known.port}")
+    await expect(first).to_contain_text("number 1 by meaning and number 1 by words")
+    await expect(first).to_contain_text("has become 0.79 in 30 days without confirmation")
+    await page.get_by_label("How").select_option("recall")
+    await expect(first).to_contain_text("most of it for")
+    await expect(first.locator(".scores")).to_contain_text("Importance")
+    assert (await knowledge.read_memory("fact", known.port))["reference_count"] == 0
+    await page.get_by_label("How").select_option("keyword")
+    await page.get_by_label("Search knowledge").fill("zebra")
+    await expect(page.get_by_text("Nothing was found")).to_be_visible()
+
+
+async def test_the_history_of_a_fact(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
+    """It leads from version to version; confirming, correcting and forgetting show at once."""
+    knowledge = dashboard.memories.knowledge
+    known = await fill(knowledge)
+    await page.goto("/knowledge/facts?state=active")
+    await page.get_by_role("link", name="database listens on: 6432").click()
+    history = page.get_by_role("region", name="History").locator("li")
+    await expect(history).to_have_count(3)
+    await expect(page.locator(".chart canvas")).to_be_visible()
+    await expect(page.get_by_text("0.79")).to_be_visible()
+
+    await page.get_by_role("button", name="Confirm").click()
+    await expect(page.get_by_text("Confirmed: its decay begins anew.")).to_be_visible()
+    await expect(page.get_by_role("region", name="How sure it still is")).to_contain_text("1.0 of 1.0")
+    await expect(page.locator(".chart canvas")).to_have_count(1)
+
+    await page.get_by_role("link", name="Correct").click()
+    await dialog(page).get_by_label("What is true").fill("password: hunter2hunter2")
+    await dialog(page).get_by_role("button", name="Store the correction").click()
+    await expect(dialog(page).get_by_role("alert")).to_contain_text("secret")
+    await check_accessibility(page)
+    await screenshot("knowledge-correct")
+    await dialog(page).get_by_label("What is true").fill("6543")
+    await dialog(page).get_by_role("button", name="Store the correction").click()
+    await expect(history).to_have_count(4)
+    [fact] = [one for one in await knowledge.fact_chain(known.port) if one["validity"] == "active"]
+    assert (fact["content"], fact["supersedes_id"], fact["entity_id"]) == ("6543", known.port, known.postgres)
+
+    await page.get_by_role("link", name="Forget").click()
+    await dialog(page).get_by_role("button", name="Forget").click()
+    await expect(page.get_by_text("It is retracted")).to_be_visible()
+    await expect(page.get_by_role("link", name="Forget")).to_have_count(0)
+
+
+async def test_merge_and_unmerge(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
+    """The question says what a merge will do; the tombstone leads on, and takes it back."""
+    knowledge = dashboard.memories.knowledge
+    known = await fill(knowledge)
+    await page.goto("/knowledge/entities")
+    await page.get_by_label("Search names").fill("bob")
+    await page.get_by_role("link", name="Bob", exact=True).click()
+    await page.get_by_role("link", name="Merge into another").click()
+    await dialog(page).get_by_label("Name of the one that stays").fill("Rob")
+    await dialog(page).get_by_role("button", name="Search").click()
+    await dialog(page).get_by_role("link", name="Robert Miller").click()
+    await expect(dialog(page)).to_contain_text("1 fact of Bob will be about Robert Miller")
+    await expect(dialog(page)).to_contain_text("will be called Bob, Bobby as well")
+    await expect(dialog(page).locator("ins")).to_have_text("works at: the observatory in Bern")
+    await check_accessibility(page)
+    await screenshot("knowledge-merge")
+    assert (await knowledge.entity_get(known.bob)).merged_into is None  # type: ignore[union-attr]
+    await dialog(page).get_by_role("button", name="Merge").click()
+    await expect(page).to_have_url(f"{dashboard.url}/knowledge/entities/{known.robert}")
+    await expect(page.get_by_role("region", name="Facts")).to_contain_text("black coffee")
+
+    await page.goto(f"/knowledge/entities/{known.bob}")
+    await expect(page.get_by_text("lives on in Robert Miller")).to_be_visible()
+    await screenshot("knowledge-tombstone")
+    await page.get_by_role("link", name="Take back the merge").click()
+    await dialog(page).get_by_role("button", name="Take it back").click()
+    await expect(page.get_by_role("region", name="Facts")).to_contain_text("black coffee")
+    await expect(page.get_by_role("link", name="Merge into another")).to_be_visible()
+    facts = await knowledge.list_facts(validity="active", entity_id=known.robert)
+    assert [fact["content"] for fact in facts] == ["the observatory in Bern"]
+
+
+async def test_an_entity_is_added_and_its_error_stands_at_its_field(page: Page, dashboard: Dashboard) -> None:
+    """A name that is taken is refused at the name; another one is added with its aliases."""
+    knowledge = dashboard.memories.knowledge
+    await knowledge.entity_create(canonical_name="Ada", entity_type="person")
+    await page.goto("/knowledge/entities")
+    await page.get_by_role("link", name="Add entity").click()
+    await dialog(page).get_by_label("Name", exact=True).fill("Ada")
+    await dialog(page).get_by_label("Type").select_option("person")
+    await dialog(page).get_by_label("Also called").fill("Countess\nA. L.")
+    await dialog(page).get_by_role("button", name="Add entity").click()
+    await expect(dialog(page).get_by_role("alert")).to_contain_text("duplicate")
+    await dialog(page).get_by_label("Name", exact=True).fill("Ada Lovelace")
+    await dialog(page).get_by_role("button", name="Add entity").click()
+    await expect(page.get_by_role("heading", name="Ada Lovelace")).to_be_visible()
+    await expect(page.get_by_text("Countess")).to_be_visible()
+
+
+async def test_a_click_in_the_graph_opens_the_thing(page: Page, dashboard: Dashboard) -> None:
+    """The picture is drawn from what the list says too, and leads where the list leads."""
+    known = await fill(dashboard.memories.knowledge)
+    await page.goto(f"/knowledge/graph?entity={known.postgres}")
+    graph = page.locator("#graph[data-drawn]")
+    await expect(graph).to_have_attribute("data-drawn", "3")
+    listed = page.get_by_role("region", name="As a list")
+    await expect(
+        listed.get_by_role("link", name="listens on: 6432, through pgbouncer").first
+    ).to_have_attribute("href", f"/knowledge/facts/{known.port}")
+    place = await graph.evaluate(
+        "(graph, id) => graph.graph.getElementById(id).renderedPosition()", str(known.postgres)
+    )
+    await graph.click(position=place)
+    await expect(page.get_by_role("heading", name="PostgreSQL cluster")).to_be_visible()
+
+
+async def test_undo_of_a_run(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
+    """A run shows what it did as a diff; undone, its facts are retracted and its episodes wait again."""
+    knowledge = dashboard.memories.knowledge
+    known = await fill(knowledge)
+    await page.goto("/knowledge/runs?state=applied")
+    await page.locator(f"#run-{known.run.id} a").click()
+    plan = page.get_by_role("region", name="What it did").locator("li")
+    await expect(plan).to_have_count(3)
+    await expect(plan.first).to_contain_text("New")
+    await page.get_by_role("link", name="Undo").click()
+    await dialog(page).get_by_label("Consolidate its episodes again").check()
+    await check_accessibility(page)
+    await screenshot("knowledge-undo")
+    await dialog(page).get_by_role("button", name="Undo the run").click()
+    await expect(page.get_by_text("Undone: 3 memories gone, 0 facts back.")).to_be_visible()
+    await expect(plan.first).to_contain_text("retracted")
+    await expect(page.get_by_role("link", name="Undo")).to_have_count(0)
+    episode = await knowledge.read_memory("episode", known.consolidated)
+    assert episode["consolidation_status"] == "pending"
+
+
+async def test_dead_letters_are_tried_again(page: Page, dashboard: Dashboard) -> None:
+    """Each shows what went wrong; requeued, it waits from its first attempt."""
+    knowledge = dashboard.memories.knowledge
+    known = await fill(knowledge)
+    await page.goto("/knowledge/episodes?state=dead_letter")
+    await expect(page.locator(f"#episode-{known.dead}")).to_contain_text("No JSON block found")
+    await page.get_by_role("link", name="Try again").click()
+    await expect(dialog(page)).to_contain_text("Try 1 dead letter again?")
+    await dialog(page).get_by_role("button", name="Try again").click()
+    await expect(page.get_by_text("1 episode will be tried again.")).to_be_visible()
+    episode = await knowledge.read_memory("episode", known.dead)
+    assert (episode["consolidation_status"], episode["retry_count"]) == ("pending", 0)
+
+
+async def test_feedback_on_a_rule(page: Page, dashboard: Dashboard) -> None:
+    """Helpful and harmful count at once, with the reason where it can be read."""
+    knowledge = dashboard.memories.knowledge
+    known = await fill(knowledge)
+    await page.goto(f"/knowledge/rules/{known.rule}")
+    await page.get_by_role("button", name="It helped").click()
+    await expect(page.locator(".figure", has_text="Helped").locator("dd")).to_have_text("7")
+    await page.get_by_role("link", name="It did harm").click()
+    await dialog(page).get_by_label("Reason").fill("It was Sunday")
+    await dialog(page).get_by_role("button", name="It did harm").click()
+    await expect(page.get_by_role("region", name="Applications")).to_contain_text("It was Sunday")
+    rule = await knowledge.read_memory("rule", known.rule)
+    assert (rule["success_count"], rule["harmful_count"]) == (7, 2)
+
+
+async def test_the_audit_log_shows_before_and_after(page: Page, dashboard: Dashboard) -> None:
+    """Filters narrow it to a memory, a run or a person; an entry says what was."""
+    knowledge = dashboard.memories.knowledge
+    known = await fill(knowledge)
+    await page.goto(f"/knowledge/facts/{known.port}")
+    await page.get_by_role("link", name="Its entries in the audit log").click()
+    await expect(page.locator("#entries tbody tr")).to_have_count(1)
+    await page.goto(f"/knowledge/events?run={known.run.id}&type=fact_created")
+    await expect(page.locator("#entries tbody tr")).to_have_count(2)
+    await page.goto("/knowledge/events?actor=butler")
+    await page.get_by_label("What").select_option("fact_superseded")
+    await page.get_by_role("link", name="fact superseded").first.click()
+    changes = page.get_by_role("region", name="Before and after")
+    await expect(changes.locator("del").first).to_have_text("active")
+    await expect(changes.locator("ins").first).to_have_text("superseded")
+
+
+EMPTY = {
+    "/knowledge": "Nothing is known yet",
+    "/knowledge/facts": "No fact is known yet",
+    "/knowledge/rules": "No rule was taught yet",
+    "/knowledge/episodes": "Nothing happened yet",
+    "/knowledge/entities": "Nobody and nothing is known yet",
+    "/knowledge/graph": "There is nothing to draw yet",
+    "/knowledge/events": "Nothing was changed yet",
+    "/knowledge/runs": "Nothing was consolidated yet",
+    "/workers": "No worker is alive",
+}
+
+
+async def test_an_empty_page_says_what_to_do(page: Page) -> None:
+    """Where there is nothing, the page says so and how to begin."""
+    for path, said in EMPTY.items():
+        await page.goto(path)
+        await expect(page.get_by_text(said)).to_be_visible()
+
+
+async def test_every_page_is_accessible(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
+    """Nothing serious is wrong with any of them, light or dark."""
+    known = await fill(dashboard.memories.knowledge)
+    entries = await dashboard.memories.knowledge.list_events(event_type="fact_confirmed", limit=1)
+    entries += await dashboard.memories.knowledge.list_events(limit=1)
+    for name, path in {
+        "knowledge": "/knowledge",
+        "knowledge-search": "/knowledge?q=database+listens",
+        "knowledge-recall": "/knowledge?q=sprint&mode=recall",
+        "facts": "/knowledge/facts",
+        "fact": f"/knowledge/facts/{known.port}",
+        "rules": "/knowledge/rules",
+        "rule": f"/knowledge/rules/{known.rule}",
+        "episodes": "/knowledge/episodes",
+        "dead-letters": "/knowledge/episodes?state=dead_letter",
+        "episode": f"/knowledge/episodes/{known.consolidated}",
+        "entities": "/knowledge/entities",
+        "entity": f"/knowledge/entities/{known.bob}",
+        "graph": "/knowledge/graph",
+        "audit": "/knowledge/events",
+        "audit-entry": f"/knowledge/events/{entries[0].id}",
+        "runs": "/knowledge/runs",
+        "run": f"/knowledge/runs/{known.run.id}",
+        "workers": "/workers",
+    }.items():
+        await page.goto(path)
+        await expect(page.locator("h1")).to_be_visible()
+        await expect(page.locator(".card h1, [data-told]")).to_have_count(0)
+        if name == "graph":
+            await expect(page.locator("#graph[data-drawn]")).to_be_visible()
+        await check_accessibility(page)
+        await screenshot(f"knowledge-{name.removeprefix('knowledge-')}")

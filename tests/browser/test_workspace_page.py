@@ -1,0 +1,56 @@
+"""The workspace page in a browser: one journey of workspace memory."""
+
+import pytest
+from playwright.async_api import Page, expect
+
+from support.browser import Dashboard, Screenshot, check_accessibility
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def test_a_fact_from_the_form_to_the_block_and_away(
+    page: Page, dashboard: Dashboard, screenshot: Screenshot
+) -> None:
+    """Stored with a tag, found, seen in the block of a message with its score, refused as a secret, deleted."""
+    await page.goto("/workspace")
+    await expect(page.get_by_role("heading", name="Nothing is stored yet")).to_be_visible()
+    await screenshot("workspace-empty")
+    await page.get_by_role("link", name="Store a fact").first.click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Fact").fill("The deploy token is ghp_R4nd0mL00kingT0kenR4nd0mL00kingT0ken")
+    await dialog.get_by_role("button", name="Store").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("secret")
+    await dialog.get_by_label("Fact").fill("PostgreSQL listens on port 5433 here")
+    await dialog.get_by_label("Tags").fill("infra, db")
+    await screenshot("workspace-new")
+    await dialog.get_by_role("button", name="Store").click()
+    row = page.locator("#m-1")
+    await expect(row).to_contain_text("PostgreSQL listens on port 5433 here")
+    await dashboard.memories.workspace.store("User prefers tabs", tags=["style"])
+    await expect(page.locator("#m-2")).to_be_visible()
+    await screenshot("workspace")
+    await check_accessibility(page)
+    await page.reload()
+    await page.get_by_role("combobox", name="Tag").select_option("style")
+    await expect(row).to_be_hidden()
+    await page.goto("/workspace/block?message=which+port+does+postgresql+use")
+    await expect(page.locator("#block pre")).to_contain_text("(m-1, infra)")
+    await expect(page.get_by_role("cell", name="port, postgresql")).to_be_visible()
+    await screenshot("workspace-block")
+    await check_accessibility(page)
+    await page.goto("/workspace")
+    await page.get_by_role("link", name="Delete m-1").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    await expect(row).to_be_hidden()
+    assert [memory.id for memory in (await dashboard.memories.workspace.search()).memories] == ["m-2"]
+
+
+async def test_a_damaged_line_is_reported_and_stays(page: Page, dashboard: Dashboard) -> None:
+    """The page says which line and why; the file is as it was."""
+    await dashboard.memories.workspace.store("Something that is fine")
+    file = dashboard.memories.workspace.path
+    with file.open("a", encoding="utf-8") as lines:
+        lines.write("{damaged\n")
+    await page.goto("/workspace")
+    await expect(page.get_by_role("alert")).to_contain_text("line 2")
+    assert file.read_text(encoding="utf-8").endswith("{damaged\n")

@@ -1,0 +1,149 @@
+"""The dashboard over HTTP: pages and their parts, who may see and change what, static files."""
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi import Request
+
+from commonplace.core.errors import StorageUnavailableError
+from commonplace.core.settings import Settings
+from commonplace.web.dashboard.assets import asset, has_asset, static_app
+from commonplace.web.dashboard.cards import Card, read_cards
+from support.secured import STRANGER, Secured, secured
+
+PAGE = {"accept": "text/html"}
+PART = {**PAGE, "hx-request": "true"}
+
+
+@pytest.fixture
+async def service(settings: Settings) -> AsyncIterator[Secured]:
+    """A service that asks for tokens, with one memory."""
+    async with secured(settings) as service:
+        await service.memories.operational.add(category="timing", observation="Takes 60s")
+        yield service
+
+
+async def test_a_page_and_its_part(service: Secured) -> None:
+    """HTMX gets the part that it replaces, but the whole page when it goes back in the history."""
+    async with service.client("reader", **PAGE) as client:
+        page = await client.get("/memories")
+        part = await client.get("/memories", headers=PART)
+        again = await client.get("/memories", headers={**PART, "hx-history-restore-request": "true"})
+    assert page.text.startswith("<!doctype html>")
+    assert "Takes 60s" in part.text
+    assert part.text.strip().startswith('<section id="memories"')
+    assert again.text.startswith("<!doctype html>")
+    assert (page.headers["cache-control"], page.headers["vary"]) == ("no-store", "HX-Request")
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/memories", "/memories/1", "/memories/new", "/sessions", "/events", "/cooldowns"]
+)
+async def test_no_page_has_styles_or_scripts_of_its_own(service: Secured, path: str) -> None:
+    """So that the strictest policy holds: nothing but files of this service."""
+    async with service.client("admin", **PAGE) as client:
+        answer = await client.get(path)
+    assert answer.status_code == 200
+    assert "'unsafe-inline'" not in answer.headers["content-security-policy"]
+    for forbidden in ("style=", "<style", "<script>", "onclick=", "javascript:"):
+        assert forbidden not in answer.text
+
+
+async def test_a_reader_sees_and_changes_nothing(service: Secured) -> None:
+    """Pages leave out what a reader may not do, and the routes refuse it in words."""
+    async with service.client("reader", **PAGE) as client:
+        page = (await client.get("/memories")).text
+        refused = await client.post("/memories/delete", data={"ids": "1"})
+        form = await client.get("/memories/new")
+    assert "Takes 60s" in page
+    for action in ("Add memory", "Delete memory", "Select memory", "Delete selected"):
+        assert action not in page
+    for answer in (refused, form):
+        assert answer.status_code == 403
+        assert "the token has the role reader" in answer.text
+        assert answer.headers["content-type"].startswith("text/html")
+    assert len(await service.memories.operational.list_memories()) == 1
+
+
+async def test_another_tenant_sees_nothing(service: Secured) -> None:
+    """Operational memory belongs to the installation."""
+    async with service.client(STRANGER, **PAGE) as client:
+        for path in ("/", "/memories", "/memories/1", "/sessions", "/events", "/cooldowns"):
+            answer = await client.get(path)
+            assert answer.status_code == 403
+            assert "Takes 60s" not in answer.text
+
+
+async def test_a_writer_changes_memories_under_their_own_name(service: Secured) -> None:
+    """The history says who it was."""
+    async with service.client("writer", **PAGE) as client:
+        answer = await client.post(
+            "/memories/1", data={"observation": "Takes 90s", "observation_was": "Takes 60s"}
+        )
+    assert (answer.status_code, answer.headers["location"]) == (303, "/memories/1")
+    history = await service.memories.operational.history(1)
+    assert [change.actor for change in history] == ["operator", "the writer"]
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "words"),
+    [
+        ("/memories/99", 404, "no memory with id 99"),
+        ("/sessions/99", 404, "no session with id 99"),
+        ("/memories?offset=-1", 422, "offset"),
+        ("/memories?category=misc", 422, "category"),
+        ("/memories/99999999999", 422, "memory_id"),
+    ],
+)
+async def test_errors_are_pages_or_lines(service: Secured, path: str, status: int, words: str) -> None:
+    """A page that cannot be shown says why; a part of one says it in a line of text."""
+    async with service.client("reader", **PAGE) as client:
+        page = await client.get(path)
+        line = await client.get(path, headers=PART)
+    assert (page.status_code, line.status_code) == (status, status)
+    assert words in page.text
+    assert page.text.startswith("<!doctype html>")
+    assert words in line.text
+    assert line.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+@pytest.mark.parametrize("path", ["/memories/delete", "/memories/confidence"])
+async def test_nothing_selected(service: Secured, path: str) -> None:
+    """Who confirms nothing is told so, and nothing happens."""
+    async with service.client("writer", **PAGE) as client:
+        assert "No memory is selected" in (await client.get(path)).text
+        assert (await client.post(path, data={"confidence": "0.5"})).status_code == 422
+    assert len(await service.memories.operational.list_memories()) == 1
+
+
+async def test_static_files(service: Secured) -> None:
+    """A file with its version in the address is kept for good, one without is asked for; nothing else is served."""
+    async with httpx2.AsyncClient(base_url=service.url) as client:
+        kept = await client.get(asset("app.css"))
+        asked = await client.get("/static/app.css")
+        gone = await client.get("/static/..%2f__init__.py")
+    assert kept.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert asked.headers["cache-control"] == "no-cache"
+    assert kept.text == asked.text
+    assert gone.status_code == 404
+    assert not has_asset("vendor/none.js")
+    assert static_app().directory
+
+
+async def test_a_card_that_fails_takes_no_other_with_it() -> None:
+    """The overview shows why one card cannot be read, and the others."""
+
+    async def works(_request: Request) -> Mapping[str, Any]:
+        return {"count": 1}
+
+    async def fails(_request: Request) -> Mapping[str, Any]:
+        raise StorageUnavailableError("the server is down")
+
+    cards = [Card(title=read.__name__, template="-", read=read, url="/") for read in (fails, works)]
+    found = await read_cards(cards, Request({"type": "http"}))
+    assert [(one.error, dict(one.values)) for one in found] == [
+        ("the server is down", {}),
+        ("", {"count": 1}),
+    ]

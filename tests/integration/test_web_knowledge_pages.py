@@ -1,0 +1,146 @@
+"""The pages of knowledge memory over HTTP: who sees and does what, without scripts, and what is refused."""
+
+import re
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+import httpx2
+import pytest
+
+from commonplace.core.settings import Settings
+from support.secured import STRANGER, Secured, secured
+
+
+@pytest.fixture
+async def service(settings: Settings, knowledge_url: str) -> AsyncIterator[Secured]:
+    """A service that asks for tokens, over empty memories."""
+    async with secured(settings.model_copy(update={"postgres_url": knowledge_url})) as service:
+        yield service
+
+
+async def store(client: httpx2.AsyncClient) -> str:
+    """Store a fact over REST and return its id."""
+    fact = {"subject": "port", "predicate": "is", "content": "the port is 5433"}
+    return (await client.post("/api/v1/knowledge/facts", json=fact)).json()["id"]
+
+
+async def test_each_role_is_offered_what_it_may_do(service: Secured) -> None:
+    """A reader sees no button, and is refused; merging, unmerging, undoing, requeueing take an admin."""
+    async with service.client("reader") as reads, service.client("writer") as writes:
+        page = f"/knowledge/facts/{await store(writes)}"
+        assert "Forget" not in (await reads.get(page)).text
+        assert "Forget" in (await writes.get(page)).text
+        for action in ("confirm", "forget", "correct"):
+            assert (await reads.post(f"{page}/{action}")).status_code == 403
+        for path in (
+            f"entities/{uuid4()}/merge",
+            f"entities/{uuid4()}/unmerge",
+            f"runs/{uuid4()}/undo",
+            "runs/start",
+            "episodes/requeue",
+        ):
+            assert (await writes.post(f"/knowledge/{path}")).status_code == 403
+    async with service.client("admin") as admin:
+        assert (await admin.post("/knowledge/episodes/requeue")).status_code == 303
+
+
+@pytest.mark.requirement("KNW-29.2")
+async def test_a_tenant_sees_its_own_rows_only(service: Secured) -> None:
+    """Not in lists, not by id, not in the audit log; background work is the installation's."""
+    async with service.client("writer") as ours, service.client(STRANGER) as theirs:
+        fact_id = await store(ours)
+        for path in ("facts", "events"):
+            assert fact_id in (await ours.get(f"/knowledge/{path}")).text
+            assert fact_id not in (await theirs.get(f"/knowledge/{path}")).text
+        assert "the port is 5433" in (await ours.get("/knowledge?q=port")).text
+        assert "Nothing was found" in (await theirs.get("/knowledge?q=port")).text
+        assert (await theirs.get(f"/knowledge/facts/{fact_id}")).status_code == 404
+        assert (await theirs.post(f"/knowledge/facts/{fact_id}/forget")).status_code == 404
+        assert (await theirs.get("/workers")).status_code == 403
+        assert (await ours.get("/workers")).status_code == 200
+
+
+async def test_a_correction_by_a_plain_form(service: Secured) -> None:
+    """Without scripts: the question is a page, the answer leads to the fact that took the other's place."""
+    async with service.client("writer") as client:
+        path = f"/knowledge/facts/{await store(client)}"
+        form = await client.get(f"{path}/correct")
+        assert "<!doctype html>" in form.text.lower()
+        same = await client.post(f"{path}/correct", data={"content": "the port is 5433"})
+        assert (same.status_code, "another text than now" in same.text) == (422, True)
+        stored = await client.post(f"{path}/correct", data={"content": "the port is 5434"})
+        assert stored.status_code == 303
+        corrected = await client.get(stored.headers["location"])
+        assert re.search(r"port.*5434.*superseded", corrected.text, re.DOTALL)
+        late = await client.post(f"{path}/confirm")
+        assert (
+            late.status_code,
+            "one that is &#39;superseded&#39;" in late.text or "superseded" in late.text,
+        ) == (
+            422,
+            True,
+        )
+
+
+async def test_text_of_memories_is_text(service: Secured) -> None:
+    """Markup and invisible characters in a memory do nothing in the page."""
+    async with service.client("writer") as client:
+        hostile = {
+            "subject": "<script>alert(1)</script>",
+            "predicate": "is",
+            "content": "a\u202eb <img src=x>",
+        }
+        fact_id = (await client.post("/api/v1/knowledge/facts", json=hostile)).json()["id"]
+        for path in (
+            "/knowledge/facts",
+            f"/knowledge/facts/{fact_id}",
+            "/knowledge?q=img",
+            "/knowledge/graph",
+        ):
+            text = (await client.get(path)).text
+            assert "<script>alert" not in text
+            assert "<img" not in text
+            assert "\u202e" not in text
+
+
+async def test_pages_without_totals_lead_on(service: Secured) -> None:
+    """Fifty a page, each fact on one of them, and the last page leads nowhere."""
+    async with service.client("writer") as client:
+        for number in range(51):
+            fact = {"subject": f"s{number}", "predicate": "is", "content": f"c{number}"}
+            await client.post("/api/v1/knowledge/facts", json=fact)
+        first = (await client.get("/knowledge/facts")).text
+        last = (await client.get("/knowledge/facts?offset=50")).text
+        found = [set(re.findall(r'id="fact-([0-9a-f-]{36})"', page)) for page in (first, last)]
+        assert [len(ids) for ids in found] == [50, 1]
+        assert not found[0] & found[1]
+        assert 'rel="next"' in first
+        assert 'rel="next"' not in last
+        assert "No fact matches" in (await client.get("/knowledge/facts?offset=500")).text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/knowledge/facts?state=wrong",
+        "/knowledge/facts?entity=wrong",
+        "/knowledge/runs?state=wrong",
+        "/knowledge?mode=wrong&q=x",
+        "/knowledge/events?type=a-b",
+    ],
+)
+async def test_a_wrong_filter_is_named(service: Secured, path: str) -> None:
+    """As a page for people, with the name of the field."""
+    async with service.client("reader") as client:
+        answer = await client.get(path)
+        assert answer.status_code == 422
+        field = path.partition("?")[2].partition("=")[0]
+        assert field in answer.text
+
+
+async def test_a_run_needs_a_model(service: Secured) -> None:
+    """Without one nothing is changed, and the page says what to set."""
+    async with service.client("admin") as client:
+        answer = await client.post("/knowledge/runs/start", headers={"HX-Request": "true"})
+        assert answer.status_code >= 400
+        assert "COMMONPLACE_MODEL" in answer.text

@@ -1,0 +1,202 @@
+"""Knowledge memory over REST: store, find, confirm, forget, entities, the audit stream."""
+
+import json
+from collections.abc import AsyncIterator
+from uuid import uuid4
+
+import httpx2
+import pytest
+
+from commonplace.core.settings import Settings
+from commonplace.llm import Script
+from support.service import open_memories, serving
+
+BASE = "/api/v1/knowledge"
+
+
+@pytest.fixture
+async def client(settings: Settings, knowledge_url: str) -> AsyncIterator[httpx2.AsyncClient]:
+    """A client of the service, over an empty database."""
+    there = settings.model_copy(update={"postgres_url": knowledge_url})
+    async with (
+        open_memories(there) as memories,
+        serving(memories) as url,
+        httpx2.AsyncClient(base_url=f"{url}{BASE}") as client,
+    ):
+        yield client
+
+
+@pytest.mark.requirement("KNW-05.1", "KNW-05.2", "KNW-05.4", "KNW-05.6", "KNW-27.2")
+async def test_each_kind_is_stored_and_read(client: httpx2.AsyncClient) -> None:
+    """In camel case and without vectors; a second fact of the same key takes the first one's place."""
+    episode = await client.post("/episodes", json={"content": "The port was moved.", "butler": "ops"})
+    assert episode.status_code == 201
+    first = await client.post("/facts", json={"subject": "port", "predicate": "is", "content": "It is 5432."})
+    second = await client.post(
+        "/facts", json={"subject": "port", "predicate": "is", "content": "It is 5433."}
+    )
+    assert second.json()["supersededId"] == first.json()["id"]
+    rule = await client.post(
+        "/rules", json={"content": "Check the port before a deploy.", "tags": ["deploy"]}
+    )
+    for kind, stored, expected in (
+        ("episode", episode, {"butler": "ops", "consolidationStatus": "pending", "subject": None}),
+        ("fact", first, {"validity": "superseded", "subject": "port"}),
+        (
+            "fact",
+            second,
+            {"validity": "active", "supersedesId": first.json()["id"], "permanence": "standard"},
+        ),
+        ("rule", rule, {"maturity": "candidate", "tags": ["deploy"], "appliedCount": 0}),
+    ):
+        read = (await client.get(f"/memories/{kind}/{stored.json()['id']}")).json()
+        assert read["memoryType"] == kind
+        assert {name: read[name] for name in expected} == expected
+        assert not [name for name in read if "embedding" in name.lower() or "vector" in name.lower()]
+
+
+@pytest.mark.requirement("KNW-07.3", "KNW-07.4", "KNW-08.1", "KNW-20.1", "KNW-22.1")
+async def test_what_is_stored_is_found(client: httpx2.AsyncClient) -> None:
+    """By search with why, by recall with a score, in the block for a prompt, and in the counts."""
+    await client.post("/episodes", json={"content": "The staging port was moved.", "butler": "ops"})
+    await client.post(
+        "/facts", json={"subject": "port", "predicate": "is", "content": "The staging port is 5433."}
+    )
+    found = (await client.get("/search?query=staging+port&explain=true")).json()
+    assert found["count"] == len(found["results"]) == 2
+    assert all(each["explanation"]["why"] for each in found["results"])
+    facts = (await client.get("/search?query=staging+port&type=fact&mode=keyword&limit=1")).json()["results"]
+    assert [each["memoryType"] for each in facts] == ["fact"]
+    (recalled,) = (await client.get("/recall?topic=staging+port")).json()["results"]
+    assert 0 < recalled["compositeScore"] <= 1
+    block = (await client.get("/context?prompt=staging&butler=ops&budgetTokens=200")).json()["text"]
+    assert "The staging port is 5433." in block
+    stats = (await client.get("/stats")).json()
+    assert (stats["episodes"]["total"], stats["facts"]["active"]) == (1, 1)
+
+
+@pytest.mark.requirement("KNW-05.7", "KNW-02.3", "KNW-09.1")
+async def test_memories_are_confirmed_judged_and_forgotten(client: httpx2.AsyncClient) -> None:
+    """What is forgotten is found no more; each step is in the audit stream, and none of the text."""
+    rule = (await client.post("/rules", json={"content": "Check the port."})).json()["id"]
+    helped = (await client.post(f"/rules/{rule}/helpful")).json()
+    assert (helped["successCount"], helped["effectivenessScore"]) == (1, 1.0)
+    harmed = (await client.post(f"/rules/{rule}/harmful", json={"reason": "It was wrong."})).json()
+    assert harmed["harmfulCount"] == 1
+    assert (await client.post(f"/memories/rule/{rule}/confirm")).json() == {"confirmed": True}
+    assert (await client.delete(f"/memories/rule/{rule}")).json() == {"forgotten": True}
+    assert (await client.get(f"/memories/rule/{rule}")).status_code == 404
+    assert (await client.get("/search?query=port")).json()["count"] == 0
+    page = (await client.get(f"/events?memoryId={rule}&limit=4")).json()
+    assert [event["eventType"] for event in page["events"]] == [
+        "rule_forgotten",
+        "rule_confirmed",
+        "rule_harmful",
+        "rule_helpful",
+    ]
+    assert page["nextOffset"] == 4
+    assert "Check the port" not in str(page)
+    nobody = uuid4()
+    for method, path in (
+        ("GET", f"/memories/fact/{nobody}"),
+        ("DELETE", f"/memories/episode/{nobody}"),
+        ("POST", f"/memories/fact/{nobody}/confirm"),
+        ("POST", f"/rules/{nobody}/helpful"),
+    ):
+        assert (await client.request(method, path)).status_code == 404
+
+
+@pytest.mark.requirement("KNW-16.1", "KNW-17.1", "KNW-18.1")
+async def test_entities_are_kept_resolved_and_merged(client: httpx2.AsyncClient) -> None:
+    """And a merge is undone."""
+    anna = (
+        await client.post("/entities", json={"canonicalName": "Anna Smith", "entityType": "person"})
+    ).json()
+    annie = (await client.post("/entities", json={"canonicalName": "Annie", "entityType": "person"})).json()
+    again = await client.post("/entities", json={"canonicalName": "Annie", "entityType": "person"})
+    assert (again.status_code, again.json()["field"]) == (422, "canonicalName")
+    changed = await client.patch(f"/entities/{anna['id']}", json={"aliases": ["A. Smith"]})
+    assert changed.json()["aliases"] == ["A. Smith"]
+    (candidate,) = (await client.get("/entities/resolve?name=a.+smith")).json()["candidates"]
+    assert (candidate["entityId"], candidate["nameMatch"]) == (anna["id"], "alias")
+    merge = await client.post(f"/entities/{annie['id']}/merge", json={"targetEntityId": anna["id"]})
+    assert merge.json()["aliasesAdded"] == 1
+    assert (await client.get(f"/entities/{annie['id']}")).json()["survivorId"] == anna["id"]
+    unmerged = await client.post(f"/entities/{annie['id']}/unmerge")
+    assert unmerged.json()["aliasesRemoved"] == 1
+    assert (await client.get(f"/entities/{annie['id']}")).json()["survivorId"] == annie["id"]
+    assert (await client.get(f"/entities/{uuid4()}")).status_code == 404
+
+
+async def test_upkeep_says_what_it_did(client: httpx2.AsyncClient) -> None:
+    """A sweep and a cleanup, by hand."""
+    await client.post("/facts", json={"subject": "port", "predicate": "is", "content": "It is 5433."})
+    await client.post("/episodes", json={"content": "The port was moved.", "butler": "ops"})
+    assert (await client.post("/sweep")).json()["factsEvaluated"] == 1
+    cleaned = (await client.post("/cleanup?maxEntries=0")).json()
+    assert (cleaned["expiredDeleted"], cleaned["remaining"]) == (0, 1)
+
+
+async def test_what_is_wrong_is_named(client: httpx2.AsyncClient) -> None:
+    """The field in the words of the API; nothing is written."""
+    fact = {"subject": "port", "predicate": "is", "content": "It is 5433."}
+    for method, path, body, field in (
+        ("POST", "/facts", {**fact, "permanence": "eternal"}, "permanence"),
+        ("POST", "/facts", {**fact, "importance": 11}, "importance"),
+        ("POST", "/facts", {**fact, "tenantId": "acme"}, "tenantId"),
+        ("POST", "/facts", {**fact, "allowSecrets": True}, "allowSecrets"),
+        ("POST", "/facts", {**fact, "content": "password: hunter2secret"}, "content"),
+        ("POST", "/facts", {**fact, "content": ""}, "content"),
+        ("POST", "/episodes", {"content": "x"}, "butler"),
+        ("GET", "/search?query=x&mode=magic", None, "mode"),
+        ("GET", "/search?query=x&limit=0", None, "limit"),
+        ("GET", "/memories/opinion/1", None, "memoryType"),
+        ("GET", "/memories/fact/1", None, "memoryId"),
+        ("POST", f"/memories/episode/{uuid4()}/confirm", None, "memoryType"),
+    ):
+        answer = await client.request(method, path, json=body)
+        assert answer.status_code == 422, (path, body, answer.text)
+        assert answer.json()["field"] == field
+    assert (await client.get("/stats")).json()["facts"]["active"] == 0
+
+
+@pytest.mark.requirement("KNW-12.3")
+async def test_consolidation_is_run_read_and_undone(settings: Settings, knowledge_url: str) -> None:
+    """By the model of the service; undoing it takes the fact out of every search again."""
+    there = settings.model_copy(update={"postgres_url": knowledge_url})
+    answer = json.dumps(
+        {
+            "new_facts": [{"subject": "port", "predicate": "is", "content": "The staging port is 5433."}],
+            "updated_facts": [],
+            "new_rules": [],
+            "confirmations": [],
+        }
+    )
+    model = Script(f"```json\n{answer}\n```").model()
+    async with (
+        open_memories(there) as memories,
+        serving(memories, model=model) as url,
+        httpx2.AsyncClient(base_url=f"{url}{BASE}") as client,
+    ):
+        await client.post(
+            "/episodes", json={"content": "The staging port was moved to 5433.", "butler": "ops"}
+        )
+        done = (await client.post("/consolidation/run?butler=ops")).json()
+        assert (done["dryRun"], done["groups"], done["errors"]) == (False, {"ops": 1}, [])
+        (run,) = (await client.get("/consolidation/runs?state=applied")).json()["runs"]
+        assert run == done["runs"][0]
+        assert run["factsCreated"] == 1
+        record = (await client.get(f"/consolidation/runs/{run['id']}")).json()
+        assert [action["content"] for action in record["actions"]] == ["The staging port is 5433."]
+        assert (await client.get("/recall?topic=staging+port")).json()["count"] == 1
+        undone = (await client.post(f"/consolidation/runs/{run['id']}/undo", json={"requeue": True})).json()
+        assert (undone["factsRetracted"], undone["episodesRequeued"]) == (1, 1)
+        assert (await client.get("/recall?topic=staging+port")).json()["count"] == 0
+        assert (await client.get(f"/consolidation/runs/{uuid4()}")).status_code == 404
+
+
+async def test_without_a_model_episodes_are_counted(client: httpx2.AsyncClient) -> None:
+    """And nothing is changed."""
+    await client.post("/episodes", json={"content": "The port was moved.", "butler": "ops"})
+    done = (await client.post("/consolidation/run")).json()
+    assert (done["dryRun"], done["groups"], done["runs"]) == (True, {"ops": 1}, [])

@@ -1,0 +1,341 @@
+"""What stands before the memories: hosts, origins, forgery, sizes, slowness, rates; and what is never said."""
+
+import asyncio
+import logging
+import re
+from collections.abc import AsyncIterator
+from http.cookies import SimpleCookie
+
+import httpx2
+import pytest
+
+from commonplace.core.settings import Settings
+from commonplace.web.authentication import COOKIE
+from commonplace.web.login import own_page
+from commonplace.web.security import RateLimits, SecurityOptions
+from support.secured import Secured, secured
+from support.service import open_memories, serving
+
+FEW = RateLimits(per_token="20/minute", per_address="15/minute", failures_per_address="3/minute")
+
+
+@pytest.fixture
+async def service(settings: Settings) -> AsyncIterator[Secured]:
+    """A service that asks for tokens, reached as memory.example behind a proxy on loopback."""
+    options = SecurityOptions(
+        login_required=True, allowed_hosts=("memory.example",), trusted_proxies=("127.0.0.1",)
+    )
+    async with secured(settings, security=options) as service:
+        yield service
+
+
+@pytest.fixture
+async def open_url(settings: Settings) -> AsyncIterator[str]:
+    """A service on loopback without a login."""
+    async with open_memories(settings) as memories, serving(memories) as url:
+        yield url
+
+
+def problem(answer: httpx2.Response) -> tuple[int, str]:
+    """Return status and kind of a problem."""
+    return answer.status_code, answer.json()["type"].removeprefix("/docs#")
+
+
+async def log_in(client: httpx2.AsyncClient, token: str, **form: str) -> httpx2.Response:
+    """Send the form of the login page."""
+    return await client.post("/login", data={"token": token, **form})
+
+
+async def csrf_token(client: httpx2.AsyncClient) -> str:
+    """Return the proof that the dashboard's pages carry."""
+    page = (await client.get("/memories/new", headers={"accept": "text/html"})).text
+    found = re.search(r'name="csrf_token" value="([0-9a-f]{64})"', page)
+    assert found, page
+    return found[1]
+
+
+async def test_a_login_in_place_of_a_token(service: Secured) -> None:
+    """The cookie is for this site alone and no script's; logging out ends it for good."""
+    async with service.client(accept="text/html") as browser:
+        led = await browser.get("/memories?sort=recency")
+        assert (led.status_code, led.headers["location"]) == (303, "/login?next=%2Fmemories%3Fsort%3Drecency")
+        page = await browser.get(led.headers["location"])
+        assert page.status_code == 200
+        assert 'name="next" value="/memories?sort=recency"' in page.text
+        wrong = await log_in(browser, "cpl_wrong")
+        assert wrong.status_code == 401
+        assert "unknown, expired or revoked" in wrong.text
+        right = await log_in(browser, service.issued["writer"].secret, next="/memories?sort=recency")
+        assert (right.status_code, right.headers["location"]) == (303, "/memories?sort=recency")
+        cookie = SimpleCookie(right.headers["set-cookie"])[COOKIE]
+        assert cookie["httponly"]
+        assert cookie["samesite"] == "strict"
+        assert not cookie["secure"]
+        assert service.issued["writer"].secret not in right.headers["set-cookie"]
+        assert (await browser.get("/memories")).status_code == 200
+        assert (await browser.get("/login?next=//evil.example")).headers["location"] == "/"
+        out = await browser.post("/logout", data={"csrf_token": await csrf_token(browser)})
+        assert out.headers["location"] == "/login"
+        again = await browser.get("/memories", headers={"cookie": f"{COOKIE}={cookie.value}"})
+        assert again.status_code == 303
+
+
+async def test_behind_a_proxy_the_cookie_is_for_https(service: Secured) -> None:
+    """Where the proxy says that the browser speaks https, the cookie goes nowhere else."""
+    async with service.client(**{"x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.9"}) as browser:
+        right = await log_in(browser, service.issued["reader"].secret)
+        assert SimpleCookie(right.headers["set-cookie"])[COOKIE]["secure"]
+        assert "max-age" in right.headers["strict-transport-security"]
+
+
+async def test_revoking_a_token_counts_from_the_next_request(service: Secured) -> None:
+    """For the token, and for the login that was made with it."""
+    async with service.client("writer") as program, service.client() as browser:
+        await log_in(browser, service.issued["writer"].secret)
+        for client in (program, browser):
+            assert (await client.get("/api/v1/apps")).status_code == 200
+        await service.tokens.revoke(service.issued["writer"].token.id)
+        for client in (program, browser):
+            assert problem(await client.get("/api/v1/apps")) == (401, "unauthenticated")
+
+
+async def test_a_login_is_not_enough_for_mcp(service: Secured) -> None:
+    """A browser sends its cookie by itself; programs bring a token."""
+    async with service.client() as browser:
+        await log_in(browser, service.issued["admin"].secret)
+        assert problem(await browser.post("/mcp/knowledge/", json={})) == (401, "unauthenticated")
+
+
+@pytest.mark.requirement("APP-10.5")
+async def test_a_wrong_token_is_refused_where_none_is_needed(open_url: str) -> None:
+    """It is somebody's mistake, and nobody should find out later that it never counted."""
+    async with httpx2.AsyncClient(base_url=open_url) as client:
+        for header in ("Bearer cpl_wrong", "Bearer", "Basic YTpi", "cpl_wrong"):
+            answer = await client.get("/api/v1/apps", headers={"authorization": header})
+            assert problem(answer) == (401, "unauthenticated")
+            assert 'error="invalid_token"' in answer.headers["www-authenticate"]
+
+
+@pytest.mark.requirement("APP-10.5")
+async def test_a_proxy_on_this_machine_opens_nothing(open_url: str) -> None:
+    """Everybody who comes through it would look like the operator."""
+    async with httpx2.AsyncClient(base_url=open_url) as client:
+        for name in ("x-forwarded-for", "forwarded", "via", "x-real-ip"):
+            answer = await client.get("/api/v1/apps", headers={name: "203.0.113.9"})
+            assert problem(answer) == (401, "unauthenticated")
+            assert "--trusted-proxy" in answer.json()["detail"]
+
+
+async def test_only_known_hosts_are_served(service: Secured) -> None:
+    """Loopback, allowed names and addresses in digits; any other name may be a page that rebound its own."""
+    async with service.client("reader") as client:
+        for host in ("memory.example", "MEMORY.example:8420", "localhost", "10.1.2.3:80", "[2001:db8::1]:80"):
+            assert (await client.get("/api/v1/apps", headers={"host": host})).status_code == 200
+        for host in (
+            "evil.example",
+            "memory.example.evil.example",
+            "",
+            "1.2.3.4.evil.example",
+            "x@memory.example",
+        ):
+            for path in ("/api/v1/apps", "/login", "/mcp/knowledge/", "/healthz", "/static/app.css"):
+                assert problem(await client.get(path, headers={"host": host})) == (421, "foreign-host")
+
+
+async def test_no_other_site_changes_anything(service: Secured, open_url: str) -> None:
+    """A browser says where a request comes from; for MCP reading is refused too."""
+    foreign = (
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"origin": "http://127.0.0.1:1"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    )
+    async with service.client("admin") as secure, httpx2.AsyncClient(base_url=open_url) as loopback:
+        for client in (secure, loopback):
+            for headers in foreign:
+                for method, path in (
+                    ("DELETE", "/apps/calendar/memories"),
+                    ("POST", "/api/v1/operational/decay"),
+                    ("POST", "/login"),
+                    ("POST", "/mcp/workspace/"),
+                    ("GET", "/mcp/workspace/"),
+                ):
+                    answer = await client.request(method, path, headers=headers)
+                    assert problem(answer) == (403, "forged"), (headers, path)
+            answer = await client.get("/api/v1/apps", headers=foreign[0])
+            assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+async def test_a_page_proves_that_it_is_ours(service: Secured, open_url: str) -> None:
+    """With a login, and on loopback without one: in a form or in a header; one browser's proof is not another's."""
+    async with (
+        service.client() as first,
+        service.client() as second,
+        httpx2.AsyncClient(base_url=open_url) as third,
+    ):
+        for browser in (first, second):
+            await log_in(browser, service.issued["admin"].secret)
+        proofs = [await csrf_token(browser) for browser in (first, second, third)]
+        assert len(set(proofs)) == 3
+        for browser, own, other in (
+            (first, *proofs[:2]),
+            (second, *proofs[1::-1]),
+            (third, proofs[2], proofs[0]),
+        ):
+            browser.headers["sec-fetch-site"] = "same-origin"
+            path = "/api/v1/operational/decay"
+            for given in ({}, {"x-csrf-token": "0" * 64}, {"x-csrf-token": other}, {"x-csrf-token": "ä"}):
+                sent = {name: value.encode() for name, value in given.items()}
+                assert problem(await browser.post(path, headers=sent)) == (403, "forged")
+            assert (await browser.post(path, headers={"x-csrf-token": own})).status_code == 200
+            assert problem(await browser.post(path, data={"csrf_token": other})) == (403, "forged")
+            assert (await browser.post(path, data={"csrf_token": own})).status_code == 200
+
+
+async def test_programs_on_this_machine_need_no_proof(open_url: str) -> None:
+    """They are no browsers, which always say where a change comes from."""
+    async with httpx2.AsyncClient(base_url=open_url) as client:
+        assert (await client.post("/api/v1/operational/decay")).status_code == 200
+        assert problem(await client.post("/api/v1/operational/decay", data={"a": "b"})) == (403, "forged")
+
+
+async def test_every_answer_tells_browsers_what_pages_may_do(service: Secured) -> None:
+    """Nothing inline and nothing from elsewhere, in no frame, in no cache; also where a guard answers."""
+    async with service.client("admin") as client, service.client() as nobody:
+        answers = [
+            await client.get("/memories"),
+            await client.get("/api/v1/apps"),
+            await client.get("/nowhere"),
+            await client.get("/healthz", headers={"host": "evil.example"}),
+            await nobody.get("/login"),
+            await nobody.get("/api/v1/apps"),
+        ]
+    for answer in answers:
+        policy = answer.headers["content-security-policy"]
+        assert policy.startswith("default-src 'self';")
+        assert "unsafe" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+        assert "server" not in answer.headers
+    for page in (answers[0], answers[4]):
+        assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page.text)
+
+
+@pytest.mark.parametrize(
+    ("following", "goes_to"),
+    [
+        ("/memories?a=b", "/memories?a=b"),
+        ("//evil.example", "/"),
+        ("/\\evil.example", "/"),
+        ("https://evil.example", "/"),
+        ("javascript:alert(1)", "/"),
+        ("/a\r\nset-cookie: x=y", "/"),
+        ("http://[", "/"),
+        ("memories", "/"),
+        ("", "/"),
+    ],
+)
+def test_a_login_leads_nowhere_else(following: str, goes_to: str) -> None:
+    """Only to a path of this service."""
+    assert own_page(following) == goes_to
+
+
+async def test_paths_lead_to_nothing_on_the_disk(service: Secured) -> None:
+    """However they are written."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", httpx2.URL(service.url).port or 80)
+    token = service.issued["admin"].secret
+    for path in (
+        "/static/../service.py",
+        "/static/..%2f..%2fservice.py",
+        "/static/%2e%2e/%2e%2e/service.py",
+        "/static/....//service.py",
+        "//etc/passwd",
+        "/static//etc/passwd",
+        "/static/%00",
+    ):
+        writer.write(
+            f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode()
+        )
+        status = (await reader.readline()).split()[1]
+        assert status in {b"404", b"401", b"400"}, path
+        head = await reader.readuntil(b"\r\n\r\n")
+        found = re.search(rb"content-length: (\d+)", head)
+        assert found
+        body = await reader.readexactly(int(found[1]))
+        assert b"root:" not in body
+        assert b"import" not in body
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_a_body_that_does_not_come_on_is_given_up(settings: Settings) -> None:
+    """It holds no connection for longer than a body may take, nor more memory than it may have."""
+    options = SecurityOptions(
+        login_required=True, body_piece_timeout_s=0.2, body_timeout_s=0.4, max_body_bytes=1000
+    )
+    async with secured(settings, security=options) as service:
+        reader, writer = await asyncio.open_connection("127.0.0.1", httpx2.URL(service.url).port or 80)
+        token = service.issued["writer"].secret
+        writer.write(
+            f"POST /api/v1/workspace/memories HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+            "Content-Type: application/json\r\nContent-Length: 20\r\n\r\n{".encode()
+        )
+        async with asyncio.timeout(5):
+            assert (await reader.readline()).split()[1] == b"408"
+        writer.close()
+        async with service.client("writer") as client:
+            large = await client.post("/mcp/knowledge/", json={"text": "x" * 1000})
+            assert problem(large) == (413, "too-large")
+
+
+async def test_too_many_requests_wait(settings: Settings) -> None:
+    """A token, an address without one, and an address with wrong ones are counted apart."""
+    async with (
+        secured(settings, security=SecurityOptions(login_required=True, rate_limits=FEW)) as service,
+        service.client("reader") as first,
+        service.client("writer") as second,
+        service.client() as nobody,
+    ):
+        answers = [await first.get("/api/v1/apps") for _ in range(25)]
+        assert [answer.status_code for answer in answers] == [200] * 20 + [429] * 5
+        assert problem(answers[-1]) == (429, "too-many")
+        assert 1 <= int(answers[-1].headers["retry-after"]) <= 60
+        assert (await second.get("/api/v1/apps")).status_code == 200
+        wrong = [await log_in(nobody, "cpl_guess") for _ in range(5)]
+        assert [answer.status_code for answer in wrong] == [401] * 3 + [429] * 2
+        assert 1 <= int(wrong[-1].headers["retry-after"]) <= 60
+        bad = await nobody.get("/api/v1/apps", headers={"authorization": "Bearer cpl_guess"})
+        assert problem(bad) == (429, "too-many")
+        right = await log_in(nobody, service.issued["admin"].secret)
+        assert right.status_code == 303
+        nobody.cookies.clear()
+        pages = [(await nobody.get("/login")).status_code for _ in range(12)]
+        assert set(pages) == {200, 429}
+
+
+async def test_no_secret_is_in_a_log(service: Secured, caplog: pytest.LogCaptureFixture) -> None:
+    """Not of a request that is answered, refused or fails, at any level."""
+    caplog.set_level(logging.DEBUG)
+    secrets = [issued.secret for issued in service.issued.values()]
+    async with service.client() as browser:
+        login = await log_in(browser, secrets[0])
+        secrets.append(SimpleCookie(login.headers["set-cookie"])[COOKIE].value)
+        await browser.get("/api/v1/apps")
+        await log_in(browser, "cpl_wrong_but_secret")
+    for secret in (*secrets, "cpl_wrong_but_secret"):
+        async with httpx2.AsyncClient(base_url=service.url) as client:
+            headers = {"authorization": f"Bearer {secret}"}
+            for path in ("/api/v1/apps", "/metrics", "/nowhere", "/api/v1/apps?limit=x"):
+                answer = await client.get(path, headers=headers)
+                assert secret not in answer.text
+            await client.post("/mcp/workspace/", headers=headers, json={})
+    said = "\n".join(f"{record.getMessage()} {record.__dict__}" for record in ours(caplog))
+    for secret in (*secrets, "cpl_wrong_but_secret"):
+        assert secret not in said
+
+
+def ours(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    """Return what the service logged, without what the test's own client says of itself."""
+    return [record for record in caplog.records if not record.name.startswith(("httpx", "httpcore", "hpack"))]

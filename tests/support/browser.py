@@ -1,0 +1,155 @@
+"""The dashboard in a real browser: Chromium, the service on loopback, and all four memories, in one event loop.
+
+Tests that use it run in the session's loop: ``pytestmark = pytest.mark.asyncio(loop_scope="session")``. The browser is
+started once; service, memories and page are new for each test, so that a test sees only what it stored.
+"""
+
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, ConsoleMessage, Error, Page, async_playwright
+
+from commonplace.core.clock import ManualClock
+from commonplace.core.settings import Settings
+from commonplace.memories import Memories
+from commonplace.operational.memory import OperationalMemory
+from commonplace.storage.embedded import Membership
+from support.claude import CHECKOUT
+from support.postgres import fresh_database
+from support.service import open_memories, serving
+
+WIDE = {"width": 1360, "height": 860}
+NARROW = {"width": 390, "height": 844}
+DEADLINE_MS = 5000
+SCREENSHOTS = CHECKOUT / ".artifacts" / "screenshots"
+AXE = CHECKOUT / "node_modules" / "axe-core" / "axe.min.js"
+VENDORED = CHECKOUT / "src/commonplace/web/dashboard/static/vendor/htmx.js"
+SERIOUS = {"serious", "critical"}
+
+LOGGED = (
+    "Failed to load resource",
+    "Response Status Error Code",
+    "htmx:afterRequest",
+    "htmx:sendAbort",
+    "htmx:sendError",
+)
+"""How the browser and HTMX log answers from 400 on and requests that did not get through: no faults of a page."""
+
+Screenshot = Callable[[str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dashboard:
+    """A service that runs, and the memories behind it."""
+
+    url: str
+    memories: Memories
+    clock: ManualClock
+
+    @property
+    def operational(self) -> OperationalMemory:
+        """The memory that most pages are about."""
+        return self.memories.operational
+
+
+def _chromium() -> str:
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        found = shutil.which(name)
+        if found is not None:
+            return found
+    pytest.skip("needs Chromium: run `apt-get install chromium`")
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """Chromium, without a window."""
+    executable = _chromium()
+    if not VENDORED.exists():
+        pytest.skip("needs the dashboard's scripts: run `python scripts/assets.py` in the checkout")
+    async with async_playwright() as playwright:
+        running = await playwright.chromium.launch(
+            executable_path=executable, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        yield running
+        await running.close()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def dashboard(
+    tmp_path: Path, embedded_cluster: Membership, knowledge_template: str
+) -> AsyncIterator[Dashboard]:
+    """The service over four empty memories, whose clock stands at the present until a test moves it."""
+    (tmp_path / "workspace").mkdir()
+    clock = ManualClock(datetime.now(UTC).replace(microsecond=0))
+    async with fresh_database(embedded_cluster, template=knowledge_template) as knowledge_url:
+        settings = Settings(
+            home=tmp_path / "home", workspace=tmp_path / "workspace", postgres_url=knowledge_url
+        )
+        async with open_memories(settings, clock=clock) as memories, serving(memories) as url:
+            yield Dashboard(url=url, memories=memories, clock=clock)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def page(browser: Browser, dashboard: Dashboard) -> AsyncIterator[Page]:
+    """A tab at the dashboard; relative addresses work. The test fails if a page logs an error or breaks its policy."""
+    context = await browser.new_context(base_url=dashboard.url, viewport=WIDE, reduced_motion="reduce")
+    context.set_default_timeout(DEADLINE_MS)
+    tab = await context.new_page()
+    faults: list[str] = []
+
+    def on_console(message: ConsoleMessage) -> None:
+        if message.type == "error" and not message.text.startswith(LOGGED):
+            faults.append(message.text)
+
+    def on_error(error: Error) -> None:
+        faults.append(str(error))
+
+    tab.on("console", on_console)
+    tab.on("pageerror", on_error)
+    yield tab
+    await context.close()
+    assert not faults, faults
+
+
+@pytest.fixture
+def screenshot(page: Page) -> Screenshot:
+    """Store what the tab shows, light and dark, wide and narrow, in ``.artifacts/screenshots``."""
+
+    async def take(name: str) -> None:
+        for width, size in (("wide", WIDE), ("narrow", NARROW)):
+            await page.set_viewport_size(size)
+            for scheme in ("light", "dark"):
+                await page.emulate_media(color_scheme=scheme)
+                await page.screenshot(
+                    path=SCREENSHOTS / f"{name}-{width}-{scheme}.png", full_page=width == "wide"
+                )
+        await page.set_viewport_size(WIDE)
+        await page.emulate_media(color_scheme="light")
+
+    return take
+
+
+async def check_accessibility(page: Page) -> None:
+    """Fail on anything that axe calls serious or critical, in light and in dark.
+
+    Skips where axe-core is not installed.
+    """
+    if not AXE.exists():
+        pytest.skip("needs axe-core: run `npm ci` in the checkout")
+    await page.evaluate(AXE.read_text(encoding="utf-8"))
+    for scheme in ("light", "dark"):
+        await page.emulate_media(color_scheme=scheme)
+        found = await page.evaluate("axe.run({resultTypes: ['violations']})")
+        bad = [
+            f"{fault['id']} ({scheme}): {node['html'][:200]} {node['failureSummary'][:300]}"
+            for fault in found["violations"]
+            if fault["impact"] in SERIOUS
+            for node in fault["nodes"][:3]
+        ]
+        assert not bad, "\n".join(bad)
+    await page.emulate_media(color_scheme="light")

@@ -1,0 +1,91 @@
+"""How the dashboard writes times, numbers and money, and where a reader is in a list."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from commonplace.web.dashboard import wording
+from commonplace.web.dashboard.navigation import Entry
+from commonplace.web.dashboard.paging import Pager, last_offset
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-60, "just now"),
+        (9, "just now"),
+        (59, "59 s ago"),
+        (60, "1 min ago"),
+        (3599, "59 min ago"),
+        (7200, "2 h ago"),
+        (86_400, "1 day ago"),
+        (13 * 86_400, "13 days ago"),
+        (20 * 86_400, "9 Feb 2026"),
+    ],
+)
+def test_ages(seconds: float, words: str) -> None:
+    """In the largest unit that fits; a date behind two weeks."""
+    assert wording.ago(NOW - timedelta(seconds=seconds), NOW) == words
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"),
+    [(7, "7 ms"), (1500, "1.5 s"), (59_990, "1 min 0 s"), (61_000, "1 min 1 s"), (7_500_000, "2 h 5 min")],
+)
+def test_durations(milliseconds: float, words: str) -> None:
+    """In the two largest units, rounded before they are chosen."""
+    assert wording.duration(milliseconds) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(0.9, "0.9"), (0.95, "0.95"), (1.0, "1.0"), (0, "0.0"), (0.725, "0.72")]
+)
+def test_confidences(value: float, words: str) -> None:
+    """One decimal at least, two at most (R-OPS-4)."""
+    assert wording.decimal(value) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(0, "$0.00"), (0.0042, "$0.0042"), (0.02, "$0.02"), (1234.5, "$1,234.50")]
+)
+def test_money(value: float, words: str) -> None:
+    """Less than a cent is still more than nothing."""
+    assert wording.money(value) == words
+
+
+def test_plurals() -> None:
+    """A count takes its noun with it."""
+    assert wording.plural(1, "memory", "memories") == "1 memory"
+    assert wording.plural(2000, "memory", "memories") == "2,000 memories"
+    assert wording.plural(0, "day") == "0 days"
+
+
+def test_pager() -> None:
+    """It knows its place, and keeps the filters."""
+    pager = Pager(path="/memories", query={"service": "a b", "category": ""}, offset=50, total=120)
+    assert (pager.first, pager.last) == (51, 100)
+    assert pager.previous_url == "/memories?service=a+b"
+    assert pager.next_url == "/memories?service=a+b&offset=100"
+    last = Pager(path="/memories", query={}, offset=100, total=120)
+    assert (last.first, last.last, last.next_url) == (101, 120, None)
+    nothing = Pager(path="/memories", query={}, offset=0, total=0)
+    assert (nothing.first, nothing.last, nothing.previous_url, nothing.next_url) == (0, 0, None, None)
+
+
+@pytest.mark.parametrize(("total", "offset"), [(0, 0), (1, 0), (50, 0), (51, 50), (120, 100)])
+def test_last_page(total: int, offset: int) -> None:
+    """A full last page is not followed by an empty one."""
+    assert last_offset(total) == offset
+
+
+def test_the_sidebar_lights_up() -> None:
+    """A page counts with those below it, the overview for itself alone."""
+    memories = Entry(path="/memories", label="Memories", icon="memories")
+    assert memories.holds("/memories")
+    assert memories.holds("/memories/7")
+    assert not memories.holds("/memories-of-others")
+    overview = Entry(path="/", label="Overview", icon="overview")
+    assert overview.holds("/")
+    assert not overview.holds("/memories")
