@@ -13,6 +13,7 @@ from commonplace.cli.claude_code.learning import QUIET_S
 from support.claude import claude_environment
 from support.commands import CommandLine, clean_environment
 from support.model_api import Asked, Calls, Hangs, ModelApi, Says
+from support.postgres import wait_until
 
 PATIENT = {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "30000"}
 """On a machine that tests keep busy, servers start later than the client waits for them; on others they do not."""
@@ -170,6 +171,7 @@ def test_a_session_that_was_killed_is_taken_up_by_the_next(claude: Claude) -> No
             while '"subtype":"init"' not in process.stdout.readline():
                 assert process.poll() is None
             claude.api.wait_until_asked()
+            wait_until(lambda: list(claude.transcripts.glob("*.jsonl")), what="a transcript")
         finally:
             process.kill()
             process.communicate(timeout=10)

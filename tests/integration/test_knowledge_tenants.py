@@ -34,7 +34,14 @@ from support.facade import open_knowledge
 
 TENANTS = ("alpha", "beta", "gamma")
 KINDS = ("episode", "fact", "rule")
-TABLES = {"episode": "episodes", "fact": "facts", "rule": "rules", "entity": "entities"}
+TABLES = {
+    "episode": "episodes",
+    "fact": "facts",
+    "rule": "rules",
+    "entity": "entities",
+    "run": "consolidation_runs",
+    "event": "memory_events",
+}
 ROUNDS = 6
 CONDITION = re.compile(r"(?:\w+\.)?tenant_id = current_setting\('commonplace\.tenant_id'(?:, true)?\)")
 NO_ID = "6f1e4c1e-0000-4000-8000-000000000000"
@@ -133,6 +140,21 @@ def named(world: World) -> dict[str, Any]:
     }
 
 
+async def consolidate(memory: KnowledgeMemory, world: World) -> object:
+    """Consolidate with a model that proposes a fact, and names facts of anybody; return what it was asked, too."""
+    asked: list[str] = []
+
+    async def spawner(prompt: str, *, trigger_source: str) -> str:
+        asked.append(f"{trigger_source} {prompt}")
+        new = {"subject": "Anna", "predicate": "city", "content": world.text()}
+        update = new | {"target_id": world.pick("fact")}
+        return json.dumps(
+            {"new_facts": [new], "updated_facts": [update], "confirmations": [world.pick("rule")]}
+        )
+
+    return await memory.run_consolidation(spawner), asked
+
+
 FUNCTIONS: Mapping[str, Call] = {
     "store_episode": lambda m, w: m.store_episode(content=w.text(), butler="ops"),
     "store_episodes": lambda m, w: m.store_episodes([EpisodeDraft(content=w.text(), butler="ops")]),
@@ -170,6 +192,27 @@ FUNCTIONS: Mapping[str, Call] = {
     "run_decay_sweep": lambda m, _: m.run_decay_sweep(),
     "run_episode_cleanup": lambda m, _: m.run_episode_cleanup(),
     "pending_groups": lambda m, _: m.pending_groups(),
+    "import_episodes": lambda m, w: m.import_episodes([EpisodeDraft(content=w.text(), butler="ops")] * 3),
+    "list_facts": lambda m, w: m.list_facts(entity_id=w.dice.choice([None, w.pick("entity")])),
+    "fact_chain": lambda m, w: m.fact_chain(w.pick("fact")),
+    "list_rules": lambda m, _: m.list_rules(),
+    "list_applications": lambda m, w: m.list_applications(w.pick("rule")),
+    "list_episodes": lambda m, _: m.list_episodes(),
+    "list_entities": lambda m, w: m.list_entities(name=w.dice.choice([None, "Anna"]), merged=None),
+    "list_linked": lambda m, w: m.list_linked(*w.memory()),
+    "read_memory": lambda m, w: m.read_memory(*w.memory()),
+    "knowledge_graph": lambda m, w: m.knowledge_graph(entity_id=w.dice.choice([None, w.pick("entity")])),
+    "list_events": lambda m, w: m.list_events(
+        memory_id=w.dice.choice([None, w.pick("fact")]), run_id=w.dice.choice([None, w.pick("run")])
+    ),
+    "get_event": lambda m, w: m.get_event(w.pick("event")),
+    "run_consolidation": consolidate,
+    "list_runs": lambda m, _: m.list_runs(),
+    "get_run": lambda m, w: m.get_run(w.pick("run")),
+    "undo_run": lambda m, w: m.undo_run(w.pick("run"), requeue=w.dice.choice([True, False])),
+    "list_dead_letters": lambda m, _: m.list_dead_letters(),
+    "requeue_dead_letters": lambda m, _: m.requeue_dead_letters(),
+    "preview_merge": lambda m, w: m.preview_merge(w.pick("entity"), w.pick("entity")),
     "entity_create": lambda m, w: m.entity_create(entity_type="person", **named(w)),
     "entity_get": lambda m, w: m.entity_get(w.pick("entity")),
     "entity_update": lambda m, w: m.entity_update(w.pick("entity"), **named(w)),
@@ -264,7 +307,9 @@ async def test_no_function_shows_another_tenants_row(tenants: dict[str, Knowledg
     assert methods() == FUNCTIONS.keys()
     world = World(random.Random(29))  # noqa: S311 - dice
     answered: set[str] = set()
-    for tenant, name in shuffled(world, FUNCTIONS, first=("store_episode", "entity_create")):
+    for tenant, name in shuffled(
+        world, FUNCTIONS, first=("store_episode", "entity_create", "run_consolidation")
+    ):
         memory = tenants[tenant]
         world.tenant = tenant
         world.passed.clear()

@@ -108,9 +108,9 @@ async def test_an_import_refuses_by_the_memory(memory: AppMemory, client: httpx2
     document = {"memories": [{"content": text, "createdAt": moment, "updatedAt": moment} for text in texts]}
     receipt = (await client.post("/api/v1/apps/calendar/import", json=document)).json()
     assert len(receipt["added"]) == 10
-    assert [refusal["index"] for refusal in receipt["refused"]] == [10, 11]
-    assert "secret" in receipt["refused"][0]["reason"]
-    assert "10 memories" in receipt["refused"][1]["reason"]
+    assert [refusal["index"] for refusal in receipt["refused"]] == [0, 10]
+    assert "10 memories" in receipt["refused"][0]["reason"]
+    assert "secret" in receipt["refused"][1]["reason"]
     assert len(await memory.list_memories("calendar")) == 10
 
 

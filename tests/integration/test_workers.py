@@ -26,6 +26,7 @@ from support.workers import (
     jobs,
     make_lively,
     memory_and_settings,
+    note_tenant,
     store,
     until,
     working,
@@ -254,7 +255,7 @@ async def test_a_job_that_fails_says_why_and_is_tried_again(
     async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **OFF) as (memory, settings):
         pool = await memory.database.pool()
         await store(memory, "tenant-a")
-        await pool.execute("INSERT INTO tenants (tenant_id) VALUES ('not a tenant')")
+        await note_tenant(pool, "not a tenant")
         async with working(memory, settings):
             await until(lambda: _done(pool, "sweep", 1), what="the good shard")
             await until(lambda: _failed(pool), what="the bad one")

@@ -7,7 +7,7 @@ import asyncpg
 from commonplace.core.clock import ManualClock
 from commonplace.embedding import EmbeddingEngine
 from support.commands import CommandLine
-from support.workers import job_states, memory_and_settings, store, until, working
+from support.workers import job_states, memory_and_settings, note_tenant, store, until, working
 
 
 async def test_an_operator_sees_workers_schedules_and_failures(
@@ -28,7 +28,7 @@ async def test_an_operator_sees_workers_schedules_and_failures(
     async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **only) as (memory, settings):
         pool = await memory.database.pool()
         await store(memory, "tenant-a")
-        await pool.execute("INSERT INTO tenants (tenant_id) VALUES ('[red]no tenant')")
+        await note_tenant(pool, "[red]no tenant")
         async with working(memory, settings):
             await until(lambda: _has(("sweep", "failed"), pool), what="the bad shard")
             await until(lambda: _has(("sweep", "succeeded"), pool), what="the good one")

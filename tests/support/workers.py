@@ -111,3 +111,10 @@ async def held_fact(url: str, tenant_id: str) -> AsyncIterator[asyncpg.Connectio
             yield connection
     finally:
         await connection.close()
+
+
+async def note_tenant(pool: asyncpg.Pool, name: str) -> None:
+    """Note a tenant, whatever it is called, as storing something for it would."""
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute("SELECT set_config('commonplace.tenant_id', $1, true)", name)
+        await connection.execute("INSERT INTO tenants (tenant_id) VALUES ($1)", name)
