@@ -101,12 +101,13 @@ def run(directory: Path, rounds: int) -> list[dict[str, Any]]:
     for number in range(500):
         pruning.store(draft(number))
     bare = directory / "bare.jsonl"
+    drafts = [draft(turn) for turn in range(rounds)]
     results = [
-        compare("store", rounds, lambda turn: store.store(draft(turn)), lambda: append_bare(bare)),
+        compare("store", rounds, lambda turn: store.store(drafts[turn]), lambda: append_bare(bare)),
         compare(
             "store into 500, pruning",
             rounds,
-            lambda turn: pruning.store(draft(turn)),
+            lambda turn: pruning.store(drafts[turn]),
             lambda: append_bare(bare),
         ),
     ]

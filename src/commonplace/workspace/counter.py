@@ -39,12 +39,13 @@ def read_mark(lock: int, path: Path) -> int:
 def note_mark(lock: int, number: int) -> None:
     """Write the mark into the lock file, without waiting for the disk.
 
-    That is enough while the memory file shows the number itself: it survives the end of the process.
-
-    Raises:
-        OSError: It cannot be written.
+    That is enough while the memory file shows the number itself: it survives the end of the process. Where the mark
+    cannot be written, what the memory file shows has to do.
     """
-    os.pwrite(lock, b"%d\n" % number, 0)
+    try:  # noqa: SIM105 - on the path of every store, where the other way takes as long as the write
+        os.pwrite(lock, b"%d\n" % number, 0)
+    except OSError:
+        pass
 
 
 def keep_mark(lock: int, path: Path, number: int) -> None:
@@ -55,7 +56,7 @@ def keep_mark(lock: int, path: Path, number: int) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    note_mark(lock, number)
+    os.pwrite(lock, b"%d\n" % number, 0)
     os.fsync(lock)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
     try:

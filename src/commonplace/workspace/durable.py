@@ -5,6 +5,57 @@ from contextlib import suppress
 from pathlib import Path
 
 
+class AppendedFile:
+    """A file that is appended to, kept open as long as it stands at its path as it was: opening takes its time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor: int | None = None
+        self._identity: tuple[int, ...] = ()
+
+    def open(self) -> tuple[int, os.stat_result]:
+        """Return the file that stands at the path now, open for appending and reading, and its status.
+
+        It is made where there is none.
+
+        Raises:
+            OSError: It cannot be opened for writing, or a symbolic link stands there.
+        """
+        if self._descriptor is not None:
+            try:
+                # On the path of every store, where pathlib would take as long as the system call itself.
+                status = os.stat(self._path, follow_symlinks=False)  # noqa: PTH116
+            except (FileNotFoundError, NotADirectoryError):
+                pass
+            else:
+                if _identity(status) == self._identity:
+                    return self._descriptor, status
+        self.close()
+        self._descriptor = open_file(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+        status = os.fstat(self._descriptor)
+        self._identity = _identity(status)
+        return self._descriptor, status
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def __del__(self) -> None:
+        self.close()
+
+
+def _identity(status: os.stat_result) -> tuple[int, ...]:
+    """Return which file it is and who may write it: one that may not be written any more is not kept open."""
+    return (status.st_dev, status.st_ino, status.st_mode, status.st_uid, status.st_gid)
+
+
+def open_file(path: Path, flags: int) -> int:
+    """Open a file for its owner; never through a symbolic link, and a named pipe in its place hangs nobody."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+
+
 def append(descriptor: int, data: bytes, *, length: int) -> None:
     """Append to a file opened with ``O_APPEND``; when that fails, cut the file back to its ``length``.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError
@@ -48,17 +49,18 @@ class Contents:
     highest: int = 0
     terminated: bool = True
 
-    def plus(self, memory: Memory) -> "Contents":
-        """Return the contents with one more memory, in a line at the end."""
-        raw = format_line(memory).removesuffix(b"\n")
-        memories = (*self.memories, memory)
-        if self.memories and age_key(self.memories[-1]) > age_key(memory):
+    def plus(self, *added: Memory) -> "Contents":
+        """Return the contents with more memories, each in a line at the end."""
+        memories = (*self.memories, *added)
+        if any(
+            age_key(earlier) > age_key(later) for earlier, later in pairwise((*self.memories[-1:], *added))
+        ):
             memories = tuple(sorted(memories, key=age_key))
         return Contents(
-            lines=(*self.lines, Line(raw, memory)),
+            lines=(*self.lines, *(Line(format_line(memory).removesuffix(b"\n"), memory) for memory in added)),
             memories=memories,
             problems=self.problems,
-            highest=max(self.highest, memory.number),
+            highest=max((self.highest, *(memory.number for memory in added))),
         )
 
     def without(self, gone: Iterable[Memory]) -> "Contents":

@@ -4,8 +4,7 @@ import fcntl
 import os
 import time
 import weakref
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -25,33 +24,33 @@ class LockFile:
     Args:
         path: The lock file.
         prepare: Called before the file is opened: makes its directory, say, or refuses it.
+        timeout_s: How long to wait for another holder.
     """
 
-    def __init__(self, path: Path, *, prepare: Callable[[], None]) -> None:
+    def __init__(self, path: Path, *, prepare: Callable[[], None], timeout_s: float) -> None:
         self._path = path
         self._prepare = prepare
+        self._timeout_s = timeout_s
         self._descriptor: int | None = None
         self._identity = (0, 0)
         _every.add(self)
 
-    @contextmanager
-    def exclusive(self, *, timeout_s: float) -> Generator[int]:
-        """Hold the lock for the ``with`` block; gives the descriptor of the file, open for reading and writing.
+    def __enter__(self) -> int:
+        """Take the lock; gives the descriptor of the file, open for reading and writing.
 
         The system drops the lock when its holder ends, however it ends.
 
         Raises:
-            StorageUnavailableError: Somebody else held it for ``timeout_s`` seconds.
+            StorageUnavailableError: Somebody else held it for too long.
             OSError: The lock file cannot be opened.
         """
         descriptor = self._try_lock()
-        if descriptor is None:
-            descriptor = self._wait_for_lock(timeout_s)
-        try:
-            yield descriptor
-        finally:
-            # A child that was forked meanwhile shares the descriptor, so the lock is let go of by name.
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        return self._wait_for_lock() if descriptor is None else descriptor
+
+    def __exit__(self, *_: object) -> None:
+        """Let go of the lock by name, since a child that was forked meanwhile shares the descriptor."""
+        if self._descriptor is not None:
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """Close the file; the next use opens it again."""
@@ -62,14 +61,14 @@ class LockFile:
     def __del__(self) -> None:
         self.close()
 
-    def _wait_for_lock(self, timeout_s: float) -> int:
-        deadline = time.monotonic() + timeout_s
+    def _wait_for_lock(self) -> int:
+        deadline = time.monotonic() + self._timeout_s
         pause_s = _FIRST_PAUSE_S
         while (descriptor := self._try_lock()) is None:
             if time.monotonic() >= deadline:
                 raise StorageUnavailableError(
-                    f"{self._path} has been locked by another process for {timeout_s:g} s: see which one holds it, "
-                    "or try again"
+                    f"{self._path} has been locked by another process for {self._timeout_s:g} s: "
+                    "see which one holds it, or try again"
                 )
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)

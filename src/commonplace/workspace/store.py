@@ -13,13 +13,13 @@ import os
 import stat
 import threading
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
 from commonplace.workspace import counter, durable
-from commonplace.workspace.entries import MAX_NUMBER, Draft, Memory
+from commonplace.workspace.entries import MAX_NUMBER, Draft, Memory, format_line
 from commonplace.workspace.lines import NOTHING, Contents, Problem, read_contents
 from commonplace.workspace.lock import LockFile
 from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
@@ -55,13 +55,16 @@ class MemoryStore:
             raise InvalidInputError("workspace", "an existing directory", str(workspace))
         self._workspace = workspace.resolve()
         self._max_total = max_total
-        self._lock_timeout_s = lock_timeout_s
         self._directory = self._workspace / ".aegis" / "memory"
         self._path = self._directory / "memories.jsonl"
-        self._lock = LockFile(self._directory / "memories.lock", prepare=self._prepare_directory)
+        self._lock = LockFile(
+            self._directory / "memories.lock", prepare=self._prepare_directory, timeout_s=lock_timeout_s
+        )
+        self._file = durable.AppendedFile(self._path)
         self._mark_path = self._directory / "memories.last-id"
         self._mutex = threading.Lock()
         self._contents = NOTHING
+        self._appended: list[Memory] = []
         self._signature: tuple[int, ...] | None = None
         self._size = 0
         self._mark = 0
@@ -75,9 +78,10 @@ class MemoryStore:
         return self._path
 
     def close(self) -> None:
-        """Let go of the lock file; whoever uses the store again opens it again."""
+        """Let go of the files; whoever uses the store again opens them again."""
         with self._mutex:
             self._lock.close()
+            self._file.close()
 
     def load(self) -> Contents:
         """Return what the file holds now; it is read again only where it changed.
@@ -92,7 +96,7 @@ class MemoryStore:
                 signature = None
             if signature is None or signature != self._signature:
                 self._read()
-            return self._contents
+            return self._gathered()
 
     def store(self, draft: Draft) -> StoreReceipt:
         """Append a memory under the next id; it is on the disk when this returns.
@@ -103,22 +107,20 @@ class MemoryStore:
             StorageUnavailableError: Nothing was written: the disk is full, the file cannot be written, or it is
                 locked for too long.
         """
-        with self._mutex, self._storage_errors("write"), self._locked() as lock:
-            descriptor = self._open(os.O_RDWR | os.O_APPEND | os.O_CREAT)
-            try:
-                self._refresh(descriptor, lock)
+        try:
+            with self._mutex, self._lock as lock:
+                descriptor, status = self._file.open()
+                self._refresh(descriptor, status, lock)
                 memory = self._number(draft)
-                excess = len(self._contents.memories) + 1 - self._max_total
-                pruned = self._contents.memories[: max(0, excess)]
+                excess = len(self._contents.memories) + len(self._appended) + 1 - self._max_total
+                pruned = self._gathered().memories[:excess] if excess > 0 else ()
                 if pruned:
                     self._rewrite(self._contents.without(pruned).plus(memory))
                 else:
                     self._append(descriptor, memory)
-            finally:
-                os.close(descriptor)
-            # The memory is on the disk and shows its id: without the mark it is stored all the same.
-            with suppress(OSError):
                 counter.note_mark(lock, memory.number)
+        except OSError as error:
+            raise self._unavailable("write", error) from error
         return StoreReceipt(memory=memory, pruned=pruned)
 
     def delete(self, number: int) -> DeleteReceipt:
@@ -132,9 +134,9 @@ class MemoryStore:
         with self._mutex, self._storage_errors("write"):
             if not os.path.lexists(self._path):
                 raise NotFoundError("memory", f"m-{number}")
-            with self._locked() as lock:
+            with self._lock as lock:
                 self._read_locked(lock)
-                deleted = tuple(memory for memory in self._contents.memories if memory.number == number)
+                deleted = tuple(memory for memory in self._gathered().memories if memory.number == number)
                 if not deleted:
                     raise NotFoundError("memory", f"m-{number}")
                 remaining = self._contents.without(deleted)
@@ -149,16 +151,18 @@ class MemoryStore:
         return draft.numbered(self._mark + 1)
 
     def _append(self, descriptor: int, memory: Memory) -> None:
-        contents = self._contents.plus(memory)
-        line = b"%s\n" % contents.lines[-1].raw
+        line = format_line(memory)
         # A torn last line gets its newline first, so that it cannot swallow this one.
-        data = line if self._contents.terminated else b"\n" + line
+        data = line if self._contents.terminated or self._appended else b"\n" + line
         if not self._has_written:
             durable.remove_leftover(self._path)
             durable.sync_directory(self._directory)
             self._has_written = True
         durable.append(descriptor, data, length=self._size)
-        self._remember(contents, os.fstat(descriptor))
+        # Gathered when somebody reads: copying all that is there would take longer than the append itself.
+        self._appended.append(memory)
+        self._note(os.fstat(descriptor))
+        self._mark = memory.number
 
     def _rewrite(self, contents: Contents) -> None:
         mode = stat.S_IMODE(self._path.lstat().st_mode)
@@ -171,7 +175,7 @@ class MemoryStore:
             self._forget()
             return
         try:
-            with self._locked() as lock:
+            with self._lock as lock:
                 self._read_locked(lock)
         except OSError as error:
             if error.errno not in _CANNOT_MAKE_LOCK:
@@ -181,17 +185,16 @@ class MemoryStore:
 
     def _read_locked(self, lock: int | None) -> None:
         try:
-            descriptor = self._open(os.O_RDONLY)
+            descriptor = durable.open_file(self._path, os.O_RDONLY)
         except FileNotFoundError:
             self._forget()
             return
         try:
-            self._refresh(descriptor, lock)
+            self._refresh(descriptor, os.fstat(descriptor), lock)
         finally:
             os.close(descriptor)
 
-    def _refresh(self, descriptor: int, lock: int | None) -> None:
-        status = os.fstat(descriptor)
+    def _refresh(self, descriptor: int, status: os.stat_result, lock: int | None) -> None:
         if not stat.S_ISREG(status.st_mode):
             raise StorageUnavailableError(f"{self._path} is not a regular file: move it away")
         if _signature(status) != self._signature:
@@ -204,13 +207,21 @@ class MemoryStore:
             self._mark_is_current = True
 
     def _remember(self, contents: Contents, status: os.stat_result) -> None:
-        self._contents = contents
-        self._signature = _signature(status)
-        self._size = status.st_size
+        self._contents, self._appended = contents, []
+        self._note(status)
         self._mark = max(self._mark, contents.highest)
 
+    def _note(self, status: os.stat_result) -> None:
+        self._signature = _signature(status)
+        self._size = status.st_size
+
+    def _gathered(self) -> Contents:
+        if self._appended:
+            self._contents, self._appended = self._contents.plus(*self._appended), []
+        return self._contents
+
     def _forget(self) -> None:
-        self._contents, self._signature = NOTHING, None
+        self._contents, self._appended, self._signature = NOTHING, [], None
 
     def _report(self) -> None:
         problems = self._contents.problems
@@ -222,13 +233,6 @@ class MemoryStore:
             rest = f"; and {more} more" if more > 0 else ""
             _log.warning("%s: damaged lines are kept as they are: %s%s", self._path, shown, rest)
         self._reported = problems
-
-    def _open(self, flags: int) -> int:
-        # O_NONBLOCK: a named pipe in the place of the file must not hang the agent.
-        return os.open(self._path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
-
-    def _locked(self) -> AbstractContextManager[int]:
-        return self._lock.exclusive(timeout_s=self._lock_timeout_s)
 
     def _prepare_directory(self) -> None:
         """Make the directory of the memories where there is none, and never outside the workspace."""
@@ -251,8 +255,11 @@ class MemoryStore:
         try:
             yield
         except OSError as error:
-            reason = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror
-            raise StorageUnavailableError(f"cannot {action} {self._path}: {reason}") from error
+            raise self._unavailable(action, error) from error
+
+    def _unavailable(self, action: str, error: OSError) -> StorageUnavailableError:
+        reason = "it is a symbolic link" if error.errno == errno.ELOOP else error.strerror
+        return StorageUnavailableError(f"cannot {action} {self._path}: {reason}")
 
 
 def _signature(status: os.stat_result) -> tuple[int, ...]:
@@ -261,6 +268,7 @@ def _signature(status: os.stat_result) -> tuple[int, ...]:
 
 def _read_all(descriptor: int, size: int) -> bytes:
     pieces: list[bytes] = []
+    os.lseek(descriptor, 0, os.SEEK_SET)
     while piece := os.read(descriptor, size + 1):
         pieces.append(piece)
     return b"".join(pieces)
