@@ -1,6 +1,8 @@
 """Consolidation while everything fails: workers that are killed, a database that goes away, a model that is moody."""
 
 import asyncio
+import os
+import signal
 import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator
@@ -14,8 +16,9 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation.runs import RunState, list_runs
-from commonplace.storage.cluster import SUPERUSER
-from commonplace.storage.embedded import Membership
+from commonplace.storage.cluster import locate_cluster
+from commonplace.storage.embedded import EmbeddedPostgres
+from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from support.consolidation import fetch, store_some
 
@@ -54,9 +57,24 @@ class Crew:
 
 
 @pytest.fixture
-async def crew(knowledge_url: str, tmp_path: Path) -> AsyncIterator[Crew]:
+async def server(postgres_directory: Path) -> AsyncIterator[EmbeddedPostgres]:
+    """A server of the test's own, which it may kill."""
+    async with EmbeddedPostgres(postgres_directory) as server:
+        yield server
+
+
+@pytest.fixture
+async def url(server: EmbeddedPostgres) -> str:
+    """The URL of an empty knowledge memory on it."""
+    url = await server.start()
+    await migrate_postgres(url, "memory")
+    return url
+
+
+@pytest.fixture
+async def crew(url: str, tmp_path: Path) -> AsyncIterator[Crew]:
     """Nobody yet; whoever is left is ended."""
-    crew = Crew(knowledge_url, tmp_path)
+    crew = Crew(url, tmp_path)
     yield crew
     for process in crew.processes:
         if process.returncode is None:
@@ -70,27 +88,26 @@ async def until_open(pool: asyncpg.Pool, number: int) -> None:
         await fetch(pool, "SELECT pg_sleep(0.01)")
 
 
-async def interrupt(cluster: Membership, name: str) -> None:
-    """Take the database away from everybody for a moment, as a restart does."""
-    admin = await asyncpg.connect(cluster.url(role=SUPERUSER, database="postgres"))
-    try:
-        await admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false')
-        ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = $1"
-        assert await admin.fetchval(ended, name) > 0
-        await asyncio.sleep(0.1)
-        await admin.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true')
-    finally:
-        await admin.close()
+async def restart(server: EmbeddedPostgres, directory: Path) -> None:
+    """Kill the database's server on the spot and start it again."""
+    pid_file = locate_cluster(directory).data / "postmaster.pid"
+    os.kill(int((await asyncio.to_thread(pid_file.read_text)).split()[0]), signal.SIGKILL)
+    await server.start()
 
 
 @pytest.mark.requirement("KNW-12.2", "KNW-14.1", "KNW-14.3", "KNW-24.3", "R-KNW-4")
 async def test_every_episode_is_consolidated_once_or_kept_whatever_fails(
-    knowledge_url: str, embedded_cluster: Membership, crew: Crew, engine: EmbeddingEngine, clock: ManualClock
+    url: str,
+    server: EmbeddedPostgres,
+    postgres_directory: Path,
+    crew: Crew,
+    engine: EmbeddingEngine,
+    clock: ManualClock,
 ) -> None:
     """504 episodes of 8 butlers: no fact is there twice, no link is missing, none is lost, none is overtaken."""
     stored: dict[str, list[UUID]] = {}
     clock.now = datetime.now(UTC)
-    async with await open_pool(knowledge_url) as pool:
+    async with await open_pool(url) as pool:
         for butler in BUTLERS:
             contents = [f"number {number}" for number in range(EACH)]
             stored[butler] = await store_some(pool, engine, clock, butler, contents)
@@ -98,17 +115,16 @@ async def test_every_episode_is_consolidated_once_or_kept_whatever_fails(
     async with asyncio.timeout(DEADLINE_S):
         for _ in range(2):
             await crew.hire()
-        async with await open_pool(knowledge_url) as pool:
+        async with await open_pool(url) as pool:
             for number in (450, 300):
                 await until_open(pool, number)
                 await crew.lose()
                 await crew.hire()
             await until_open(pool, 200)
-            ((database,),) = await fetch(pool, "SELECT current_database()")
-        await interrupt(embedded_cluster, database)
+        await restart(server, postgres_directory)
         for process in crew.processes:
             assert await process.wait() == 0
-    async with await open_pool(knowledge_url) as pool:
+    async with await open_pool(url) as pool:
         await check(pool, stored)
         assert total == (await fetch(pool, "SELECT count(*) FROM episodes"))[0][0]
         assert await list_runs(pool, state="running") == []

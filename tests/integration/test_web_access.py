@@ -8,6 +8,7 @@ import pytest
 from fastapi.routing import iter_route_contexts
 from fastmcp import Client
 from fastmcp.client.transports import StreamableHttpTransport
+from mcp import MCPError
 
 from commonplace.access.roles import Role
 from commonplace.core.settings import Settings
@@ -195,3 +196,12 @@ async def test_tools_work_for_the_tenant_of_the_token(service: Secured) -> None:
         assert entry["actor"] == STRANGER
         refused = await client.post("/mcp/workspace/", json={})
         assert (refused.status_code, refused.json()["type"]) == (403, "/docs#forbidden")
+
+
+async def test_the_briefing_is_for_the_installation_only(service: Secured) -> None:
+    """It shows memories that belong to no other tenant."""
+    async with connect(service, "knowledge", "reader") as ours:
+        assert await ours.read_resource("commonplace://briefing") is not None
+    async with connect(service, "knowledge", STRANGER) as theirs:
+        with pytest.raises(MCPError, match="belongs to the installation"):
+            await theirs.read_resource("commonplace://briefing")

@@ -37,6 +37,16 @@ async def test_both_servers_are_reached_at_their_paths(url: str) -> None:
         assert entry["actor"] == "web"
 
 
+async def test_both_servers_offer_the_briefing(url: str) -> None:
+    """As a resource, with what was stored by REST."""
+    async with httpx2.AsyncClient(base_url=url) as rest:
+        await rest.post("/api/v1/workspace/memories", json={"text": "The staging port is 5433"})
+    for name in ("workspace", "knowledge"):
+        async with Client(f"{url}/mcp/{name}") as client:
+            (content,) = await client.read_resource("commonplace://briefing?prompt=staging%20port")
+            assert "The staging port is 5433" in content.text
+
+
 @pytest.mark.requirement("KNW-19.1")
 async def test_requests_stand_alone(url: str) -> None:
     """Without a session that only one process would know, so that any process may answer the next one."""

@@ -3,6 +3,9 @@
 Requests stand alone, without sessions that only one process would know: any number of processes may serve them.
 """
 
+from dataclasses import replace
+from functools import partial
+
 from fastmcp import FastMCP
 from fastmcp.server.dependencies import get_http_request
 from fastmcp.server.http import StarletteWithLifespan
@@ -11,21 +14,36 @@ from fastmcp.tools import ToolResult
 from mcp_types import CallToolRequestParams
 
 from commonplace.access.roles import Principal
+from commonplace.briefing import build_briefing
 from commonplace.core.context import RequestContext
 from commonplace.core.tracing import span
 from commonplace.mcp import workspace
 from commonplace.mcp.access import RoleGate
+from commonplace.mcp.briefing import add_briefing
 from commonplace.mcp.knowledge import server as knowledge
 from commonplace.memories import Memories
 from commonplace.web.access import actor_of, caller_of
 
 
 def applications(memories: Memories) -> dict[str, StarletteWithLifespan]:
-    """Return both servers over open memories; their lifespans have to be run."""
-    return {
-        "workspace": _application(workspace.build_server(memories.workspace)),
-        "knowledge": _application(knowledge.build_server(memories.knowledge, caller=_context)),
+    """Return both servers over open memories, with the briefing; their lifespans have to be run."""
+    servers = {
+        "workspace": workspace.build_server(memories.workspace),
+        "knowledge": knowledge.build_server(memories.knowledge, caller=_context),
     }
+    for server in servers.values():
+        add_briefing(server, partial(_brief, memories))
+    return {name: _application(server) for name, server in servers.items()}
+
+
+async def _brief(
+    memories: Memories, *, prompt: str = "", app: str | None = None, butler: str | None = None
+) -> str:
+    """Return the briefing in the name of whoever reads it; other tenants are refused before (:class:`RoleGate`)."""
+    context = _context()
+    own = memories.knowledge.acting_for(tenant_id=context.tenant_id, actor=context.actor)
+    built = await build_briefing(replace(memories, knowledge=own), prompt=prompt, app=app, butler=butler)
+    return built.text
 
 
 def _application(server: FastMCP) -> StarletteWithLifespan:
