@@ -2,9 +2,11 @@
 
 A database of one tenant is filled, ``commonplace serve`` is started on it as a process, and every client brings a token
 of its own. Measured: the time from the start to the first answer; a recall by one client as the bare function, by REST
-and by MCP, which shows what our layers take; then all clients at once by REST and by MCP, with what went wrong.
+and by MCP, which shows what our layers take; then all clients at once by REST and by MCP, with what went wrong: each at
+a pace of its own, where the time counts from the moment at which a question was due, and then as fast as they are
+answered, where the time is that of a queue and the rate is what the machine can do.
 
-    python benchmarks/service.py [--size N] [--clients N] [--requests N] [--directory D] [--json]
+    python benchmarks/service.py [--size N] [--clients N] [--requests N] [--every S] [--directory D] [--json]
 """
 
 import argparse
@@ -131,21 +133,30 @@ async def by_function(settings: Settings) -> AsyncIterator[Ask]:
 
 
 async def timed(
-    askers: Sequence[Ask], questions: Sequence[str], requests: int, advance: Callable[[], None]
+    askers: Sequence[Ask],
+    questions: Sequence[str],
+    requests: int,
+    advance: Callable[[], None],
+    every_s: float = 0.0,
 ) -> dict[str, float]:
-    """Let every asker ask so many questions, all at once; return milliseconds, rate and errors."""
+    """Let every asker ask so many questions, all at once; return milliseconds, rate and errors.
+
+    With a pace, each asks every so many seconds, and their turns are spread over that time.
+    """
     times_ms: list[float] = []
     errors = 0
 
     async def client(number: int, ask: Ask) -> None:
         nonlocal errors
         for turn in range(requests):
-            began_s = time.perf_counter()
+            due_s = began_s + every_s * (turn + number / len(askers))
+            await asyncio.sleep(max(0.0, due_s - time.perf_counter()))
+            asked_s = due_s if every_s else time.perf_counter()
             try:
                 worked = await ask(questions[(number * requests + turn) % len(questions)])
             except Exception:  # noqa: BLE001 - whatever it was, it is one that went wrong
                 worked = False
-            times_ms.append((time.perf_counter() - began_s) * 1000)
+            times_ms.append((time.perf_counter() - asked_s) * 1000)
             errors += not worked
             advance()
 
@@ -174,13 +185,15 @@ async def measure(
     rows: dict[str, dict[str, float]] = {}
     with served(settings) as service:
         ways = {"REST": by_rest, "MCP": by_mcp}
-        total = 3 * options.alone + 2 * options.clients * options.requests
+        total = 3 * options.alone + 4 * options.clients * options.requests
         task = progress.add_task("recalls", total=total)
 
-        async def run(name: str, askers: Sequence[Ask], requests: int) -> None:
+        async def run(name: str, askers: Sequence[Ask], requests: int, every_s: float = 0.0) -> None:
             for question in corpus.questions[:WARM_UP]:
                 await askers[0](question)
-            rows[name] = await timed(askers, corpus.questions, requests, lambda: progress.advance(task))
+            rows[name] = await timed(
+                askers, corpus.questions, requests, lambda: progress.advance(task), every_s
+            )
 
         async with by_function(settings) as ask:
             await run("the function", [ask], options.alone)
@@ -190,7 +203,8 @@ async def measure(
         for name, way in ways.items():
             async with AsyncExitStack() as stack:
                 askers = [await stack.enter_async_context(way(service, secret)) for secret in secrets]
-                await run(f"{name}, all at once", askers, options.requests)
+                await run(f"{name}, each every {options.every:g} s", askers, options.requests, options.every)
+                await run(f"{name}, as fast as it goes", askers, options.requests)
     bare = rows["the function"]["p50_ms"]
     return {
         "size": options.size,
@@ -237,7 +251,8 @@ def main() -> int:
     )
     parser.add_argument("--size", type=int, default=100_000, help="facts, and as many episodes")
     parser.add_argument("--clients", type=int, default=32)
-    parser.add_argument("--requests", type=int, default=50, help="of each client")
+    parser.add_argument("--requests", type=int, default=20, help="of each client, in each way")
+    parser.add_argument("--every", type=float, default=1.0, help="seconds between two questions of a client")
     parser.add_argument("--alone", type=int, default=200, help="requests of one client alone")
     parser.add_argument("--directory", type=Path, help="where the database is for the time")
     parser.add_argument("--json", action="store_true", dest="as_json")

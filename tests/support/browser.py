@@ -4,6 +4,7 @@ Tests that use it run in the session's loop: ``pytestmark = pytest.mark.asyncio(
 started once; service, memories and page are new for each test, so that a test sees only what it stored.
 """
 
+import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
@@ -118,9 +119,14 @@ async def page(browser: Browser, dashboard: Dashboard) -> AsyncIterator[Page]:
 
 @pytest.fixture
 def screenshot(page: Page) -> Screenshot:
-    """Store what the tab shows, light and dark, wide and narrow, in ``.artifacts/screenshots``."""
+    """Store what the tab shows, light and dark, wide and narrow, in ``.artifacts/screenshots``.
+
+    Only where the variable ``SCREENSHOTS`` is set, as in CI: they take longer than the tests.
+    """
 
     async def take(name: str) -> None:
+        if not os.environ.get("SCREENSHOTS"):
+            return
         for width, size in (("wide", WIDE), ("narrow", NARROW)):
             await page.set_viewport_size(size)
             for scheme in ("light", "dark"):
