@@ -1,13 +1,25 @@
 """Runs every benchmark, one after the other; the exit status is 1 where one failed or says that it missed a target.
 
-python benchmarks/all.py
+Those that fill a large database first are left out, and run by themselves: locomo.py, scale.py, service.py, upkeep.py,
+dashboard.py.
+
+    python benchmarks/all.py
 """
 
 import subprocess
 import sys
 from pathlib import Path
 
-BENCHMARKS = ("startup.py", "stream.py", "context.py", "judge.py", "workspace.py", "embedding.py", "apps.py")
+BENCHMARKS = (
+    "startup.py",
+    "stream.py",
+    "context.py",
+    "judge.py",
+    "workspace.py",
+    "embedding.py",
+    "apps.py",
+    "consolidation.py",
+)
 
 
 def main() -> int:
