@@ -3,7 +3,6 @@
 A copy of a small template database takes about 30 ms, and its removal 10.
 """
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -53,22 +52,11 @@ async def fresh_database(cluster: Membership, *, template: str = EMPTY) -> Async
         await admin.close()
 
 
-async def _hurry(cluster: Membership) -> None:
-    """Let the server not wait for the disk: no test of this session takes the power away."""
-    admin = await asyncpg.connect(cluster.url(role=SUPERUSER, database="postgres"))
-    try:
-        await admin.execute("ALTER SYSTEM SET fsync = off")
-        await admin.execute("SELECT pg_reload_conf()")
-    finally:
-        await admin.close()
-
-
 @pytest.fixture(scope="session")
 def embedded_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Membership]:
     """The session's server; stopped and deleted at the end."""
     directory = tmp_path_factory.mktemp("embedded") / "postgres"
     membership = join_server(directory)
-    asyncio.run(_hurry(membership))
     yield membership
     membership.leave()
     remove_cluster(directory)
