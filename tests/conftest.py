@@ -1,6 +1,6 @@
 """What tests share: a home of their own, settings in it, and a clock that they set."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,7 +9,8 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
-from support.commands import CommandLine
+from support.commands import CommandLine, CommandServers
+from support.homes import UsedHome, make_used_home
 
 pytest_plugins = ["support.postgres", "support.knowledge"]
 
@@ -20,30 +21,65 @@ def clock() -> ManualClock:
     return ManualClock(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
 
 
+@pytest.fixture(scope="session")
+def used_home(tmp_path_factory: pytest.TempPathFactory) -> UsedHome:
+    """A home that is never used again, only lent."""
+    return make_used_home(tmp_path_factory.mktemp("used") / "home")
+
+
 @pytest.fixture
-def settings(tmp_path: Path) -> Settings:
-    """Settings in an empty home and an empty workspace."""
+def new_settings(tmp_path: Path) -> Settings:
+    """Settings of a home that is not there yet, and an empty workspace."""
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     return Settings(home=tmp_path / "home", workspace=workspace)
 
 
 @pytest.fixture
-def commonplace(settings: Settings) -> CommandLine:
-    """The ``commonplace`` command, in an empty home and an empty workspace."""
-    return CommandLine(settings.workspace, settings.home)
+def settings(new_settings: Settings, used_home: UsedHome) -> Settings:
+    """Settings of a home without memories that was used before, and an empty workspace."""
+    used_home.lend(new_settings.home)
+    return new_settings
+
+
+@pytest.fixture(scope="session")
+def command_servers() -> Iterator[CommandServers]:
+    """What runs commands for all tests of the session."""
+    servers = CommandServers()
+    yield servers
+    servers.close()
+
+
+@pytest.fixture
+def commonplace(settings: Settings, command_servers: CommandServers) -> CommandLine:
+    """The ``commonplace`` command, in a home without memories and an empty workspace."""
+    return CommandLine(settings.workspace, settings.home, command_servers)
+
+
+@pytest.fixture
+def new_commonplace(new_settings: Settings, command_servers: CommandServers) -> CommandLine:
+    """The ``commonplace`` command, in a home that is not there yet and an empty workspace."""
+    return CommandLine(new_settings.workspace, new_settings.home, command_servers)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, settings: Settings) -> Settings:
-    """Settings that name an empty database, once on each server that operational memory runs on."""
+    """Settings that name a database without memories, once on each server that operational memory runs on."""
     if request.param == "postgresql":
-        return settings.model_copy(update={"database": request.getfixturevalue("postgres_url")})
+        return settings.model_copy(update={"database": request.getfixturevalue("database_url")})
     return settings
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_database(request: pytest.FixtureRequest, new_settings: Settings) -> Settings:
+    """Settings that name a database without any table, on each server: for what migrations do."""
+    if request.param == "postgresql":
+        return new_settings.model_copy(update={"database": request.getfixturevalue("postgres_url")})
+    return new_settings
 
 
 @pytest.fixture
 async def operational(database: Settings, clock: ManualClock) -> AsyncIterator[OperationalMemory]:
-    """Operational memory in an empty database."""
+    """Operational memory without memories."""
     async with OperationalMemory.open(database, clock=clock) as memory:
         yield memory

@@ -11,6 +11,7 @@ import pytest
 
 from commonplace.storage.embedded import remove_cluster
 from support.commands import clean_environment
+from support.homes import UsedHome
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -43,10 +44,19 @@ def name(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", PAGES_WITH_CODE, ids=name)
-def test_every_command_of_a_page_works(page: Path, tmp_path: Path) -> None:
-    """In order, in one directory and one empty home, as a reader would type them."""
+def test_every_command_of_a_page_works(
+    page: Path, tmp_path: Path, knowledge_url: str, used_home: UsedHome
+) -> None:
+    """In order, in one directory and one home, as a reader would type them.
+
+    The README has nothing but an empty home; guides have a home that was used before and a server that runs, which
+    saves each of their commands a start.
+    """
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     environment = clean_environment(tmp_path / "home")
+    if page.name != "README.md":
+        used_home.lend(tmp_path / "home")
+        environment |= {"COMMONPLACE_POSTGRES_URL": knowledge_url}
     try:
         for language, code in blocks(page):
             shell = ["bash", "-euo", "pipefail", "-c", code]

@@ -70,20 +70,20 @@ async def opened(settings: Settings, clock: ManualClock, engine: EmbeddingEngine
 
 
 @pytest.mark.requirement("APP-01.1")
-async def test_the_table_is_as_specified(settings: Settings) -> None:
+async def test_the_table_is_as_specified(new_settings: Settings) -> None:
     """Columns, types, defaults, foreign key, three indexes."""
-    await migrate(settings, "app_001")
-    assert await run(settings, "PRAGMA table_info(app_memories)") == []
-    await migrate(settings, "app_002")
-    columns = [tuple(row[1:]) for row in await run(settings, "PRAGMA table_info(app_memories)")]
+    await migrate(new_settings, "app_001")
+    assert await run(new_settings, "PRAGMA table_info(app_memories)") == []
+    await migrate(new_settings, "app_002")
+    columns = [tuple(row[1:]) for row in await run(new_settings, "PRAGMA table_info(app_memories)")]
     assert columns == COLUMNS
-    ((sql,),) = await run(settings, "SELECT sql FROM sqlite_master WHERE name = 'app_memories'")
+    ((sql,),) = await run(new_settings, "SELECT sql FROM sqlite_master WHERE name = 'app_memories'")
     assert "id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT" in str(sql)
-    (reference,) = await run(settings, "PRAGMA foreign_key_list(app_memories)")
+    (reference,) = await run(new_settings, "PRAGMA foreign_key_list(app_memories)")
     assert (reference[2], reference[3], reference[4], reference[6]) == ("apps", "app_id", "app_id", "CASCADE")
     indexes = {
-        row[1]: [column[2] for column in await run(settings, f"PRAGMA index_info({row[1]})")]
-        for row in await run(settings, "PRAGMA index_list(app_memories)")
+        row[1]: [column[2] for column in await run(new_settings, f"PRAGMA index_info({row[1]})")]
+        for row in await run(new_settings, "PRAGMA index_list(app_memories)")
     }
     assert indexes == {
         "idx_app_memories_app_id": ["app_id"],
@@ -93,33 +93,36 @@ async def test_the_table_is_as_specified(settings: Settings) -> None:
 
 
 @pytest.mark.requirement("APP-01.2")
-async def test_creating_twice_changes_nothing(database: Settings) -> None:
+async def test_creating_twice_changes_nothing(empty_database: Settings) -> None:
     """The tables and their rows stay as they are."""
-    await migrate(database)
+    await migrate(empty_database)
     await run(
-        database, "INSERT INTO apps (app_id, name, installed_at) VALUES ('a', 'A', '2026-01-01') RETURNING 1"
+        empty_database,
+        "INSERT INTO apps (app_id, name, installed_at) VALUES ('a', 'A', '2026-01-01') RETURNING 1",
     )
-    await run(database, "INSERT INTO app_memories (app_id, content) VALUES ('a', 'x') RETURNING 1")
-    before = (await schema(database), await run(database, "SELECT * FROM app_memories"))
-    await migrate(database)
-    await migrate(database, "app_002")
-    assert (await schema(database), await run(database, "SELECT * FROM app_memories")) == before
+    await run(empty_database, "INSERT INTO app_memories (app_id, content) VALUES ('a', 'x') RETURNING 1")
+    before = (await schema(empty_database), await run(empty_database, "SELECT * FROM app_memories"))
+    await migrate(empty_database)
+    await migrate(empty_database, "app_002")
+    assert (await schema(empty_database), await run(empty_database, "SELECT * FROM app_memories")) == before
 
 
 async def test_every_older_revision_with_data_reaches_the_same_schema(
-    database: Settings, clock: ManualClock, engine: EmbeddingEngine
+    empty_database: Settings, clock: ManualClock, engine: EmbeddingEngine
 ) -> None:
     """What the older schema holds is there afterwards; what another program wrote reads as UTC."""
-    await migrate(database, REVISIONS[0])
+    await migrate(empty_database, REVISIONS[0])
     await run(
-        database,
+        empty_database,
         "INSERT INTO apps (app_id, name, installed_at) VALUES ('a', 'A', '2026-01-01T00:00:00.000000Z') RETURNING 1",
     )
-    await migrate(database, REVISIONS[1])
-    await run(database, "INSERT INTO app_memories (app_id, content) VALUES ('a', 'Older words.') RETURNING 1")
+    await migrate(empty_database, REVISIONS[1])
+    await run(
+        empty_database, "INSERT INTO app_memories (app_id, content) VALUES ('a', 'Older words.') RETURNING 1"
+    )
     for revision in REVISIONS[2:]:
-        await migrate(database, revision)
-    async with opened(database, clock, engine) as apps:
+        await migrate(empty_database, revision)
+    async with opened(empty_database, clock, engine) as apps:
         (memory,) = await apps.list_memories("a")
         assert memory.content == "Older words."
         assert memory.created_at == memory.updated_at
@@ -129,36 +132,40 @@ async def test_every_older_revision_with_data_reaches_the_same_schema(
 
 
 async def test_it_lives_beside_operational_memory(
-    database: Settings, clock: ManualClock, engine: EmbeddingEngine
+    empty_database: Settings, clock: ManualClock, engine: EmbeddingEngine
 ) -> None:
-    """In one database, in any order."""
-    async with opened(database, clock, engine) as apps:
+    """In one empty_database, in any order."""
+    async with opened(empty_database, clock, engine) as apps:
         await apps.registry.register("a")
-        async with OperationalMemory.open(database, clock=clock) as operational:
+        async with OperationalMemory.open(empty_database, clock=clock) as operational:
             await operational.add(category="timing", observation="x")
-    async with OperationalMemory.open(database) as operational, opened(database, clock, engine) as apps:
+    async with (
+        OperationalMemory.open(empty_database) as operational,
+        opened(empty_database, clock, engine) as apps,
+    ):
         assert len(await operational.list_memories()) == len(await apps.registry.list_apps()) == 1
 
 
 @pytest.mark.requirement("APP-01.1", "APP-09.2")
-async def test_the_row_of_an_app_takes_its_memories_with_it(database: Settings) -> None:
+async def test_the_row_of_an_app_takes_its_memories_with_it(empty_database: Settings) -> None:
     """The foreign key cascades; a memory of no app is refused."""
-    await migrate(database)
+    await migrate(empty_database)
     await run(
-        database, "INSERT INTO apps (app_id, name, installed_at) VALUES ('a', 'A', '2026-01-01') RETURNING 1"
+        empty_database,
+        "INSERT INTO apps (app_id, name, installed_at) VALUES ('a', 'A', '2026-01-01') RETURNING 1",
     )
-    await run(database, "INSERT INTO app_memories (app_id, content) VALUES ('a', 'x') RETURNING 1")
+    await run(empty_database, "INSERT INTO app_memories (app_id, content) VALUES ('a', 'x') RETURNING 1")
     with pytest.raises((sqlite3.IntegrityError, asyncpg.ForeignKeyViolationError)):
-        await run(database, "INSERT INTO app_memories (app_id, content) VALUES ('b', 'x') RETURNING 1")
-    await run(database, "DELETE FROM apps RETURNING 1")
-    assert await run(database, "SELECT * FROM app_memories") == []
+        await run(empty_database, "INSERT INTO app_memories (app_id, content) VALUES ('b', 'x') RETURNING 1")
+    await run(empty_database, "DELETE FROM apps RETURNING 1")
+    assert await run(empty_database, "SELECT * FROM app_memories") == []
 
 
 async def test_every_statement_is_accepted_by_the_server(
-    database: Settings, clock: ManualClock, engine: EmbeddingEngine
+    empty_database: Settings, clock: ManualClock, engine: EmbeddingEngine
 ) -> None:
     """Each named statement is prepared against the real schema."""
-    async with opened(database, clock, engine) as apps:
+    async with opened(empty_database, clock, engine) as apps:
         store = apps._store
         names = [name for name in store.queries.available_queries if not name.endswith("_cursor")]
         assert len(names) > 40
@@ -175,10 +182,10 @@ async def test_every_statement_is_accepted_by_the_server(
 
 @pytest.mark.parametrize("word", ["app_memories", "app_memory_shares", "app_digests", "conversations"])
 async def test_reading_what_an_app_is_shown_uses_an_index(
-    settings: Settings, clock: ManualClock, engine: EmbeddingEngine, word: str
+    new_settings: Settings, clock: ManualClock, engine: EmbeddingEngine, word: str
 ) -> None:
     """No statement on the way to an answer reads a whole table."""
-    async with opened(settings, clock, engine) as apps:
+    async with opened(new_settings, clock, engine) as apps:
         store = apps._store
         async with store.reading() as sql:
             for name in (

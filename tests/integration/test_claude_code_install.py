@@ -96,7 +96,6 @@ def test_a_project_gets_servers_and_hooks_and_is_left_as_it_was(commonplace: Com
 def test_a_user_gets_permission_for_the_tools_too(commonplace: CommandLine) -> None:
     """In the files of the home, closed to others."""
     home = commonplace.home
-    home.mkdir()
 
     install(commonplace, "--scope", "user", "--butler", "jarvis")
 

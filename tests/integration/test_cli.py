@@ -229,11 +229,11 @@ def test_the_doctor_uses_every_part(commonplace: CommandLine) -> None:
     assert sorted(path.name for path in commonplace.directory.iterdir()) == [".aegis"]
 
 
-def test_the_doctor_says_what_is_broken_and_goes_on(commonplace: CommandLine) -> None:
+def test_the_doctor_says_what_is_broken_and_goes_on(new_commonplace: CommandLine) -> None:
     """One line a part, exit status 1."""
-    commonplace.home.mkdir()
-    (commonplace.home / "commonplace.db").write_bytes(b"no database" * 200)
-    done = commonplace("doctor", "--json", COMMONPLACE_EMBEDDING_MODEL="/nowhere")
+    new_commonplace.home.mkdir()
+    (new_commonplace.home / "commonplace.db").write_bytes(b"no database" * 200)
+    done = new_commonplace("doctor", "--json", COMMONPLACE_EMBEDDING_MODEL="/nowhere")
     assert done.status == 1
     found = {check["part"]: check for check in done.json["checks"]}
     assert "not a database" in found["operational memory"]["found"]

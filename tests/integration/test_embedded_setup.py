@@ -86,9 +86,10 @@ async def test_the_application_role_cannot_pass_row_level_security(postgres_url:
     await connection.close()
 
 
-async def test_the_server_is_durable_private_and_unicode(postgres_url: str) -> None:
+async def test_the_server_is_durable_private_and_unicode(postgres_directory: Path) -> None:
     """It syncs, checks its pages, stores UTF-8, listens on no network, and logs no column values."""
-    connection = await asyncpg.connect(postgres_url)
+    membership = join_server(postgres_directory)
+    connection = await asyncpg.connect(membership.url())
     expected = {
         "fsync": "on",
         "full_page_writes": "on",
@@ -103,6 +104,7 @@ async def test_the_server_is_durable_private_and_unicode(postgres_url: str) -> N
     assert shown == expected
     assert await connection.fetchval("SELECT lower('ÄÖ')") == "äö"
     await connection.close()
+    membership.leave()
 
 
 async def test_details_of_errors_stay_out_of_the_log(embedded_cluster: Membership) -> None:

@@ -145,10 +145,10 @@ def test_an_error_is_one_line_and_status_1(knowledge: Knowledge, arguments: list
 @pytest.mark.parametrize(
     "arguments", [["knowledge"], ["knowledge", "store-episode", "x"], ["knowledge", "entity", "merge", "x"]]
 )
-def test_wrong_usage_is_status_2(commonplace: CommandLine, arguments: list[str]) -> None:
+def test_wrong_usage_is_status_2(new_commonplace: CommandLine, arguments: list[str]) -> None:
     """Nothing is opened for it."""
-    assert commonplace(*arguments).status == 2
-    assert not commonplace.home.exists()
+    assert new_commonplace(*arguments).status == 2
+    assert not new_commonplace.home.exists()
 
 
 def test_a_secret_needs_the_operators_word(knowledge: Knowledge) -> None:

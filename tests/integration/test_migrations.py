@@ -74,13 +74,13 @@ class Server:
 
 
 @pytest.fixture
-def server(database: Settings) -> Server:
+def server(empty_database: Settings) -> Server:
     """An empty database on each server."""
-    return Server(database)
+    return Server(empty_database)
 
 
 async def test_every_older_revision_with_data_reaches_the_same_schema(
-    server: Server, settings: Settings, tmp_path: Path
+    server: Server, new_settings: Settings, tmp_path: Path
 ) -> None:
     """Rows of the older schema are there afterwards, and the schema is that of a fresh database."""
     steps = REVISIONS if not server.settings.database_is_postgres else [REVISIONS[0], REVISIONS[4]]
@@ -95,7 +95,7 @@ async def test_every_older_revision_with_data_reaches_the_same_schema(
     rows = await server.run("SELECT tier, status, trigger, response, agent_session_id FROM sessions")
     assert rows == [(2, "completed", "scheduled", None, None)]
     if not server.settings.database_is_postgres:
-        fresh = Server(settings.model_copy(update={"database": str(tmp_path / "fresh.db")}))
+        fresh = Server(new_settings.model_copy(update={"database": str(tmp_path / "fresh.db")}))
         await fresh.migrate()
         assert [row[:3] for row in await server.schema()] == [row[:3] for row in await fresh.schema()]
     async with OperationalMemory.open(server.settings) as memory:
@@ -104,9 +104,9 @@ async def test_every_older_revision_with_data_reaches_the_same_schema(
 
 
 @pytest.mark.requirement("OPS-01.1", "R-OPS-1")
-async def test_migration_005_creates_memories_as_specified(settings: Settings) -> None:
+async def test_migration_005_creates_memories_as_specified(new_settings: Settings) -> None:
     """Columns, types, defaults, foreign key and indexes."""
-    server = Server(settings)
+    server = Server(new_settings)
     await server.migrate("ops_004")
     assert await server.run("PRAGMA table_info(memories)") == []
     await server.migrate("ops_005")
@@ -169,15 +169,15 @@ async def test_processes_may_start_at_once(server: Server) -> None:
     assert len(await server.run("SELECT id FROM memories")) == 6
 
 
-async def test_a_start_that_is_killed_leaves_a_whole_schema(settings: Settings) -> None:
+async def test_a_start_that_is_killed_leaves_a_whole_schema(new_settings: Settings) -> None:
     """Killed anywhere in the migration, the next start completes it."""
     for delay_ms in range(0, 400, 40):
-        path = settings.home / f"{delay_ms}.db"
-        process = subprocess.Popen([sys.executable, "-c", START_UP, str(settings.home), str(path)])
+        path = new_settings.home / f"{delay_ms}.db"
+        process = subprocess.Popen([sys.executable, "-c", START_UP, str(new_settings.home), str(path)])
         await asyncio.sleep(delay_ms / 1000)
         process.kill()
         process.wait()
-        async with OperationalMemory.open(settings.model_copy(update={"database": str(path)})) as memory:
+        async with OperationalMemory.open(new_settings.model_copy(update={"database": str(path)})) as memory:
             assert len(await memory.list_memories()) <= 1
 
 
@@ -188,9 +188,9 @@ def test_the_heads_are_those_of_the_scripts() -> None:
     assert sorted(scripts.get_heads()) == sorted(HEADS.values())
 
 
-async def test_a_way_back_exists(settings: Settings) -> None:
+async def test_a_way_back_exists(new_settings: Settings) -> None:
     """Every revision can be taken back, down to nothing."""
-    server = Server(settings)
+    server = Server(new_settings)
     await server.migrate()
     script = (
         "import sys\n"
@@ -202,7 +202,7 @@ async def test_a_way_back_exists(settings: Settings) -> None:
         "    config.attributes['connection'] = connection\n"
         "    command.downgrade(config, 'operational@base')\n"
     )
-    subprocess.run([sys.executable, "-c", script, str(settings.database_path)], check=True)
+    subprocess.run([sys.executable, "-c", script, str(new_settings.database_path)], check=True)
     tables = await server.run(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
     )
@@ -225,23 +225,23 @@ async def test_every_statement_is_accepted_by_the_server(operational: Operationa
                     assert await cursor.fetchall()
 
 
-async def test_the_file_is_for_its_owner_only(settings: Settings) -> None:
+async def test_the_file_is_for_its_owner_only(new_settings: Settings) -> None:
     """Also the files that SQLite puts beside it, and the directory."""
-    async with OperationalMemory.open(settings) as memory:
+    async with OperationalMemory.open(new_settings) as memory:
         await memory.add(category="timing", observation="x")
-        files = sorted(settings.home.iterdir())
+        files = sorted(new_settings.home.iterdir())
         assert len(files) >= 2
         assert {oct(path.stat().st_mode & 0o777) for path in files} == {"0o600"}
-    assert oct(settings.home.stat().st_mode & 0o777) == "0o700"
+    assert oct(new_settings.home.stat().st_mode & 0o777) == "0o700"
 
 
-async def test_a_file_that_is_no_database_is_left_alone(settings: Settings) -> None:
+async def test_a_file_that_is_no_database_is_left_alone(new_settings: Settings) -> None:
     """The error says so and names it."""
-    settings.home.mkdir()
-    settings.database_path.write_bytes(b"not a database" * 100)
+    new_settings.home.mkdir()
+    new_settings.database_path.write_bytes(b"not a database" * 100)
     with pytest.raises(StorageError, match=r"commonplace\.db: file is not a database"):
-        await Server(settings).migrate()
-    assert settings.database_path.read_bytes().startswith(b"not a database")
+        await Server(new_settings).migrate()
+    assert new_settings.database_path.read_bytes().startswith(b"not a database")
 
 
 async def test_a_home_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
@@ -266,14 +266,16 @@ asyncio.run(main())
 """
 
 
-async def test_a_writer_that_is_killed_loses_nothing_acknowledged(settings: Settings) -> None:
+async def test_a_writer_that_is_killed_loses_nothing_acknowledged(new_settings: Settings) -> None:
     """Two writers on one file, one killed and then the other: every acknowledged row is there."""
-    await Server(settings).migrate()
+    await Server(new_settings).migrate()
     acknowledged: dict[int, str] = {}
     for wanted in (5, 25):
         processes = [
             subprocess.Popen(
-                [sys.executable, "-c", WRITER, str(settings.home), name], stdout=subprocess.PIPE, text=True
+                [sys.executable, "-c", WRITER, str(new_settings.home), name],
+                stdout=subprocess.PIPE,
+                text=True,
             )
             for name in ("a", "b")
         ]
@@ -285,15 +287,15 @@ async def test_a_writer_that_is_killed_loses_nothing_acknowledged(settings: Sett
             process.wait()
             process.stdout.close()
             acknowledged |= dict(json.loads(line) for line in lines if line.strip().endswith("]"))
-    async with OperationalMemory.open(settings) as memory:
+    async with OperationalMemory.open(new_settings) as memory:
         stored = {row.id: row.observation for row in await memory.list_memories()}
     assert acknowledged.items() <= stored.items()
     assert len(acknowledged) >= 60
 
 
-async def test_a_full_disk_is_a_clear_error_and_loses_nothing(settings: Settings) -> None:
+async def test_a_full_disk_is_a_clear_error_and_loses_nothing(new_settings: Settings) -> None:
     """What was acknowledged is there, what was not is refused."""
-    async with OperationalMemory.open(settings) as memory:
+    async with OperationalMemory.open(new_settings) as memory:
         await memory.add(category="timing", observation="before")
     script = (
         "import resource, signal, sys\n"
@@ -302,7 +304,7 @@ async def test_a_full_disk_is_a_clear_error_and_loses_nothing(settings: Settings
         "resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))\n" + WRITER
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, str(settings.home), "x" * 1500],
+        [sys.executable, "-c", script, str(new_settings.home), "x" * 1500],
         capture_output=True,
         text=True,
         check=False,
@@ -311,7 +313,7 @@ async def test_a_full_disk_is_a_clear_error_and_loses_nothing(settings: Settings
     assert done.returncode != 0
     assert "StorageUnavailableError" in done.stderr
     acknowledged = [json.loads(line)[0] for line in done.stdout.splitlines()]
-    async with OperationalMemory.open(settings) as memory:
+    async with OperationalMemory.open(new_settings) as memory:
         stored = {row.id for row in await memory.list_memories()}
     assert acknowledged
     assert set(acknowledged) <= stored

@@ -361,7 +361,9 @@ async def test_a_database_that_fails_in_the_middle_loses_nothing(settings: Setti
     assert not report.transcript.exists()
 
 
-def test_a_runner_that_was_killed_is_put_right_by_the_next(settings: Settings, tmp_path: Path) -> None:
+def test_a_runner_that_was_killed_is_put_right_by_the_next(
+    settings: Settings, tmp_path: Path, commonplace: CommandLine
+) -> None:
     """Its session is interrupted, and the agent that it left behind ends before another one starts."""
     ids = tmp_path / "ids"
     said = prints(tmp_path / "out", encode(init(), says(JELLYFIN)))
@@ -373,12 +375,12 @@ def test_a_runner_that_was_killed_is_put_right_by_the_next(settings: Settings, t
     ) as process:
         (orphan,) = ids_when_written(ids)
         asyncio.run(until(settings, learned))
-        busy = CommandLine(settings.workspace, settings.home)("ops", "run", "--claude", str(agent))
+        busy = commonplace("ops", "run", "--claude", str(agent))
         assert (busy.status, "another session runs" in busy.err) == (1, True)
         process.kill()
     assert orphan.is_running()
     quiet = script(tmp_path / "quiet", "exit 1")
-    done = CommandLine(settings.workspace, settings.home)("ops", "run", "--claude", str(quiet))
+    done = commonplace("ops", "run", "--claude", str(quiet))
     assert done.status == 1
     assert f"ending the agent (process {orphan.pid}) whose commonplace was killed" in done.err
     assert "session 1 was interrupted" in done.err
@@ -461,10 +463,10 @@ def test_the_command_shows_the_session_and_prints_it_as_json(
     ],
 )
 def test_wrong_use_starts_nothing(
-    commonplace: CommandLine, arguments: list[str], status: int, message: str
+    new_commonplace: CommandLine, arguments: list[str], status: int, message: str
 ) -> None:
     """The error names what was expected; there is not even a database."""
-    done = commonplace("ops", "run", *arguments)
+    done = new_commonplace("ops", "run", *arguments)
     assert done.status == status
     assert message in done.err
-    assert not (commonplace.home / "commonplace.db").exists()
+    assert not (new_commonplace.home / "commonplace.db").exists()

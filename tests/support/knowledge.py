@@ -2,38 +2,24 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from uuid import uuid4
 
 import asyncpg
 import pytest
 
 from commonplace.core.context import RequestContext, request_context
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
-from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
 from commonplace.storage.embedded import Membership
-from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
-from support.postgres import EMPTY, fresh_database
+from support.postgres import fresh_database, make_template
 
 TENANT = "tenant-a"
 ACTOR = "tester"
 
 
-async def _make_template(cluster: Membership) -> str:
-    name = f"template_{uuid4().hex}"
-    admin = await asyncpg.connect(cluster.url(role=SUPERUSER, database="postgres"))
-    try:
-        await admin.execute(f'CREATE DATABASE {name} OWNER {APPLICATION_ROLE} TEMPLATE "{EMPTY}"')
-    finally:
-        await admin.close()
-    await migrate_postgres(cluster.url(database=name), "memory")
-    return name
-
-
 @pytest.fixture(scope="session")
 def knowledge_template(embedded_cluster: Membership) -> str:
     """The name of a database with the newest schema of knowledge memory; nobody is connected to it."""
-    return asyncio.run(_make_template(embedded_cluster))
+    return asyncio.run(make_template(embedded_cluster, "memory"))
 
 
 @pytest.fixture

@@ -1,8 +1,12 @@
 """The embedded PostgreSQL server for tests: one cluster a session, a database a test.
 
+It does not wait for the disk, in which it differs from a user's; what is tested of the server itself, and of
+killing it, starts a cluster of its own.
+
 A copy of a small template database takes about 30 ms, and its removal 10.
 """
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -14,6 +18,7 @@ import pytest
 
 from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
 from commonplace.storage.embedded import Membership, join_server, remove_cluster
+from commonplace.storage.migrations.runner import Branch, migrate_postgres
 
 DEADLINE_S = 5.0
 EMPTY = "template1"
@@ -52,11 +57,35 @@ async def fresh_database(cluster: Membership, *, template: str = EMPTY) -> Async
         await admin.close()
 
 
+async def make_template(cluster: Membership, *branches: Branch) -> str:
+    """Make a database with the newest schema of some branches, for copies; return its name."""
+    name = f"template_{uuid4().hex}"
+    admin = await asyncpg.connect(cluster.url(role=SUPERUSER, database="postgres"))
+    try:
+        await admin.execute(f'CREATE DATABASE {name} OWNER {APPLICATION_ROLE} TEMPLATE "{EMPTY}"')
+    finally:
+        await admin.close()
+    for branch in branches:
+        await migrate_postgres(cluster.url(database=name), branch)
+    return name
+
+
+async def _hurry(cluster: Membership) -> None:
+    """Let the server not wait for the disk: no test of it takes the power away."""
+    admin = await asyncpg.connect(cluster.url(role=SUPERUSER, database="postgres"))
+    try:
+        await admin.execute("ALTER SYSTEM SET fsync = off")
+        await admin.execute("SELECT pg_reload_conf()")
+    finally:
+        await admin.close()
+
+
 @pytest.fixture(scope="session")
 def embedded_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Membership]:
     """The session's server; stopped and deleted at the end."""
     directory = tmp_path_factory.mktemp("embedded") / "postgres"
     membership = join_server(directory)
+    asyncio.run(_hurry(membership))
     yield membership
     membership.leave()
     remove_cluster(directory)
@@ -66,6 +95,19 @@ def embedded_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Membe
 async def postgres_url(embedded_cluster: Membership) -> AsyncIterator[str]:
     """The URL of an empty database with pgvector, owned by its role, for one test."""
     async with fresh_database(embedded_cluster) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def operational_template(embedded_cluster: Membership) -> str:
+    """The name of a database with the newest schema of operational and app memory; nobody is connected to it."""
+    return asyncio.run(make_template(embedded_cluster, "operational", "apps"))
+
+
+@pytest.fixture
+async def database_url(embedded_cluster: Membership, operational_template: str) -> AsyncIterator[str]:
+    """The URL of a migrated database of operational and app memory, for one test."""
+    async with fresh_database(embedded_cluster, template=operational_template) as url:
         yield url
 
 

@@ -1,0 +1,48 @@
+"""Homes as they are after their first use: made once a session, and lent to each test in a moment."""
+
+import asyncio
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from commonplace.core.settings import Settings
+from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
+from commonplace.storage.migrations.runner import Branch, migrate_sqlite
+
+SQLITE_BRANCHES: tuple[Branch, ...] = ("operational", "apps", "access")
+
+
+@dataclass(frozen=True, slots=True)
+class UsedHome:
+    """A home with an empty database of the newest schema, and the graph of the embedding model."""
+
+    directory: Path
+
+    def lend(self, home: Path) -> None:
+        """Make a home like it. The graph, which nobody writes to, is the same file."""
+        self.lend_models(home)
+        shutil.copy(Settings(home=self.directory).database_path, Settings(home=home).database_path)
+
+    def lend_models(self, home: Path) -> None:
+        """Give a home the graph alone."""
+        home.mkdir(mode=0o700, exist_ok=True)
+        graphs = home / "models" / "graphs"
+        graphs.mkdir(parents=True)
+        for graph in (self.directory / "models" / "graphs").iterdir():
+            os.link(graph, graphs / graph.name)
+
+
+async def _first_use(home: Path) -> None:
+    for branch in SQLITE_BRANCHES:
+        await migrate_sqlite(Settings(home=home).database_path, branch)
+    engine = EmbeddingEngine(EmbeddingOptions.from_settings(Settings(home=home)))
+    await engine.embed_async("anything")
+    engine.close()
+
+
+def make_used_home(home: Path) -> UsedHome:
+    """Use a home for the first time."""
+    home.mkdir()
+    asyncio.run(_first_use(home))
+    return UsedHome(home)
