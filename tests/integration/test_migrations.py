@@ -19,7 +19,7 @@ from commonplace.operational.memory import OperationalMemory
 from commonplace.storage.migrations.runner import HEADS, migrate_postgres, migrate_sqlite
 from commonplace.storage.migrations.upgrade import configuration
 
-REVISIONS = ["ops_001", "ops_002", "ops_003", "ops_004", "ops_005", "ops_006", "ops_007"]
+REVISIONS = ["ops_001", "ops_002", "ops_003", "ops_004", "ops_005", "ops_006", "ops_007", "ops_008"]
 
 MEMORIES_COLUMNS = [
     # name, type, not null, default, primary key
@@ -141,7 +141,7 @@ async def test_a_newer_database_is_refused(server: Server) -> None:
     """Clearly, and without touching it."""
     await server.migrate()
     await server.run("UPDATE alembic_version SET version_num = 'ops_999' RETURNING 1")
-    with pytest.raises(DatabaseTooNewError, match=r"'ops_999'.*'ops_007'"):
+    with pytest.raises(DatabaseTooNewError, match=r"'ops_999'.*'ops_008'"):
         await server.migrate()
     assert await server.run("SELECT version_num FROM alembic_version") == [("ops_999",)]
 

@@ -248,6 +248,19 @@ async def test_what_a_killed_cli_leaves_behind_is_killed(tmp_path: Path) -> None
     assert survivors(tools) == []
 
 
+async def test_to_signal_the_cli_never_takes_its_exit_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the event loop waits for it: who looked whether it has died would leave the loop without its status."""
+
+    def look(process: subprocess.Popen[bytes]) -> None:
+        pytest.fail(f"process {process.pid} is looked at")
+
+    process = await AgentProcess.start(["sleep", "60"], environ={"PATH": os.defpath}, directory=None)
+    monkeypatch.setattr(subprocess.Popen, "poll", look)
+    await process.stop(DEADLINE_S)
+    assert await process.wait() == -signal.SIGINT
+    await process.close()
+
+
 async def test_a_tool_that_keeps_the_output_open_holds_nobody_up(settings: Settings, tmp_path: Path) -> None:
     """Only the CLI itself is waited for; after a good end, what it left running is left running."""
     ids = tmp_path / "ids"

@@ -106,8 +106,10 @@ class AgentProcess:
             await self._list_descendants()
             if self._ended.done():
                 break
+            # Not by the process's own method: that one looks first whether the CLI has died, and then its exit
+            # status is lost to the event loop, which reports 255.
             with contextlib.suppress(ProcessLookupError):
-                self._process.send_signal(number)
+                os.kill(self.pid, number)
             await asyncio.wait({self._ended}, timeout=grace_s)
         await self.kill()
 

@@ -161,13 +161,20 @@ async def get(sql: Statements, memory_id: int) -> Memory:
 
 async def find(sql: Statements, wanted: MemoryFilter) -> list[Memory]:
     """Return the memories that a filter lets through, in its order."""
-    rows = await sql.list_memories(
-        **_conditions(wanted),
-        active=None if wanted.active is None else int(wanted.active),
-        sort=wanted.sort,
-        limit=wanted.limit,
-        offset=wanted.offset,
-    )
+    page: dict[str, Any] = {
+        "active": None if wanted.active is None else int(wanted.active),
+        "limit": wanted.limit,
+        "offset": wanted.offset,
+    }
+    if wanted.service is not None or wanted.general or wanted.search is not None:
+        rows = await sql.narrowed_memories(**_conditions(wanted), sort=wanted.sort, **page)
+    else:
+        in_order = {
+            "service": sql.memories_by_service,
+            "confidence": sql.memories_by_confidence,
+            "recency": sql.memories_by_recency,
+        }[wanted.sort]
+        rows = await in_order(category=wanted.category, **page)
     return [Memory.from_row(row) for row in rows]
 
 

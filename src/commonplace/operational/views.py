@@ -143,8 +143,14 @@ class OperationalViews:
         offset: int = 0,
     ) -> Page[Event]:
         """Return events, newest first, with how many there are in all; ``service`` in any case of letters."""
-        wanted: dict[str, Any] = {"level": level, "service": service, "session_id": session_id}
-        rows, total = await self._page("page_of_events", "count_events", wanted, limit, offset)
+        wanted: dict[str, Any] = {"service": service, "session_id": session_id}
+        if level is None:
+            rows, total = await self._page("page_of_events", "count_events", wanted, limit, offset)
+        else:
+            wanted["level"] = level
+            rows, total = await self._page(
+                "page_of_events_of_level", "count_events_of_level", wanted, limit, offset
+            )
         return Page(items=[Event.from_row(row) for row in rows], total=total)
 
     async def cooldowns(

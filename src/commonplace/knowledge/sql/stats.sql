@@ -1,14 +1,17 @@
 -- name: memory_stats(scope, now)^
--- Numbers of memories by state; facts and rules of the global scope and of :scope where that is given.
+-- Numbers of memories by state; facts and rules of the global scope and of :scope where that is given. Episodes and
+-- facts are counted in indexes, each state in the one that has it: their rows are a hundred times as much to read.
 SELECT
-  episodes.total AS episodes_total,
-  episodes.unconsolidated AS episodes_unconsolidated,
-  episodes.leased AS episodes_leased,
-  episodes.failed AS episodes_failed,
-  episodes.dead_letter AS episodes_dead_letter,
-  episodes.backlog_age_hours AS episodes_backlog_age_hours,
-  facts.active AS facts_active,
-  facts.fading AS facts_fading,
+  (SELECT count(*) FROM episodes) AS episodes_total,
+  pending.episodes AS episodes_unconsolidated,
+  (
+    SELECT count(*) FROM episodes WHERE lease_run IS NOT NULL AND leased_until > :now
+  ) AS episodes_leased,
+  due.episodes - pending.episodes AS episodes_failed,
+  (SELECT count(*) FROM episodes WHERE consolidation_status = 'dead_letter') AS episodes_dead_letter,
+  pending.backlog_age_hours AS episodes_backlog_age_hours,
+  facts.active - fading.facts AS facts_active,
+  fading.facts AS facts_fading,
   facts.superseded AS facts_superseded,
   facts.expired AS facts_expired,
   facts.retracted AS facts_retracted,
@@ -20,28 +23,25 @@ SELECT
 FROM
   (
     SELECT
-      count(*) AS total,
-      count(*) FILTER (WHERE consolidation_status = 'pending') AS unconsolidated,
-      count(*) FILTER (WHERE leased_until > :now) AS leased,
-      count(*) FILTER (WHERE consolidation_status = 'failed') AS failed,
-      count(*) FILTER (WHERE consolidation_status = 'dead_letter') AS dead_letter,
-      CAST(extract(
-        epoch FROM CAST(:now AS timestamptz) - min(created_at) FILTER (WHERE consolidation_status = 'pending')
-      ) AS float8) / 3600.0 AS backlog_age_hours
-    FROM episodes
-  ) AS episodes,
+      count(*) AS episodes,
+      CAST(extract(epoch FROM CAST(:now AS timestamptz) - min(created_at)) AS float8) / 3600.0 AS backlog_age_hours
+    FROM episodes WHERE consolidation_status = 'pending'
+  ) AS pending,
+  (SELECT count(*) AS episodes FROM episodes WHERE consolidation_status IN ('pending', 'failed')) AS due,
   (
     SELECT
-      count(*) FILTER (
-        WHERE validity = 'active' AND (metadata ->> 'status') IS DISTINCT FROM 'fading'
-      ) AS active,
-      count(*) FILTER (WHERE validity = 'active' AND metadata ->> 'status' = 'fading') AS fading,
+      count(*) FILTER (WHERE validity = 'active') AS active,
       count(*) FILTER (WHERE validity = 'superseded') AS superseded,
       count(*) FILTER (WHERE validity = 'expired') AS expired,
       count(*) FILTER (WHERE validity = 'retracted') AS retracted
     FROM facts
     WHERE CAST(:scope AS text) IS NULL OR scope IN ('global', :scope)
   ) AS facts,
+  (
+    SELECT count(*) AS facts FROM facts
+    WHERE validity = 'active' AND metadata ->> 'status' = 'fading'
+      AND (CAST(:scope AS text) IS NULL OR scope IN ('global', :scope))
+  ) AS fading,
   (
     SELECT
       count(*) FILTER (WHERE maturity = 'candidate' AND NOT forgotten) AS candidate,

@@ -18,9 +18,9 @@ SELECT service, count(*) AS count FROM memories GROUP BY service;
 SELECT * FROM memories ORDER BY id DESC LIMIT :limit;
 
 -- name: fading_memories(updated_before, limit)
--- Active memories that were last updated before a moment, the weakest first.
+-- Active memories that were last updated before a moment, the weakest first, of equal ones the oldest.
 SELECT * FROM memories WHERE active = 1 AND updated_at < :updated_before
-ORDER BY confidence, id LIMIT :limit;
+ORDER BY confidence, updated_at, id LIMIT :limit;
 
 -- name: memories_of_session(session_id, limit)
 -- What a session created, in its order.
@@ -39,18 +39,31 @@ SELECT count(*) FROM sessions
 WHERE (CAST(:status AS TEXT) IS NULL OR status = :status)
   AND (CAST(:tier AS INTEGER) IS NULL OR tier = :tier);
 
--- name: page_of_events(level, service, session_id, limit, offset)
--- Events of a level, a service and a session.
+-- name: page_of_events(service, session_id, limit, offset)
+-- Events of a service and a session.
 SELECT * FROM events
-WHERE (CAST(:level AS TEXT) IS NULL OR level = :level)
+WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
+  AND (CAST(:session_id AS INTEGER) IS NULL OR session_id = :session_id)
+ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset;
+
+-- name: count_events(service, session_id)$
+-- How many of them there are.
+SELECT count(*) FROM events
+WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
+  AND (CAST(:session_id AS INTEGER) IS NULL OR session_id = :session_id);
+
+-- name: page_of_events_of_level(level, service, session_id, limit, offset)
+-- Those of one level, which an index has in their order: critical ones are few.
+SELECT * FROM events
+WHERE level = :level
   AND (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
   AND (CAST(:session_id AS INTEGER) IS NULL OR session_id = :session_id)
 ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset;
 
--- name: count_events(level, service, session_id)$
+-- name: count_events_of_level(level, service, session_id)$
 -- How many of them there are.
 SELECT count(*) FROM events
-WHERE (CAST(:level AS TEXT) IS NULL OR level = :level)
+WHERE level = :level
   AND (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
   AND (CAST(:session_id AS INTEGER) IS NULL OR session_id = :session_id);
 
