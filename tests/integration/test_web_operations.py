@@ -13,7 +13,7 @@ from commonplace.apps.memory import AppMemory
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.web.problems import KINDS
-from support.service import open_app_memory, serving
+from support.service import open_app_memory, open_memories, serving
 
 
 @pytest.fixture
@@ -82,6 +82,32 @@ async def test_counters_only_grow(memory: AppMemory, client: httpx2.AsyncClient)
     for key, value in first.items():
         if key[0].startswith("commonplace_app") and key[0].endswith("_total"):
             assert second[key] == value
+
+
+async def test_metrics_tell_of_the_other_memories(
+    settings: Settings, knowledge_url: str, clock: ManualClock
+) -> None:
+    """How much there is in each, and what somebody should look at."""
+    settings = settings.model_copy(update={"postgres_url": knowledge_url})
+    async with open_memories(settings, clock=clock) as memories:
+        await memories.operational.add(category="timing", service="caddy", observation="Takes 3s to reload")
+        await memories.workspace.store("The database listens on port 5433")
+        with memories.workspace.path.open("a", encoding="utf-8") as file:
+            file.write("no JSON\n")
+        await memories.knowledge.store_episode(content="The port was moved", butler="dev")
+        await memories.knowledge.store_fact(subject="Ada", predicate="drinks", content="tea")
+        async with serving(memories) as url, httpx2.AsyncClient(base_url=url) as client:
+            figures = await scrape(client)
+    for expected in (
+        {("commonplace_up", name): 1 for name in ("operational", "apps", "workspace", "knowledge")},
+        {("commonplace_operational_memories", "active"): 1},
+        {("commonplace_workspace_memories",): 1, ("commonplace_workspace_memories_most",): 500},
+        {("commonplace_workspace_damaged_lines",): 1},
+        {("commonplace_knowledge_memories", "facts", "active"): 1},
+        {("commonplace_knowledge_episodes_pending",): 1, ("commonplace_knowledge_episodes_failed",): 0},
+        {("commonplace_knowledge_episodes_dead_letter",): 0},
+    ):
+        assert {key: figures[key] for key in expected} == expected
 
 
 @pytest.mark.requirement("APP-12.5")

@@ -7,6 +7,7 @@ A copy of a small template database takes about 30 ms, and its removal 10.
 """
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -55,6 +56,16 @@ async def fresh_database(cluster: Membership, *, template: str = EMPTY) -> Async
             await admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
     finally:
         await admin.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_cluster_is_left(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Delete what servers of homes that were only a test's keep; as root that is outside of these homes."""
+    yield
+    for directory, names, _ in os.walk(tmp_path_factory.getbasetemp()):
+        for link in (Path(directory, name) for name in names if name == "postgres"):
+            if link.is_symlink() and link.exists():
+                remove_cluster(link)
 
 
 async def make_template(cluster: Membership, *branches: Branch) -> str:

@@ -24,6 +24,7 @@ from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.llm import Model
 from commonplace.memories import Memories
 from commonplace.operational.memory import OperationalMemory
+from commonplace.storage.embedded import remove_cluster
 from commonplace.web.loopback import listen, url_of
 from commonplace.web.security import SecurityOptions
 from commonplace.web.service import create_app
@@ -81,6 +82,7 @@ async def serving(
     """
     async with AsyncExitStack() as stack:
         home = Path(stack.enter_context(TemporaryDirectory()))
+        stack.callback(remove_cluster, home / "postgres")
         settings = Settings(home=home, workspace=home)
         if not isinstance(memory, Memories):
             memory = await stack.enter_async_context(open_memories(settings, apps=memory))

@@ -11,9 +11,10 @@ from commonplace.cli.output import JsonOption, console, print_json, table
 from commonplace.cli.run import run, settings
 from commonplace.core.clock import utc_now
 from commonplace.core.settings import Settings
+from commonplace.knowledge.consolidation.consolidation import this_worker
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.workers.status import WorkerStatus, worker_status
-from commonplace.knowledge.workers.worker import Worker, worker_name
+from commonplace.knowledge.workers.worker import Worker
 
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
 
@@ -50,7 +51,7 @@ async def _work(chosen: Settings) -> None:
 
 async def _announce(working: Worker) -> None:
     await working.began.wait()
-    typer.echo(f"worker {worker_name()} does background work (Ctrl-C stops it)", err=True)
+    typer.echo(f"worker {this_worker()} does background work (Ctrl-C stops it)", err=True)
 
 
 def _on_first_signal(stop: Callable[[], None]) -> None:

@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 from commonplace.core.errors import CommonplaceError
 from commonplace.web.access import OpenMemories
 from commonplace.web.health import Checks
-from commonplace.web.metrics import apps, knowledge, models, operational
+from commonplace.web.metrics import apps, knowledge, models, operational, workspace
 
 TIMEOUT_S: Final = 5.0
 """Prometheus gives up after ten seconds, and everything is asked at once."""
@@ -50,6 +50,7 @@ async def read_figures(checks: Checks) -> list[Metric]:
     parts: dict[str, Awaitable[list[Metric]]] = {
         "operational": operational.figures(memories.operational),
         "apps": apps.figures(memories.apps),
+        "workspace": workspace.figures(memories.workspace),
     }
     if memories.knowledge.database.was_tried:
         parts["knowledge"] = knowledge.figures(memories.knowledge)

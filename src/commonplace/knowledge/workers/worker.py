@@ -6,8 +6,6 @@ It needs no supervisor of its own: where the database goes away it says so, and 
 import asyncio
 import itertools
 import logging
-import os
-import socket
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Final, Self
@@ -20,6 +18,7 @@ from procrastinate.worker import Worker as QueueWorker
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import StorageError
 from commonplace.core.settings import Settings
+from commonplace.knowledge.consolidation.consolidation import this_worker
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.workers.outcomes import SILENT_S, Outcomes, take_back
 from commonplace.knowledge.workers.queue import open_queue
@@ -46,11 +45,6 @@ KEEP_FAILED_HOURS: Final = 30 * 24
 """How long jobs that are over are kept. A thousand tenants make 24,000 a day, and the status counts them."""
 
 _log = logging.getLogger(__name__)
-
-
-def worker_name() -> str:
-    """Return who works here: host and process."""
-    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 class Worker:
@@ -100,7 +94,7 @@ class Worker:
                     open_model(settings, engine=knowledge.engine, clock=clock)
                 )
             await prepare_schema(await knowledge.database.access())
-            yield cls(Means(knowledge=knowledge, settings=settings, model=model, worker=worker_name()))
+            yield cls(Means(knowledge=knowledge, settings=settings, model=model, worker=this_worker()))
 
     def stop(self) -> None:
         """Take no more jobs, and end when those under way are done or handed back."""

@@ -23,16 +23,19 @@ async def figures(memory: KnowledgeMemory) -> list[Metric]:
     episodes = found["episodes"]
     return [
         memories,
-        GaugeMetricFamily(PREFIX + "episodes", "Episodes that have not expired", value=episodes["total"]),
-        GaugeMetricFamily(
-            PREFIX + "episodes_pending",
-            "Episodes that wait to be consolidated",
-            value=episodes["unconsolidated"],
-        ),
-        GaugeMetricFamily(
-            PREFIX + "backlog_age_hours",
-            "Age of the oldest episode that waits to be consolidated",
-            value=episodes["backlog_age_hours"] or 0,
+        *(
+            GaugeMetricFamily(PREFIX + name, documentation, value=value)
+            for name, documentation, value in (
+                ("episodes", "Episodes that have not expired", episodes["total"]),
+                ("episodes_pending", "Episodes that wait to be consolidated", episodes["unconsolidated"]),
+                ("episodes_failed", "Episodes that failed and are tried again", episodes["failed"]),
+                ("episodes_dead_letter", "Episodes that nobody tries any more", episodes["dead_letter"]),
+                (
+                    "backlog_age_hours",
+                    "Age of the oldest episode that waits to be consolidated",
+                    episodes["backlog_age_hours"] or 0,
+                ),
+            )
         ),
     ]
 

@@ -42,6 +42,8 @@ MAX_BUDGET_TOKENS: Final = 1_000_000
 MAX_OUTPUT_LINES: Final = 2000
 
 Text = Annotated[str | None, Query(min_length=1, max_length=MAX_FILTER_CHARS, pattern=r"^[^\x00]+$")]
+OfService = Annotated[Text, Query(description="of one service, in any case of letters")]
+OfSession = Annotated[int | None, Query(alias="sessionId", ge=1, le=LARGEST_ID, description="of one session")]
 MemoryId = Annotated[int, Depends(row_id("memory", "memoryId"))]
 SessionId = Annotated[int, Depends(row_id("session", "sessionId"))]
 
@@ -294,10 +296,8 @@ async def list_events(
     memory: Operational,
     page: WantedPage,
     level: Annotated[EventLevel | None, Query(description="of one level")] = None,
-    service: Annotated[Text, Query(description="of one service, in any case of letters")] = None,
-    session_id: Annotated[
-        int | None, Query(alias="sessionId", ge=1, le=LARGEST_ID, description="of one session")
-    ] = None,
+    service: OfService = None,
+    session_id: OfSession = None,
 ) -> EventsShape:
     """Newest first."""
     found = await memory.views.events(
@@ -322,10 +322,8 @@ async def list_events(
 async def list_cooldowns(
     memory: Operational,
     page: WantedPage,
-    service: Annotated[Text, Query(description="of one service, in any case of letters")] = None,
-    session_id: Annotated[
-        int | None, Query(alias="sessionId", ge=1, le=LARGEST_ID, description="of one session")
-    ] = None,
+    service: OfService = None,
+    session_id: OfSession = None,
 ) -> CooldownsShape:
     """Newest first."""
     found = await memory.views.cooldowns(
