@@ -1,6 +1,7 @@
 -- name: memory_stats(scope, now)^
 -- Numbers of memories by state; facts and rules of the global scope and of :scope where that is given. Episodes and
--- facts are counted in indexes, each state in the one that has it: their rows are a hundred times as much to read.
+-- facts are counted in indexes, each state in the one that has it: their rows are a hundred times as much to read. Facts
+-- that fade are in none; with an index over them the sweep takes seven times as long.
 SELECT
   (SELECT count(*) FROM episodes) AS episodes_total,
   pending.episodes AS episodes_unconsolidated,

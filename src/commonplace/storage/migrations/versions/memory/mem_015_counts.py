@@ -1,4 +1,9 @@
-"""Facts are counted by their state from indexes, which hold a hundredth of what their rows do."""
+"""Facts are counted by their state from an index, which holds a hundredth of what their rows do.
+
+There is none for those that fade. To mark a fact as fading changes its metadata alone, which no index knows, so that
+the new version of the row needs no entry in any of them: with one, the sweep of a million facts took 168 s, and 24 s
+without.
+"""
 
 from alembic import op
 
@@ -7,21 +12,12 @@ down_revision = "mem_014"
 branch_labels = None
 depends_on = None
 
-INDEXES = {
-    "idx_facts_counted": "facts (tenant_id, validity, scope)",
-    "idx_facts_fading": (
-        "facts (tenant_id, scope) WHERE validity = 'active' AND metadata ->> 'status' = 'fading'"
-    ),
-}
-
 
 def upgrade() -> None:
-    """Add the indexes."""
-    for name, place in INDEXES.items():
-        op.execute(f"CREATE INDEX {name} ON {place}")
+    """Add the index."""
+    op.execute("CREATE INDEX idx_facts_counted ON facts (tenant_id, validity, scope)")
 
 
 def downgrade() -> None:
-    """Drop them."""
-    for name in INDEXES:
-        op.execute(f"DROP INDEX {name}")
+    """Drop it."""
+    op.execute("DROP INDEX idx_facts_counted")
