@@ -6,7 +6,9 @@ started once; service, memories and page are new for each test, so that a test s
 
 import os
 import shutil
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from ctypes.util import find_library
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -66,10 +68,17 @@ def _chromium() -> str:
     pytest.skip("needs Chromium: run `apt-get install chromium`")
 
 
+def _needs_library() -> bool:
+    """Tell whether the Node that drives the browser lacks what it is linked with."""
+    return sys.platform == "linux" and find_library("atomic") is None
+
+
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
     """Chromium, without a window."""
     executable = _chromium()
+    if _needs_library():
+        pytest.skip("needs libatomic: run `apt-get install libatomic1`")
     if not VENDORED.exists():
         pytest.skip("needs the dashboard's scripts: run `python scripts/assets.py` in the checkout")
     async with async_playwright() as playwright:
