@@ -69,9 +69,10 @@ async def test_keys_reach_the_content(page: Page, dashboard: Dashboard) -> None:
 
 @pytest.mark.parametrize("path", ["/", "/memories", "/sessions", "/events", "/cooldowns"])
 async def test_nothing_sticks_out_of_a_phone(page: Page, dashboard: Dashboard, path: str) -> None:
-    """No page is wider than a narrow screen."""
+    """No page is wider than a narrow screen, and the row of pages shows where one is."""
     long = "a-very-long-name-without-any-break-" * 2
     await dashboard.operational.add(category="timing", service=long, observation="x" * 300)
     await page.set_viewport_size({"width": 360, "height": 740})
     await page.goto(path)
     assert await page.evaluate("document.documentElement.scrollWidth") <= 360
+    await expect(page.locator(".nav-link[aria-current]")).to_be_in_viewport(ratio=1)
