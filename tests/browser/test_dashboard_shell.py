@@ -76,3 +76,5 @@ async def test_nothing_sticks_out_of_a_phone(page: Page, dashboard: Dashboard, p
     await page.goto(path)
     assert await page.evaluate("document.documentElement.scrollWidth") <= 360
     await expect(page.locator(".nav-link[aria-current]")).to_be_in_viewport(ratio=1)
+    await page.set_viewport_size({"width": 320, "height": 740})
+    await expect(page.locator(".nav-link[aria-current]")).to_be_in_viewport(ratio=1)

@@ -135,12 +135,15 @@
 
   // On a narrow screen the pages stand in a row: show where one is. Not with scrollIntoView, which in some browsers
   // moves the place that the Tab key begins at, past the link that skips the sidebar.
-  const here = document.querySelector(".nav-link[aria-current]")?.getBoundingClientRect();
-  const row = document.querySelector(".sidebar nav");
-  if (here && row) {
+  const showWhere = () => {
+    const here = document.querySelector(".nav-link[aria-current]")?.getBoundingClientRect();
+    const row = document.querySelector(".sidebar nav");
+    if (!here || !row) return;
     const frame = row.getBoundingClientRect();
     row.scrollLeft += here.left + here.width / 2 - (frame.left + frame.width / 2);
-  }
+  };
+  showWhere();
+  window.addEventListener("resize", showWhere);
 
   // A box that ticks every box of its name, and a place that says how many are ticked.
   const boxes = (name) => [...document.querySelectorAll(`input[type=checkbox][name="${name}"]`)];
