@@ -134,7 +134,7 @@ async def test_every_older_revision_with_data_reaches_the_same_schema(
 async def test_it_lives_beside_operational_memory(
     empty_database: Settings, clock: ManualClock, engine: EmbeddingEngine
 ) -> None:
-    """In one empty_database, in any order."""
+    """In one database, in any order."""
     async with opened(empty_database, clock, engine) as apps:
         await apps.registry.register("a")
         async with OperationalMemory.open(empty_database, clock=clock) as operational:
@@ -147,25 +147,25 @@ async def test_it_lives_beside_operational_memory(
 
 
 @pytest.mark.requirement("APP-01.1", "APP-09.2")
-async def test_the_row_of_an_app_takes_its_memories_with_it(empty_database: Settings) -> None:
+async def test_the_row_of_an_app_takes_its_memories_with_it(database: Settings) -> None:
     """The foreign key cascades; a memory of no app is refused."""
-    await migrate(empty_database)
+    await migrate(database)
     await run(
-        empty_database,
+        database,
         "INSERT INTO apps (app_id, name, installed_at) VALUES ('a', 'A', '2026-01-01') RETURNING 1",
     )
-    await run(empty_database, "INSERT INTO app_memories (app_id, content) VALUES ('a', 'x') RETURNING 1")
+    await run(database, "INSERT INTO app_memories (app_id, content) VALUES ('a', 'x') RETURNING 1")
     with pytest.raises((sqlite3.IntegrityError, asyncpg.ForeignKeyViolationError)):
-        await run(empty_database, "INSERT INTO app_memories (app_id, content) VALUES ('b', 'x') RETURNING 1")
-    await run(empty_database, "DELETE FROM apps RETURNING 1")
-    assert await run(empty_database, "SELECT * FROM app_memories") == []
+        await run(database, "INSERT INTO app_memories (app_id, content) VALUES ('b', 'x') RETURNING 1")
+    await run(database, "DELETE FROM apps RETURNING 1")
+    assert await run(database, "SELECT * FROM app_memories") == []
 
 
 async def test_every_statement_is_accepted_by_the_server(
-    empty_database: Settings, clock: ManualClock, engine: EmbeddingEngine
+    database: Settings, clock: ManualClock, engine: EmbeddingEngine
 ) -> None:
     """Each named statement is prepared against the real schema."""
-    async with opened(empty_database, clock, engine) as apps:
+    async with opened(database, clock, engine) as apps:
         store = apps._store
         names = [name for name in store.queries.available_queries if not name.endswith("_cursor")]
         assert len(names) > 40
@@ -182,10 +182,10 @@ async def test_every_statement_is_accepted_by_the_server(
 
 @pytest.mark.parametrize("word", ["app_memories", "app_memory_shares", "app_digests", "conversations"])
 async def test_reading_what_an_app_is_shown_uses_an_index(
-    new_settings: Settings, clock: ManualClock, engine: EmbeddingEngine, word: str
+    settings: Settings, clock: ManualClock, engine: EmbeddingEngine, word: str
 ) -> None:
     """No statement on the way to an answer reads a whole table."""
-    async with opened(new_settings, clock, engine) as apps:
+    async with opened(settings, clock, engine) as apps:
         store = apps._store
         async with store.reading() as sql:
             for name in (

@@ -101,7 +101,7 @@ async def test_metrics_tell_of_the_other_memories(
     for expected in (
         {("commonplace_up", name): 1 for name in ("operational", "apps", "workspace", "knowledge")},
         {("commonplace_operational_memories", "active"): 1},
-        {("commonplace_workspace_memories",): 1, ("commonplace_workspace_memories_most",): 500},
+        {("commonplace_workspace_memories",): 1, ("commonplace_workspace_memories_capacity",): 500},
         {("commonplace_workspace_damaged_lines",): 1},
         {("commonplace_knowledge_memories", "facts", "active"): 1},
         {("commonplace_knowledge_episodes_pending",): 1, ("commonplace_knowledge_episodes_failed",): 0},

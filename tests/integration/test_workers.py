@@ -287,7 +287,7 @@ async def test_an_outage_of_the_database_ends_no_worker(
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
             clock.advance(days=1)
-            await until(lambda: _succeeded(other, "sweep", 2), what="the run after the outage", timeout_s=15)
+            await until(lambda: _succeeded(other, "sweep", 2), what="the run after the outage")
             await other.close()
 
 

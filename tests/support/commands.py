@@ -103,7 +103,7 @@ def _write(stream: Any, content: bytes) -> None:  # noqa: ANN401 - a pipe
 
 
 class CommandServers:
-    """As many servers as there are commands at once; they end with this context."""
+    """As many servers as there were commands at once."""
 
     def __init__(self) -> None:
         self._all: list[CommandServer] = []

@@ -21,16 +21,12 @@ class UsedHome:
 
     def lend(self, home: Path) -> None:
         """Make a home like it. The graph, which nobody writes to, is the same file."""
-        self.lend_models(home)
-        shutil.copy(Settings(home=self.directory).database_path, Settings(home=home).database_path)
-
-    def lend_models(self, home: Path) -> None:
-        """Give a home the graph alone."""
         home.mkdir(mode=0o700, exist_ok=True)
         graphs = home / "models" / "graphs"
         graphs.mkdir(parents=True)
         for graph in (self.directory / "models" / "graphs").iterdir():
             os.link(graph, graphs / graph.name)
+        shutil.copy(Settings(home=self.directory).database_path, Settings(home=home).database_path)
 
 
 async def _first_use(home: Path) -> None:

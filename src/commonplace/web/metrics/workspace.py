@@ -16,7 +16,7 @@ async def figures(memory: WorkspaceMemory) -> list[Metric]:
         GaugeMetricFamily(PREFIX + name, documentation, value=value)
         for name, documentation, value in (
             ("memories", "Memories of the workspace", len(found.memories)),
-            ("memories_most", "Memories beyond which the oldest go", memory.config.max_total),
+            ("memories_capacity", "Memories beyond which the oldest go", memory.config.max_total),
             ("damaged_lines", "Lines of the file that cannot be used", len(await memory.problems())),
         )
     ]
