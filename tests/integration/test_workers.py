@@ -1,6 +1,7 @@
 """Background work by the clock: schedules, shards, locks, and what becomes of each job."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -218,9 +219,12 @@ async def test_a_worker_that_stops_finishes_what_it_does(
         pool = await memory.database.pool()
         await store(memory, "tenant-a")
         clock.advance(days=17)
-        async with working(memory, settings) as one, held_fact(knowledge_url, "tenant-a"):
-            await until(lambda: _waits_for_lock(pool), what="a job under way")
-            one.stop()
+        async with AsyncExitStack() as holding:
+            held = await holding.enter_async_context(held_fact(knowledge_url, "tenant-a"))
+            async with working(memory, settings) as one:
+                await until(lambda: _somebody_waits(pool, held), what="a job under way")
+                one.stop()
+                await holding.aclose()
         assert await job_states(pool, "sweep") == [("sweep", "succeeded")]
         assert await pool.fetchval("SELECT count(*) FROM procrastinate.procrastinate_workers") == 0
 
@@ -238,9 +242,9 @@ async def test_a_job_that_takes_too_long_is_handed_back(
         pool = await memory.database.pool()
         await store(memory, "tenant-a")
         clock.advance(days=17)
-        async with held_fact(knowledge_url, "tenant-a"):
+        async with held_fact(knowledge_url, "tenant-a") as held:
             async with working(memory, settings):
-                await until(lambda: _waits_for_lock(pool), what="a job under way")
+                await until(lambda: _somebody_waits(pool, held), what="a job under way")
             assert await job_states(pool, "sweep") == [("sweep", "aborted"), ("sweep", "todo")]
             assert [job["error"] for job in await jobs(pool)][1] == outcomes.HANDED_BACK
         async with working(memory, settings):
@@ -357,6 +361,6 @@ async def _failed(pool: asyncpg.Pool) -> bool:
     return ("sweep", "failed") in await job_states(pool) and ("sweep", "todo") in await job_states(pool)
 
 
-async def _waits_for_lock(pool: asyncpg.Pool) -> bool:
-    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    return await pool.fetchval(query) > 0
+async def _somebody_waits(pool: asyncpg.Pool, held: asyncpg.Connection) -> bool:
+    query = "SELECT count(*) FROM pg_stat_activity WHERE $1 = ANY (pg_blocking_pids(pid))"
+    return await pool.fetchval(query, held.get_server_pid()) > 0
