@@ -21,6 +21,7 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.llm import Hang, Ledger, Request, Script
 from support.apps import Meanwhile, digests, eventually, fill, said
+from support.deadlines import DEADLINE_S
 
 Opener = Callable[..., AbstractAsyncContextManager[AppMemory]]
 
@@ -177,7 +178,7 @@ async def test_the_loop_wakes_by_itself_when_energy_is_back(
 ) -> None:
     """Nobody has to ask: a digest that waited is made a moment later, by the real clock."""
     policy = EnergyPolicy(capacity=100, refill_per_s=25)
-    outcomes: list[DigestOutcome] = []
+    told: asyncio.Queue[DigestOutcome] = asyncio.Queue()
     script = Script(*digests(1))
     async with AppMemory.open(
         settings,
@@ -185,7 +186,7 @@ async def test_the_loop_wakes_by_itself_when_energy_is_back(
         engine=engine,
         clock=utc_now,
         energy=policy,
-        on_receipt=lambda receipt: outcomes.append(receipt.outcome),
+        on_receipt=lambda receipt: told.put_nowait(receipt.outcome),
     ) as apps:
         await apps.registry.register("cal")
         await apps.begin_conversation("cal", "c-1")
@@ -193,7 +194,9 @@ async def test_the_loop_wakes_by_itself_when_energy_is_back(
         await apps.energy.spend(100)
         ended = await apps.loop.end_conversation("c-1")
         assert (await ended.digested()).outcome is DigestOutcome.DEFERRED
-        await eventually(lambda: apps.list_memories("cal"))
+        async with asyncio.timeout(DEADLINE_S):
+            outcomes = [await told.get() for _ in range(2)]
+        assert await apps.list_memories("cal")
     assert outcomes == [DigestOutcome.DEFERRED, DigestOutcome.CREATED]
 
 

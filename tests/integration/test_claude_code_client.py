@@ -12,6 +12,7 @@ import pytest
 from commonplace.cli.claude_code.learning import QUIET_S
 from support.claude import claude_environment
 from support.commands import CommandLine, clean_environment
+from support.deadlines import DEADLINE_S
 from support.model_api import Asked, Calls, Hangs, ModelApi, Says
 from support.postgres import wait_until
 
@@ -174,7 +175,7 @@ def test_a_session_that_was_killed_is_taken_up_by_the_next(claude: Claude) -> No
             wait_until(lambda: list(claude.transcripts.glob("*.jsonl")), what="a transcript")
         finally:
             process.kill()
-            process.communicate(timeout=10)
+            process.communicate(timeout=DEADLINE_S)
     (killed,) = claude.transcripts.glob("*.jsonl")
     quiet = killed.stat().st_mtime - QUIET_S - 1
     os.utime(killed, (quiet, quiet))

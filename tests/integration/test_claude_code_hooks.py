@@ -12,6 +12,7 @@ import pytest
 
 from commonplace.llm.injected import TAG
 from support.commands import COMMAND, CommandLine, Done, clean_environment
+from support.deadlines import DEADLINE_S
 
 PROMPT_HOOK = "commonplace.cli.claude_code.prompt_hook"
 
@@ -128,7 +129,7 @@ def test_a_hook_gives_up_in_time(commonplace: CommandLine) -> None:
             input=json.dumps(given).encode(),
             capture_output=True,
             env=clean_environment(commonplace.home, COMMONPLACE_POSTGRES_URL=url),
-            timeout=10,
+            timeout=DEADLINE_S,
             check=False,
         )
 

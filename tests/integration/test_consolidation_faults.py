@@ -21,14 +21,13 @@ from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from support.consolidation import fetch, store_some
+from support.deadlines import DEADLINE_S
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
 WORKER = Path(__file__).with_name("consolidation_worker.py")
 BUTLERS = tuple(f"butler-{number}" for number in range(8))
 EACH = 63
-DEADLINE_S = 30.0
-"""For all of it; on two idle cores it takes about six."""
 
 OPEN = "SELECT count(*) FROM episodes WHERE consolidation_status IN ('pending', 'failed')"
 

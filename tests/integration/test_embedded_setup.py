@@ -28,6 +28,7 @@ from commonplace.storage.embedded import EmbeddedPostgres, Membership, join_serv
 from commonplace.storage.postgres_binaries import bundled_programs, usable_programs
 from commonplace.storage.postmaster import is_running
 from commonplace.storage.server_account import server_account
+from support.deadlines import DEADLINE_S
 from support.postgres import fresh_database, wait_until
 
 NOBODY = 65534
@@ -278,7 +279,7 @@ def test_everything_is_inside_the_home_without_root() -> None:
         bundled_programs()  # looked up while they are in reach: the environment may be below /root
         child = multiprocessing.get_context("fork").Process(target=_as_nobody, args=(check,))
         child.start()
-        child.join(timeout=5)
+        child.join(timeout=DEADLINE_S)
         assert child.exitcode == 0
     finally:
         shutil.rmtree(home)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from support.deadlines import DEADLINE_S
+
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 FILES = {
     "config.json": b"{}",
@@ -25,6 +27,7 @@ import sys
 from pathlib import Path
 from commonplace.embedding import EmbeddingOptions
 from commonplace.embedding.model_files import find_model
+from support.deadlines import DEADLINE_S
 model, cache, allowed = sys.argv[1:]
 print(find_model(EmbeddingOptions(model=model, cache_dir=Path(cache), allow_download=allowed == "yes")).weights)
 """
@@ -80,7 +83,7 @@ def hub() -> Iterator[str]:
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
-    thread.join(timeout=5)
+    thread.join(timeout=DEADLINE_S)
     server.server_close()
 
 

@@ -24,6 +24,7 @@ from commonplace.host.sessions import SessionOutcome, SessionRequest
 from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.knowledge.opening import KnowledgeDatabase
 from support.claude import claude_environment, claude_path
+from support.deadlines import DEADLINE_S
 from support.mcp import ask
 from support.model_api import Fails, ModelApi, Says
 
@@ -162,7 +163,7 @@ async def test_sessions_reach_the_tools_with_the_configured_defaults(
     """A real client with the token sees 19 tools and the budget of butler.toml; one without is turned away."""
     configured: dict[str, object] = {"retrieval": {"context_token_budget": 123}}
     async with Host.open(butler(memory=configured), knowing, ScriptedRuntime(), modules=[module]) as host:
-        async with httpx2.AsyncClient() as stranger:
+        async with httpx2.AsyncClient(timeout=DEADLINE_S) as stranger:
             refused = await stranger.post(host.endpoint.url, json={})
         assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
         transport = StreamableHttpTransport(

@@ -12,8 +12,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.bulk import import_episodes
 from commonplace.knowledge.episodes import EpisodeDraft
 from commonplace.knowledge.unit_of_work import unit_of_work
-
-DEADLINE_S = 5.0
+from support.deadlines import DEADLINE_S
 
 
 def drafts(count: int) -> Iterator[EpisodeDraft]:

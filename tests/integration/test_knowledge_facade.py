@@ -21,6 +21,7 @@ from commonplace.knowledge import outage
 from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.storage.embedded import Membership, join_server, remove_cluster
+from support.deadlines import DEADLINE_S
 from support.facade import open_knowledge
 from support.postgres import wait_until
 
@@ -260,7 +261,7 @@ async def test_the_embedded_server_comes_back_by_itself(tmp_path: Path, engine: 
         stored = await memory.store_fact(subject="a", predicate="b", content="survives")
         other = join_server(tmp_path / "postgres")
         kill(other)
-        deadline = time.monotonic() + 5.0
+        deadline = time.monotonic() + DEADLINE_S
         while not (await memory.store_episode(content="after the crash", butler="ops")).stored:
             assert time.monotonic() < deadline
         assert (await memory.get_memory("fact", stored.id) or {})["content"] == "survives"

@@ -14,6 +14,7 @@ from fastmcp.client.transports import StdioTransport
 
 from commonplace.storage.embedded import remove_cluster
 from support.commands import COMMAND, clean_environment
+from support.deadlines import DEADLINE_S
 from support.mcp import ask, refused
 
 SERVE = [str(COMMAND), "mcp", "knowledge"]
@@ -102,7 +103,7 @@ def test_the_server_answers_within_a_second_speaks_only_protocol_and_ends_with_i
             computed_s.append(used.user + used.system)
             server.stdin.write(INITIALIZED)
             server.stdin.flush()
-            rest, log = server.communicate(timeout=10)
+            rest, log = server.communicate(timeout=DEADLINE_S)
         assert answer.startswith(b'{"jsonrpc":"2.0","id":1,"result":')
         assert (rest, log, server.returncode) == (b"", b"", 0)
     assert min(computed_s) < 1.5
@@ -119,13 +120,13 @@ def test_a_signal_ends_the_server_at_once(knowledge_url: str, tmp_path: Path, nu
         server.stdin.flush()
         server.stdout.readline()
         server.send_signal(number)
-        assert server.wait(timeout=2) == -number
+        assert server.wait(timeout=DEADLINE_S) == -number
 
 
 def test_a_bad_setting_is_one_line_of_error(tmp_path: Path) -> None:
     """The server does not start on settings that it would have to ignore."""
     with start(tmp_path, COMMONPLACE_POSTGRES_URL="mysql://elsewhere") as server:
-        _, log = server.communicate(timeout=10)
+        _, log = server.communicate(timeout=DEADLINE_S)
     assert server.returncode == 1
     assert log.decode().startswith("error: postgres_url")
     assert log.count(b"\n") == 1
@@ -141,7 +142,7 @@ def test_a_repository_cannot_say_where_memories_go(tmp_path: Path) -> None:
         cwd=tmp_path,
         env=clean_environment(tmp_path / "home"),
     ) as server:
-        answer, _ = server.communicate(HANDSHAKE, timeout=10)
+        answer, _ = server.communicate(HANDSHAKE, timeout=DEADLINE_S)
     assert (answer.startswith(b'{"jsonrpc"'), server.returncode) == (True, 0)
 
 
@@ -164,5 +165,5 @@ def test_what_is_no_protocol_does_not_stop_the_server(knowledge_url: str, tmp_pa
         while b'"id":9' not in answer:
             answer = server.stdout.readline()
             assert answer
-        server.communicate(timeout=10)
+        server.communicate(timeout=DEADLINE_S)
     assert b"memory_search" in answer

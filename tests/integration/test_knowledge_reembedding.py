@@ -39,11 +39,11 @@ from commonplace.knowledge.search import memory_search
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from support.commands import CommandLine, Done
+from support.deadlines import DEADLINE_S
 from support.reembedding import GatedEngine, TurnedEngine
 
 PROGRAM = Path(__file__).with_name("reembedding_process.py")
 TENANTS = ("tenant-a", "tenant-b")
-DEADLINE_S = 5.0
 
 # Everything that a switch must leave as it is, but for what the columns hold.
 SCHEMA_SQL = """

@@ -14,6 +14,7 @@ from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
 from commonplace.workspace.guidance import system_prompt_section
+from support.deadlines import DEADLINE_S
 
 COMMAND = [sys.executable, "-m", "commonplace.mcp.workspace"]
 HANDSHAKE = (
@@ -101,7 +102,7 @@ def test_the_server_answers_soon_speaks_only_protocol_and_ends_with_its_client(t
             server.stdin.flush()
             answer = server.stdout.readline()
             best_s = min(best_s, time.monotonic() - began)
-            rest, log = server.communicate(timeout=5)
+            rest, log = server.communicate(timeout=DEADLINE_S)
         assert answer.startswith(b'{"jsonrpc":"2.0","id":1,"result":')
         assert (rest, log, server.returncode) == (b"", b"", 0)
     assert best_s < 2.0
@@ -118,7 +119,7 @@ def test_a_signal_ends_the_server_at_once(tmp_path: Path, number: signal.Signals
         server.stdin.flush()
         server.stdout.readline()
         server.send_signal(number)
-        assert server.wait(timeout=2) == -number
+        assert server.wait(timeout=DEADLINE_S) == -number
 
 
 @pytest.mark.requirement("WSP-10.2")
@@ -126,7 +127,7 @@ def test_a_bad_configuration_is_one_line_of_error(tmp_path: Path) -> None:
     """The server does not start on settings that it would have to ignore."""
     (tmp_path / "agent.json").write_text('{"memory": {"inject_mode": "sometimes"}}')
     with start(tmp_path) as server:
-        _, log = server.communicate(timeout=5)
+        _, log = server.communicate(timeout=DEADLINE_S)
     assert server.returncode == 1
     assert log.decode().startswith(f"error: {tmp_path / 'agent.json'}: memory.inject_mode: expected one of")
     assert log.count(b"\n") == 1

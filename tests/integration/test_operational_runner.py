@@ -30,12 +30,12 @@ from commonplace.operational.transcript_files import DIRECTORY
 from support.agents import prints, program, run, script
 from support.claude import claude_environment
 from support.commands import COMMAND, CommandLine, clean_environment
+from support.deadlines import DEADLINE_S
 from support.model_api import Calls, Fails, ModelApi, Says
 from support.processes import ids_when_written, survivors
 from support.streams import chunks, encode, init, result, says, session
 
 JELLYFIN = "[MEMORY:timing:jellyfin] Takes 60s to start after restart"
-DEADLINE_S = 5
 
 
 @pytest.fixture

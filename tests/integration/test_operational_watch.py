@@ -20,11 +20,11 @@ from commonplace.operational.stop import Stop
 from commonplace.operational.watch import MAX_WAIT_S, watch
 from support.agents import prints, script
 from support.commands import COMMAND, CommandLine, clean_environment
+from support.deadlines import DEADLINE_S
 from support.processes import survivors
 from support.streams import session
 
 HOUR = timedelta(hours=1)
-DEADLINE_S = 5
 
 
 class Schedule:

@@ -10,6 +10,7 @@ import pytest
 from commonplace.apps.memory import AppMemory
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
+from support.deadlines import DEADLINE_S
 from support.service import open_app_memory, serving
 
 
@@ -27,7 +28,7 @@ async def service(database: Settings, clock: ManualClock) -> AsyncIterator[Servi
     async with (
         open_app_memory(database, clock=clock) as memory,
         serving(memory) as url,
-        httpx2.AsyncClient(base_url=url) as client,
+        httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client,
     ):
         await memory.registry.register("calendar", name="Calendar")
         await memory.registry.register("notes")

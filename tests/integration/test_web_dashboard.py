@@ -11,6 +11,7 @@ from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.web.dashboard.assets import asset, has_asset, static_app
 from commonplace.web.dashboard.cards import Card, read_cards
+from support.deadlines import DEADLINE_S
 from support.secured import STRANGER, Secured, secured
 
 PAGE = {"accept": "text/html"}
@@ -120,7 +121,7 @@ async def test_nothing_selected(service: Secured, path: str) -> None:
 
 async def test_static_files(service: Secured) -> None:
     """A file with its version in the address is kept for good, one without is asked for; nothing else is served."""
-    async with httpx2.AsyncClient(base_url=service.url) as client:
+    async with httpx2.AsyncClient(base_url=service.url, timeout=DEADLINE_S) as client:
         kept = await client.get(asset("app.css"))
         asked = await client.get("/static/app.css")
         gone = await client.get("/static/..%2f__init__.py")

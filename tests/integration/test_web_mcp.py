@@ -8,6 +8,7 @@ import pytest
 from fastmcp import Client
 
 from commonplace.core.settings import Settings
+from support.deadlines import DEADLINE_S
 from support.mcp import ask
 from support.service import open_memories, serving
 
@@ -29,7 +30,7 @@ async def test_both_servers_are_reached_at_their_paths(url: str) -> None:
     async with Client(f"{url}/mcp/knowledge") as client:
         receipt = await ask(client, "memory_store_fact", subject="port", predicate="is", content="It is 5433")
         assert (await ask(client, "memory_recall", topic="port"))["count"] == 1
-    async with httpx2.AsyncClient(base_url=url) as rest:
+    async with httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as rest:
         assert (await rest.get("/api/v1/workspace/memories?query=staging")).json()["count"] == 1
         fact = (await rest.get(f"/api/v1/knowledge/memories/fact/{receipt['id']}")).json()
         assert fact["content"] == "It is 5433"
@@ -39,7 +40,7 @@ async def test_both_servers_are_reached_at_their_paths(url: str) -> None:
 
 async def test_both_servers_offer_the_briefing(url: str) -> None:
     """As a resource, with what was stored by REST."""
-    async with httpx2.AsyncClient(base_url=url) as rest:
+    async with httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as rest:
         await rest.post("/api/v1/workspace/memories", json={"text": "The staging port is 5433"})
     for name in ("workspace", "knowledge"):
         async with Client(f"{url}/mcp/{name}") as client:
@@ -57,7 +58,7 @@ async def test_requests_stand_alone(url: str) -> None:
         "method": "tools/call",
         "params": {"name": "memory_stats", "arguments": {}},
     }
-    async with httpx2.AsyncClient(base_url=url, headers=headers) as client:
+    async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=DEADLINE_S) as client:
         answers = await asyncio.gather(*(client.post("/mcp/knowledge/", json=call) for _ in range(8)))
     for answer in answers:
         assert answer.status_code == 200

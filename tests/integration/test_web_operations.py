@@ -13,6 +13,7 @@ from commonplace.apps.memory import AppMemory
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.web.problems import KINDS
+from support.deadlines import DEADLINE_S
 from support.service import open_app_memory, open_memories, serving
 
 
@@ -27,7 +28,7 @@ async def memory(settings: Settings, clock: ManualClock) -> AsyncIterator[AppMem
 @pytest.fixture
 async def client(memory: AppMemory) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of the service."""
-    async with serving(memory) as url, httpx2.AsyncClient(base_url=url) as client:
+    async with serving(memory) as url, httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client:
         yield client
 
 
@@ -96,7 +97,7 @@ async def test_metrics_tell_of_the_other_memories(
             file.write("no JSON\n")
         await memories.knowledge.store_episode(content="The port was moved", butler="dev")
         await memories.knowledge.store_fact(subject="Ada", predicate="drinks", content="tea")
-        async with serving(memories) as url, httpx2.AsyncClient(base_url=url) as client:
+        async with serving(memories) as url, httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client:
             figures = await scrape(client)
     for expected in (
         {("commonplace_up", name): 1 for name in ("operational", "apps", "workspace", "knowledge")},

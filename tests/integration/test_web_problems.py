@@ -13,6 +13,7 @@ from commonplace.core.settings import Settings
 from commonplace.storage.cluster import SUPERUSER
 from commonplace.storage.embedded import Membership
 from commonplace.web.security import MAX_BODY_BYTES
+from support.deadlines import DEADLINE_S
 from support.postgres import fresh_database
 from support.service import open_app_memory, serving
 
@@ -31,7 +32,7 @@ async def memory(database: Settings) -> AsyncIterator[AppMemory]:
 @pytest.fixture
 async def client(memory: AppMemory) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of the service."""
-    async with serving(memory) as url, httpx2.AsyncClient(base_url=url) as client:
+    async with serving(memory) as url, httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client:
         yield client
 
 
@@ -193,7 +194,7 @@ async def test_a_database_that_is_gone_is_unavailable(
         async with (
             open_app_memory(there) as memory,
             serving(memory) as base,
-            httpx2.AsyncClient(base_url=base) as client,
+            httpx2.AsyncClient(base_url=base, timeout=DEADLINE_S) as client,
         ):
             assert (await client.get("/healthz")).status_code == 200
             await _shut(embedded_cluster, url)
@@ -211,7 +212,7 @@ async def test_a_fault_tells_nothing_of_the_inside(settings: Settings) -> None:
     """A memory that was closed under the service: 500, and the details are in the log alone."""
     async with open_app_memory(settings) as memory:
         pass
-    async with serving(memory) as url, httpx2.AsyncClient(base_url=url) as client:
+    async with serving(memory) as url, httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client:
         problem = assert_problem(await client.get("/api/v1/apps"), 500, "fault")
         assert problem["detail"] == "an unexpected fault; the log of the service has the details"
 

@@ -12,6 +12,7 @@ from commonplace.apps.memory import AppMemory
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
+from support.deadlines import DEADLINE_S
 from support.service import open_app_memory, serving
 
 PREFERENCE = "User prefers meetings after 2 pm on weekdays, and never on Fridays."
@@ -28,7 +29,7 @@ async def memory(database: Settings, clock: ManualClock) -> AsyncIterator[AppMem
 @pytest.fixture
 async def client(memory: AppMemory) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of the service."""
-    async with serving(memory) as url, httpx2.AsyncClient(base_url=url) as client:
+    async with serving(memory) as url, httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client:
         yield client
 
 
@@ -139,7 +140,7 @@ async def test_low_energy_and_what_waits_for_it_can_be_seen(database: Settings, 
     async with (
         open_app_memory(database, clock=clock, energy=policy) as memory,
         serving(memory) as url,
-        httpx2.AsyncClient(base_url=url) as client,
+        httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client,
     ):
         await memory.registry.register("calendar")
         await digest(memory, "c-1", PREFERENCE)
@@ -170,7 +171,7 @@ async def test_energy_that_never_comes_back_has_no_waiting_time(
     async with (
         open_app_memory(settings, clock=clock, energy=policy) as memory,
         serving(memory) as url,
-        httpx2.AsyncClient(base_url=url) as client,
+        httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client,
     ):
         await memory.energy.spend(100.0)
         energy = (await client.get("/api/v1/app-memory/energy")).json()
@@ -201,7 +202,7 @@ async def test_search_by_meaning_without_a_model_says_so(settings: Settings, clo
     async with (
         open_app_memory(settings, clock=clock, engine=engine) as memory,
         serving(memory) as url,
-        httpx2.AsyncClient(base_url=url) as client,
+        httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client,
     ):
         await memory.registry.register("calendar")
         moment = "2026-01-01T00:00:00Z"

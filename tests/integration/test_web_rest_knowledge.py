@@ -9,6 +9,7 @@ import pytest
 
 from commonplace.core.settings import Settings
 from commonplace.llm import Script
+from support.deadlines import DEADLINE_S
 from support.service import open_memories, serving
 
 BASE = "/api/v1/knowledge"
@@ -21,7 +22,7 @@ async def client(settings: Settings, knowledge_url: str) -> AsyncIterator[httpx2
     async with (
         open_memories(there) as memories,
         serving(memories) as url,
-        httpx2.AsyncClient(base_url=f"{url}{BASE}") as client,
+        httpx2.AsyncClient(base_url=f"{url}{BASE}", timeout=DEADLINE_S) as client,
     ):
         yield client
 
@@ -176,7 +177,7 @@ async def test_consolidation_is_run_read_and_undone(settings: Settings, knowledg
     async with (
         open_memories(there) as memories,
         serving(memories, model=model) as url,
-        httpx2.AsyncClient(base_url=f"{url}{BASE}") as client,
+        httpx2.AsyncClient(base_url=f"{url}{BASE}", timeout=DEADLINE_S) as client,
     ):
         await client.post(
             "/episodes", json={"content": "The staging port was moved to 5433.", "butler": "ops"}

@@ -9,6 +9,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.memories import Memories
+from support.deadlines import DEADLINE_S
 from support.service import open_memories, serving
 from support.streams import encode, init, result, says
 
@@ -26,7 +27,7 @@ async def memories(database: Settings, clock: ManualClock) -> AsyncIterator[Memo
 @pytest.fixture
 async def client(memories: Memories) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of the service."""
-    async with serving(memories) as url, httpx2.AsyncClient(base_url=url) as client:
+    async with serving(memories) as url, httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client:
         yield client
 
 
@@ -203,7 +204,7 @@ async def test_a_briefing_comes_from_all_memories(settings: Settings, knowledge_
     async with (
         open_memories(there) as memories,
         serving(memories) as url,
-        httpx2.AsyncClient(base_url=url) as client,
+        httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client,
     ):
         await add(client, "Runs at night", service="backup", confidence=0.9)
         await client.post(f"{WORKSPACE}/memories", json={"text": "The staging port is 5433"})

@@ -13,6 +13,7 @@ from commonplace.core.settings import Settings
 from commonplace.web.authentication import COOKIE
 from commonplace.web.login import own_page
 from commonplace.web.security import RateLimits, SecurityOptions
+from support.deadlines import DEADLINE_S
 from support.secured import Secured, secured
 from support.service import open_memories, serving
 
@@ -109,7 +110,7 @@ async def test_a_login_is_not_enough_for_mcp(service: Secured) -> None:
 @pytest.mark.requirement("APP-10.5")
 async def test_a_wrong_token_is_refused_where_none_is_needed(open_url: str) -> None:
     """It is somebody's mistake, and nobody should find out later that it never counted."""
-    async with httpx2.AsyncClient(base_url=open_url) as client:
+    async with httpx2.AsyncClient(base_url=open_url, timeout=DEADLINE_S) as client:
         for header in ("Bearer cpl_wrong", "Bearer", "Basic YTpi", "cpl_wrong"):
             answer = await client.get("/api/v1/apps", headers={"authorization": header})
             assert problem(answer) == (401, "unauthenticated")
@@ -119,7 +120,7 @@ async def test_a_wrong_token_is_refused_where_none_is_needed(open_url: str) -> N
 @pytest.mark.requirement("APP-10.5")
 async def test_a_proxy_on_this_machine_opens_nothing(open_url: str) -> None:
     """Everybody who comes through it would look like the operator."""
-    async with httpx2.AsyncClient(base_url=open_url) as client:
+    async with httpx2.AsyncClient(base_url=open_url, timeout=DEADLINE_S) as client:
         for name in ("x-forwarded-for", "forwarded", "via", "x-real-ip"):
             answer = await client.get("/api/v1/apps", headers={name: "203.0.113.9"})
             assert problem(answer) == (401, "unauthenticated")
@@ -151,7 +152,10 @@ async def test_no_other_site_changes_anything(service: Secured, open_url: str) -
         {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site"},
     )
-    async with service.client("admin") as secure, httpx2.AsyncClient(base_url=open_url) as loopback:
+    async with (
+        service.client("admin") as secure,
+        httpx2.AsyncClient(base_url=open_url, timeout=DEADLINE_S) as loopback,
+    ):
         for client in (secure, loopback):
             for headers in foreign:
                 for method, path in (
@@ -172,7 +176,7 @@ async def test_a_page_proves_that_it_is_ours(service: Secured, open_url: str) ->
     async with (
         service.client() as first,
         service.client() as second,
-        httpx2.AsyncClient(base_url=open_url) as third,
+        httpx2.AsyncClient(base_url=open_url, timeout=DEADLINE_S) as third,
     ):
         for browser in (first, second):
             await log_in(browser, service.issued["admin"].secret)
@@ -195,7 +199,7 @@ async def test_a_page_proves_that_it_is_ours(service: Secured, open_url: str) ->
 
 async def test_programs_on_this_machine_need_no_proof(open_url: str) -> None:
     """They are no browsers, which always say where a change comes from."""
-    async with httpx2.AsyncClient(base_url=open_url) as client:
+    async with httpx2.AsyncClient(base_url=open_url, timeout=DEADLINE_S) as client:
         assert (await client.post("/api/v1/operational/decay")).status_code == 200
         assert problem(await client.post("/api/v1/operational/decay", data={"a": "b"})) == (403, "forged")
 
@@ -325,7 +329,7 @@ async def test_no_secret_is_in_a_log(service: Secured, caplog: pytest.LogCapture
         await browser.get("/api/v1/apps")
         await log_in(browser, "cpl_wrong_but_secret")
     for secret in (*secrets, "cpl_wrong_but_secret"):
-        async with httpx2.AsyncClient(base_url=service.url) as client:
+        async with httpx2.AsyncClient(base_url=service.url, timeout=DEADLINE_S) as client:
             headers = {"authorization": f"Bearer {secret}"}
             for path in ("/api/v1/apps", "/metrics", "/nowhere", "/api/v1/apps?limit=x"):
                 answer = await client.get(path, headers=headers)

@@ -13,6 +13,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from commonplace.core.errors import SettingsError
 from commonplace.core.settings import Settings
 from commonplace.web.tracing import tracing
+from support.deadlines import DEADLINE_S
 from support.service import open_memories, serving
 
 SECRET_WORD = "kingfisher"
@@ -76,7 +77,7 @@ async def test_a_request_is_traced_down_to_the_database(
         tracing(collector.url),
         open_memories(there) as memories,
         serving(memories) as url,
-        httpx2.AsyncClient(base_url=url) as client,
+        httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client,
     ):
         answer = await client.get(f"/api/v1/knowledge/search?query={SECRET_WORD}")
         assert answer.status_code == 200

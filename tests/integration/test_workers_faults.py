@@ -17,6 +17,7 @@ from commonplace.knowledge.workers.outcomes import take_back
 from commonplace.knowledge.workers.schema import prepare_schema
 from commonplace.knowledge.workers.status import worker_status
 from support.commands import COMMAND, clean_environment
+from support.deadlines import DEADLINE_S
 from support.workers import (
     fetch,
     held_fact,
@@ -173,7 +174,9 @@ async def test_a_job_whose_end_could_not_be_written_down_is_done_again(
         worker = await pool.fetchval(
             "INSERT INTO procrastinate.procrastinate_workers DEFAULT VALUES RETURNING id"
         )
-        await pool.execute("UPDATE procrastinate.procrastinate_jobs SET worker_id = $1", worker, timeout=5)
+        await pool.execute(
+            "UPDATE procrastinate.procrastinate_jobs SET worker_id = $1", worker, timeout=DEADLINE_S
+        )
         assert await take_back(pool, worker_id=worker, ended=[job + 1]) == []
         assert await take_back(pool, worker_id=worker + 1, ended=[job]) == []
         assert await take_back(pool, worker_id=worker, ended=[job]) == [job]

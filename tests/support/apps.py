@@ -15,6 +15,7 @@ from commonplace.apps.receipts import DigestReceipt
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.llm import Reply, Request, Script
 from commonplace.storage.database import Database, Dialect, Statements
+from support.deadlines import DEADLINE_S
 
 MOMENT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -62,7 +63,7 @@ def digests(count: int, *, first: int = 1) -> Sequence[str]:
     return [f"The user keeps matter{number} for board{number}." for number in range(first, first + count)]
 
 
-async def eventually(condition: Callable[[], Awaitable[object]], timeout_s: float = 5) -> None:
+async def eventually(condition: Callable[[], Awaitable[object]], timeout_s: float = DEADLINE_S) -> None:
     """Poll until a condition holds; a TimeoutError if it does not in time."""
     async with asyncio.timeout(timeout_s):
         while not await condition():  # noqa: ASYNC110 - what is waited for happens in a database

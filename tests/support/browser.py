@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, ConsoleMessage, Error, Page, async_playwright
+from playwright.async_api import Browser, ConsoleMessage, Error, Page, async_playwright, expect
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
@@ -23,12 +23,13 @@ from commonplace.memories import Memories
 from commonplace.operational.memory import OperationalMemory
 from commonplace.storage.embedded import Membership
 from support.claude import CHECKOUT
+from support.deadlines import DEADLINE_S
 from support.postgres import fresh_database
 from support.service import open_memories, serving
 
 WIDE = {"width": 1360, "height": 860}
 NARROW = {"width": 390, "height": 844}
-DEADLINE_MS = 5000
+DEADLINE_MS = 1000 * DEADLINE_S
 SCREENSHOTS = CHECKOUT / ".artifacts" / "screenshots"
 AXE = CHECKOUT / "node_modules" / "axe-core" / "axe.min.js"
 VENDORED = CHECKOUT / "src/commonplace/web/dashboard/static/vendor/htmx.js"
@@ -81,6 +82,7 @@ async def browser() -> AsyncIterator[Browser]:
         pytest.skip("needs libatomic: run `apt-get install libatomic1`")
     if not VENDORED.exists():
         pytest.skip("needs the dashboard's scripts: run `python scripts/assets.py` in the checkout")
+    expect.set_options(timeout=DEADLINE_MS)
     async with async_playwright() as playwright:
         running = await playwright.chromium.launch(
             executable_path=executable, args=["--no-sandbox", "--disable-background-networking"]

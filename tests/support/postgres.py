@@ -20,8 +20,8 @@ import pytest
 from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
 from commonplace.storage.embedded import Membership, join_server, remove_cluster
 from commonplace.storage.migrations.runner import Branch, migrate_postgres
+from support.deadlines import DEADLINE_S
 
-DEADLINE_S = 5.0
 EMPTY = "template1"
 """The template with pgvector and nothing else."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import psutil
 
-DEADLINE_S = 5
+from support.deadlines import DEADLINE_S
 
 
 def ids_when_written(path: Path, count: int = 1) -> list[psutil.Process]:

@@ -14,6 +14,7 @@ from commonplace.core.settings import Settings
 from commonplace.memories import Memories
 from commonplace.web.security import SecurityOptions
 from commonplace.web.service import create_app
+from support.deadlines import DEADLINE_S
 from support.service import open_memories, serving_app
 
 OTHER_TENANT = "acme"
@@ -35,7 +36,7 @@ class Secured:
         """Return a client with the token of a role, of the stranger, or with none."""
         if who is not None:
             headers["Authorization"] = f"Bearer {self.issued[who].secret}"
-        return httpx2.AsyncClient(base_url=self.url, headers=headers)
+        return httpx2.AsyncClient(base_url=self.url, headers=headers, timeout=DEADLINE_S)
 
 
 @asynccontextmanager

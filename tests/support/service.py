@@ -31,8 +31,7 @@ from commonplace.web.service import create_app
 from commonplace.web.serving import Server
 from commonplace.workspace.memory import WorkspaceMemory
 from support.commands import COMMAND, clean_environment
-
-DEADLINE_S = 5.0
+from support.deadlines import DEADLINE_S
 
 
 @asynccontextmanager

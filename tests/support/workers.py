@@ -18,9 +18,8 @@ from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.workers import outcomes, worker
 from commonplace.knowledge.workers.worker import Worker
 from commonplace.llm.model import Model
+from support.deadlines import DEADLINE_S
 
-DEADLINE_S = 15.0
-"""Longer than the queue's own look for jobs, every five seconds, which finds what a notification did not say."""
 PATH = "SELECT set_config('search_path', 'procrastinate, ' || current_setting('search_path'), false)"
 
 

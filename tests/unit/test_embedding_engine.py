@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from commonplace.core.errors import EmbeddingError, InvalidInputError
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions, engine, get_embedding_engine
+from support.deadlines import DEADLINE_S
 
 FAKE = EmbeddingOptions(backend=BackendName.FAKE)
 
@@ -67,7 +68,7 @@ def test_the_process_has_one_engine() -> None:
     barrier = threading.Barrier(8)
 
     def ask(_: int) -> EmbeddingEngine:
-        barrier.wait(timeout=5)
+        barrier.wait(timeout=DEADLINE_S)
         return get_embedding_engine(FAKE)
 
     with ThreadPoolExecutor(max_workers=8) as pool:
@@ -97,7 +98,7 @@ def test_an_engine_loads_at_its_first_use_and_once(caplog: pytest.LogCaptureFixt
     barrier = threading.Barrier(8)
 
     def embed(_: int) -> tuple[float, ...]:
-        barrier.wait(timeout=5)
+        barrier.wait(timeout=DEADLINE_S)
         return tuple(engine.embed("hello"))
 
     with ThreadPoolExecutor(max_workers=8) as pool:
