@@ -1,10 +1,12 @@
 """Every requirement has a test, and every test names requirements that exist."""
 
 import ast
+import re
 import tomllib
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
+PAGE = TESTS.parent / "docs" / "reference" / "requirements.md"
 INDEX = tomllib.loads((TESTS / "requirements.toml").read_text(encoding="utf-8"))
 
 
@@ -55,6 +57,26 @@ def ids_tested() -> dict[str, set[str]]:
 def test_every_requirement_that_is_built_has_a_test() -> None:
     """No scenario is without a test unless it is listed as not built."""
     assert ids_expected() - set(ids_tested()) == set()
+
+
+def test_every_requirement_is_explained() -> None:
+    """What an id in a docstring means can be looked up, and nothing else is promised."""
+    explained = re.findall(r"^\| ((?:R-)?[A-Z]{3}-\d+) \| \S", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(explained) == len(set(explained))
+    assert set(explained) == {name for name in known_ids() if "." not in name}
+
+
+def test_every_id_in_the_code_exists() -> None:
+    """A docstring that cites a requirement cites one that can be looked up."""
+    pattern = re.compile(r"\b(?:R-)?(?:OPS|APP|WSP|KNW)-\d+(?:\.\d+)?\b")
+    sources = (TESTS.parent / "src").rglob("*.*")
+    cited = {
+        (name, path.name)
+        for path in sources
+        if path.suffix in {".py", ".sql", ".md"}
+        for name in pattern.findall(path.read_text(encoding="utf-8"))
+    }
+    assert {(name, file) for name, file in cited if name not in known_ids()} == set()
 
 
 def test_every_id_that_a_test_names_exists() -> None:

@@ -1,0 +1,58 @@
+"""The reference pages name what there is: every command with every option, every requirement, every setting's source."""
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+from commonplace.cli.main import Commands
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
+COMMON = {"--json", "--help", "--tenant", "--allow-secrets"}
+"""Options that the page explains once."""
+
+
+def leaves(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, set[str]]]:
+    """Yield every command below a group as it is typed, with its options."""
+    subcommands = getattr(command, "commands", {})
+    for name, each in subcommands.items():
+        yield from leaves(each, (*path, name))
+    if not subcommands or command.invoke_without_command:
+        options = (parameter for parameter in command.params if parameter.param_type_name == "option")
+        spelt = {word for option in options for word in (*option.opts, *option.secondary_opts)}
+        yield " ".join(path), {word for word in spelt if word.startswith("--")}
+
+
+def all_commands() -> dict[str, set[str]]:
+    """Return every command of the command line with its options."""
+    return {
+        command: options
+        for name, entry in Commands.entries.items()
+        for command, options in leaves(
+            typer.main.get_command(import_module(entry.module).app), ("commonplace", name)
+        )
+    }
+
+
+def rows(page: str) -> Iterator[list[str]]:
+    """Yield the cells of every row of a page's tables."""
+    for line in (REFERENCE / page).read_text(encoding="utf-8").splitlines():
+        if line.startswith("| `") or re.match(r"\| (R-)?[A-Z]{3}-", line):
+            yield [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+def test_every_command_is_there_with_its_options() -> None:
+    """And nothing that does not exist; arguments are in capitals."""
+    shown = {
+        " ".join(word for word in re.sub(r"[\[\]`]", "", cells[0]).split() if word.islower()): set(
+            re.findall(r"--[a-z-]+", cells[2])
+        )
+        for cells in rows("commands.md")
+    }
+    commands = all_commands()
+    assert shown.keys() == commands.keys()
+    for command, options in commands.items():
+        assert shown[command] - COMMON == options - COMMON, command
