@@ -1,10 +1,9 @@
-"""The reference pages name what there is: every command with every option, every requirement, every setting's source."""
+"""The reference page of commands names what there is."""
 
 import re
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import typer.main
 
@@ -15,13 +14,14 @@ COMMON = {"--json", "--help", "--tenant", "--allow-secrets"}
 """Options that the page explains once."""
 
 
-def leaves(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, set[str]]]:
+def leaves(command: object, path: tuple[str, ...]) -> Iterator[tuple[str, set[str]]]:
     """Yield every command below a group as it is typed, with its options."""
     subcommands = getattr(command, "commands", {})
     for name, each in subcommands.items():
         yield from leaves(each, (*path, name))
-    if not subcommands or command.invoke_without_command:
-        options = (parameter for parameter in command.params if parameter.param_type_name == "option")
+    if not subcommands or getattr(command, "invoke_without_command", False):
+        parameters = getattr(command, "params", ())
+        options = (parameter for parameter in parameters if parameter.param_type_name == "option")
         spelt = {word for option in options for word in (*option.opts, *option.secondary_opts)}
         yield " ".join(path), {word for word in spelt if word.startswith("--")}
 

@@ -1,4 +1,5 @@
-"""The ground floor without I/O: values, rules and words that every memory shares.
+"""The ground floor: settings, and the values, rules and words that every memory shares.
 
-Nothing here opens a file, a socket or a database, and nothing here imports another part of the package.
+Nothing here opens a database or a socket, only the settings read a file, and nothing here imports another part of the
+package.
 """
