@@ -1,11 +1,11 @@
 """What the service costs on top of knowledge memory, and how it does with many clients at once.
 
-A database of one tenant is filled, ``commonplace serve`` is started on it as a process, and every client brings a token
-of its own. Measured: the time from the start to the first page, with a home that has been used and whose embedded server
-does not run; a recall by one client as the bare function, by REST
-and by MCP, which shows what our layers take; then all clients at once by REST and by MCP, with what went wrong: each at
-a pace of its own, where the time counts from the moment at which a question was due, and then as fast as they are
-answered, where the time is that of a queue and the rate is what the machine can do.
+A database of one tenant is filled, ``commonplace serve`` is started on it as a process, and every client brings a
+token of its own. Measured: the time from the start to the first page, with a home that has been used and whose
+embedded server does not run; a recall by one client as the bare function, by REST and by MCP, which shows what our
+layers take; then all clients at once by REST and by MCP, with what went wrong: each at a pace of its own, where the
+time counts from the moment at which a question was due, and then as fast as they are answered, where the time is that
+of a queue and the rate is what the machine can do.
 
     python benchmarks/service.py [--size N] [--clients N] [--requests N] [--every S] [--directory D] [--json]
 """
