@@ -109,12 +109,15 @@ async def test_configured_defaults_are_shown_and_used(
         tools = {tool.name: tool.input_schema["properties"] for tool in await client.list_tools()}
         assert tools["memory_context"]["token_budget"]["default"] == 50
         assert tools["memory_search"]["mode"]["default"] == "keyword"
-        assert tools["memory_search"]["limit"]["default"] == 10
+        assert tools["memory_search"]["limit"]["default"] == 3
+        assert tools["memory_recall"]["limit"]["default"] == 3
         for number in range(20):
             await ask(client, "memory_store_fact", subject=f"s{number}", predicate="p", content="word " * 5)
         block = await ask(client, "memory_context", trigger_prompt="word", butler="ops")
         assert 100 < len(block) <= 200
-        assert (await ask(client, "memory_search", query="word"))["count"] == 10
+        assert (await ask(client, "memory_search", query="word"))["count"] == 3
+        assert (await ask(client, "memory_recall", topic="word"))["count"] == 3
+        assert (await ask(client, "memory_search", query="word", limit=12))["count"] == 12
 
 
 async def test_an_agent_learns_and_remembers(client: Client[Any]) -> None:
