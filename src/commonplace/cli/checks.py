@@ -6,6 +6,8 @@ of knowledge memory, which nobody can take entries out of, tells of each check, 
 
 import asyncio
 import logging
+import os
+import shlex
 import tempfile
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -25,6 +27,7 @@ from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.llm import Script
 from commonplace.operational.memories import MemoryFilter
 from commonplace.operational.memory import OperationalMemory
+from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
 from commonplace.storage.database import Database
 from commonplace.storage.migrations.runner import Branch
 from commonplace.storage.opening import open_database
@@ -153,8 +156,21 @@ async def check_embedding(settings: Settings) -> str:
 
 
 async def check_postgres(settings: Settings) -> str:
-    """Start or reach PostgreSQL; write, search by vector and delete in a table of its own."""
-    return await probe_postgres(settings)
+    """Start or reach PostgreSQL; write, search by vector and delete in a table of its own.
+
+    For root it also names the clusters that deleted homes left behind.
+    """
+    found = [await probe_postgres(settings)]
+    if os.geteuid() == 0:
+        found += [_left_behind(cluster) for cluster in abandoned_clusters()]
+    return "; ".join(found)
+
+
+def _left_behind(cluster: AbandonedCluster) -> str:
+    return (
+        f"{cluster.link} leads no more to its database: unless that home was moved or is on a disk that is not here, "
+        f"rm -r {shlex.quote(str(cluster.directory))}"
+    )
 
 
 async def check_knowledge(settings: Settings) -> str:
