@@ -27,6 +27,7 @@ from commonplace.web.knowledge.shapes import (
     StoredFactShape,
     StoredRuleShape,
 )
+from commonplace.web.limits import MAX_BUDGET_TOKENS
 from commonplace.web.problems import (
     INVALID_INPUT,
     MODEL_UNAVAILABLE,
@@ -40,7 +41,6 @@ from commonplace.web.problems import (
 from commonplace.web.workspace.rest import BlockShape
 
 MAX_QUERY_CHARS: Final = 10_000
-MAX_BUDGET_TOKENS: Final = 1_000_000
 READ: Final = [Depends(reader)]
 WRITE: Final = [Depends(writer)]
 BODY: Final = may_answer(
