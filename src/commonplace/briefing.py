@@ -46,9 +46,6 @@ DEFAULT_TIMEOUT_S: Final = 10.0
 """For one memory: a first start of the embedded database and of the embedding model fit into it."""
 
 SESSIONS: Final = 5
-SESSIONS_LOOKED_AT: Final = 100
-"""Where no prompt says which ones matter, the latest of so many are told."""
-
 SESSION_CHARS: Final = 400
 SESSIONS_CHARS: Final = 1_600
 SESSIONS_TITLE: Final = "## Earlier Sessions"
@@ -356,16 +353,16 @@ async def _app_block(apps: AppMemory, app: str, chars: int | None) -> str:
 
 async def _sessions_block(knowledge: KnowledgeMemory, prompt: str, butler: str) -> str:
     """Return the episodes of a butler that a prompt is about, without one its latest; one line each, newest first."""
-    found = await knowledge.memory_search(
-        (prompt.strip() or butler)[:MAX_PROMPT_CHARS],
-        types=[MemoryType.EPISODE],
-        scope=butler,
-        limit=SESSIONS if prompt.strip() else SESSIONS_LOOKED_AT,
-    )
+    if prompt.strip():
+        found = await knowledge.memory_search(
+            prompt.strip()[:MAX_PROMPT_CHARS], types=[MemoryType.EPISODE], scope=butler, limit=SESSIONS
+        )
+    else:
+        found = await knowledge.list_episodes(butler=butler, live=True, limit=SESSIONS)
     newest = sorted(found, key=lambda episode: (episode["created_at"], str(episode["id"])), reverse=True)
     lines = [
         f"- {episode['created_at']:%Y-%m-%d} {trim_to(_one_line(episode['content']), SESSION_CHARS)}"
-        for episode in newest[:SESSIONS]
+        for episode in newest
     ]
     return "\n".join([SESSIONS_TITLE, *lines]) if lines else ""
 

@@ -29,7 +29,7 @@ from commonplace.core.errors import (
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.llm import Hang, Request, Script, fenced_texts
-from support.apps import Meanwhile, digests, fill, said
+from support.apps import Meanwhile, digests, eventually, fill, said
 
 Opener = Callable[..., AbstractAsyncContextManager[AppMemory]]
 
@@ -177,13 +177,38 @@ async def test_a_failing_model_skips_the_memory(
 
 @pytest.mark.requirement("APP-04.3")
 async def test_a_model_that_never_answers_is_given_up(opened: Opener) -> None:
-    """After the time limit, which is 30 s by default."""
+    """After the time limit; the conversation is without a memory then."""
     async with opened(Hang(), timeout_s=0.05) as apps:
         receipt = await apps.ingest("cal", "c-1", said("Only after 2pm."))
     assert receipt.outcome is DigestOutcome.SKIPPED
     assert "ModelTimeoutError" in receipt.reason
-    async with opened(PREFERENCE) as apps:
-        assert apps.subagent._timeout_s == 30
+
+
+@pytest.mark.requirement("APP-04.3")
+async def test_a_model_has_thirty_seconds(
+    database: Settings, clock: ManualClock, engine: EmbeddingEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where nobody says otherwise; the clock of the event loop is put forward instead of waiting."""
+    loop, script, ahead_s = asyncio.get_running_loop(), Script(Hang()), 0.0
+    real_time = loop.time
+    monkeypatch.setattr(loop, "time", lambda: real_time() + ahead_s)
+
+    async def asked() -> bool:
+        return bool(script.requests)
+
+    async with AppMemory.open(database, model=script.model(), engine=engine, clock=clock) as apps:
+        await apps.registry.register("cal", name="Calendar")
+        digest = asyncio.create_task(apps.ingest("cal", "c-1", said("Only after 2pm.")))
+        await eventually(asked)
+        ahead_s = 25.0
+        done, _ = await asyncio.wait([digest], timeout=0.1)
+        assert not done
+        ahead_s = 31.0
+        done, _ = await asyncio.wait([digest], timeout=5)
+        assert done
+        receipt = await digest
+    assert receipt.outcome is DigestOutcome.SKIPPED
+    assert "ModelTimeoutError" in receipt.reason
 
 
 async def test_a_secret_never_becomes_a_memory(opened: Opener, caplog: pytest.LogCaptureFixture) -> None:
@@ -480,9 +505,11 @@ async def test_it_is_quick_and_stable_with_many_memories(opened: Opener, clock: 
     async with opened(*digests(150)) as apps:
         for app in range(15):
             await apps.registry.register(f"app-{app}")
-            start = time.perf_counter()
-            await fill(apps, f"app-{app}", 10)
-            assert time.perf_counter() - start < 10 * 5
+            for number in range(1, 11):
+                start = time.perf_counter()
+                (receipt,) = await fill(apps, f"app-{app}", 1, first=number)
+                assert time.perf_counter() - start < 5
+                assert receipt.outcome is DigestOutcome.CREATED
             clock.advance(minutes=5)
         for app in range(15):
             start = time.perf_counter()

@@ -17,6 +17,7 @@ from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.episodes import EpisodeDraft
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.llm import Script
 from commonplace.llm.injected import TAG
@@ -103,6 +104,20 @@ async def test_no_memories_make_no_block(memories: Memories) -> None:
     briefing = await build_briefing(memories, prompt="", butler="shop")
 
     assert (briefing.text, briefing.tokens) == ("", 0)
+
+
+async def test_without_a_prompt_the_latest_sessions_are_told(memories: Memories, clock: ManualClock) -> None:
+    """Also where many older ones fit the butler's name better; none that was forgotten, none of another butler."""
+    older = [EpisodeDraft(content=f"shop: the shop opened, day {n}", butler="shop") for n in range(120)]
+    await memories.knowledge.import_episodes(older)
+    for number in range(6):
+        clock.advance(minutes=1)
+        last = await memories.knowledge.store_episode(content=f"Counted the till {number}", butler="shop")
+    await memories.knowledge.forget_memory("episode", str(last.id))
+    await memories.knowledge.store_episode(content="Mowed the lawn", butler="garden")
+    (section,) = [each for each in (await brief(memories, prompt=" ")).sections if each.name == Part.SESSIONS]
+    told = [line.split(" ", 2)[2] for line in section.text.splitlines()[1:]]
+    assert told == [f"Counted the till {number}" for number in (4, 3, 2, 1, 0)]
 
 
 async def test_every_budget_is_kept(memories: Memories) -> None:

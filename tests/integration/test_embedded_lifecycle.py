@@ -82,7 +82,9 @@ def reapers(cluster: Cluster) -> list[psutil.Process]:
 def wait_stopped(directory: Path) -> Cluster:
     """Wait until server and reaper of a directory are gone."""
     cluster = locate_cluster(directory)
-    wait_until(lambda: not is_running(cluster) and not reapers(cluster), what="server and reaper gone")
+    wait_until(
+        lambda: not is_running(cluster.directory) and not reapers(cluster), what="server and reaper gone"
+    )
     return cluster
 
 

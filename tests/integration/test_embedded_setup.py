@@ -16,7 +16,10 @@ import asyncpg
 import pytest
 
 import commonplace
+from commonplace.cli.checks import check_postgres
 from commonplace.core.errors import EmbeddedPostgresError
+from commonplace.core.settings import Settings
+from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
 from commonplace.storage.cluster import (
     MAX_SOCKET_PATH_BYTES,
     SOCKET_NAME,
@@ -25,6 +28,7 @@ from commonplace.storage.cluster import (
     locate_cluster,
 )
 from commonplace.storage.embedded import EmbeddedPostgres, Membership, join_server, remove_cluster
+from commonplace.storage.file_locks import FileLock
 from commonplace.storage.postgres_binaries import bundled_programs, usable_programs
 from commonplace.storage.postmaster import is_running
 from commonplace.storage.server_account import server_account
@@ -126,7 +130,7 @@ def test_a_server_that_does_not_start_says_why(postgres_directory: Path) -> None
     """The error carries the end of the server's log."""
     join_server(postgres_directory).leave()
     cluster = locate_cluster(postgres_directory)
-    wait_until(lambda: not is_running(cluster), what="server stopped")
+    wait_until(lambda: not is_running(cluster.directory), what="server stopped")
     settings = cluster.data / "postgresql.conf"
     settings.write_text(settings.read_text() + "\nno_such_setting = 1\n")
     with pytest.raises(EmbeddedPostgresError, match="did not start") as raised:
@@ -138,7 +142,7 @@ def test_data_of_another_major_version_is_left_alone(postgres_directory: Path) -
     """The error names both versions, and nothing is started."""
     join_server(postgres_directory).leave()
     cluster = locate_cluster(postgres_directory)
-    wait_until(lambda: not is_running(cluster), what="server stopped")
+    wait_until(lambda: not is_running(cluster.directory), what="server stopped")
     (cluster.data / "PG_VERSION").write_text("17\n")
     with pytest.raises(EmbeddedPostgresError, match="PostgreSQL 17, and this release brings 18"):
         join_server(postgres_directory)
@@ -203,7 +207,7 @@ def test_a_socket_directory_of_somebody_else_is_refused(postgres_directory: Path
     """A directory at the place of the socket that others may enter is not used."""
     join_server(postgres_directory).leave()
     cluster = locate_cluster(postgres_directory)
-    wait_until(lambda: not is_running(cluster), what="server stopped")
+    wait_until(lambda: not is_running(cluster.directory), what="server stopped")
     run = cluster.directory / "run"
     shutil.rmtree(run)
     run.mkdir()
@@ -243,7 +247,7 @@ def test_root_does_not_mistake_a_lost_database_for_a_new_home(tmp_path: Path) ->
     join_server(requested).leave()
     target = requested.readlink()
     cluster = locate_cluster(requested)
-    wait_until(lambda: not is_running(cluster), what="server stopped")
+    wait_until(lambda: not is_running(cluster.directory), what="server stopped")
     shutil.rmtree(target)
     with pytest.raises(EmbeddedPostgresError, match="which is gone"):
         join_server(requested)
@@ -257,8 +261,48 @@ def test_a_deleted_home_does_not_give_its_memories_back(tmp_path: Path) -> None:
     requested.unlink()
     second = locate_cluster(requested).directory
     assert first != second
-    first.rmdir()
-    second.rmdir()
+    shutil.rmtree(first)
+    shutil.rmtree(second)
+
+
+@as_root
+def test_a_cluster_is_abandoned_when_no_link_leads_to_it(tmp_path: Path) -> None:
+    """Its home was deleted or linked anew; one that was moved is known again as soon as it is used."""
+    requested, moved = tmp_path / "home" / "postgres", tmp_path / "moved" / "postgres"
+    directory = locate_cluster(requested).directory
+    assert directory not in [one.directory for one in abandoned_clusters()]
+    requested.parent.rename(moved.parent)
+    assert AbandonedCluster(directory=directory, link=requested) in abandoned_clusters()
+    with FileLock(directory / "server.lock") as server:
+        server.acquire()
+        assert directory not in [one.directory for one in abandoned_clusters()]
+    assert locate_cluster(moved).directory == directory
+    assert directory not in [one.directory for one in abandoned_clusters()]
+    shutil.rmtree(moved.parent)
+    other = locate_cluster(moved).directory
+    assert AbandonedCluster(directory=directory, link=moved) in abandoned_clusters()
+    assert other not in [one.directory for one in abandoned_clusters()]
+    shutil.rmtree(directory)
+    shutil.rmtree(other)
+
+
+@as_root
+async def test_the_doctor_names_abandoned_clusters(
+    settings: Settings, knowledge_url: str, tmp_path: Path
+) -> None:
+    """With what to do about each; PostgreSQL is well all the same."""
+    there = settings.model_copy(update={"postgres_url": knowledge_url})
+    requested = tmp_path / "deleted" / "postgres"
+    directory = locate_cluster(requested).directory
+    try:
+        assert str(directory) not in await check_postgres(there)
+        shutil.rmtree(requested.parent)
+        found = await check_postgres(there)
+        assert "wrote, searched by vector, deleted" in found
+        assert f"{requested} leads no more to its database" in found
+        assert f"rm -r {directory}" in found
+    finally:
+        shutil.rmtree(directory)
 
 
 def test_everything_is_inside_the_home_without_root() -> None:

@@ -142,6 +142,21 @@ async def test_the_configuration_is_used(knowledge_url: str, tmp_path: Path, eng
         assert 17 < len(block) <= 240
         assert "peel" not in block
         assert "kiwi 3" in block
+        # What lists and blocks hold is not a search.
+        assert len(await memory.list_facts()) == 4
+        assert len(await memory.list_events()) == 5
+
+
+@pytest.mark.requirement("KNW-23.1")
+async def test_lists_keep_the_limits_of_their_signatures(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine
+) -> None:
+    """More than a search returns by default."""
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine) as memory:
+        for number in range(30):
+            await memory.store_rule(content=f"peel kiwi {number}")
+        assert len(await memory.list_rules()) == len(await memory.list_events()) == 30
+        assert len(await memory.memory_search("kiwi")) == 20
 
 
 @pytest.mark.requirement("KNW-23.1")

@@ -120,6 +120,10 @@ async def test_episodes_by_state_and_butler(pool: asyncpg.Pool, engine: Embeddin
     assert [row["id"] for row in await list_episodes(pool, butler="dev")] == [first]
     assert [row["id"] for row in await list_episodes(pool, status="pending", limit=1)] == [second]
     assert await list_episodes(pool, status="dead_letter") == []
+    await forget_memory(pool, "episode", str(second), clock=at(2))
+    assert [row["id"] for row in await list_episodes(pool, live=True, clock=at(3))] == [first]
+    assert await list_episodes(pool, live=True, clock=at(24 * 30)) == []
+    assert len(await list_episodes(pool)) == 2
 
 
 async def test_entities_by_name_with_their_facts(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:

@@ -7,16 +7,14 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import httpx2 as httpx
 import pytest
 from fastmcp import Client
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.mcp.knowledge.server import build_server, http_app
+from commonplace.mcp.knowledge.server import build_server
 from support.facade import open_knowledge
-from support.mcp import ask, served
 
 INJECTIONS = (
     "'; DROP TABLE facts; --",
@@ -223,28 +221,6 @@ async def test_numbers_that_are_none_are_refused_inside_values(
     for call in calls:
         with pytest.raises(InvalidInputError):
             await call()
-
-
-async def test_json_that_is_none_gets_an_answer_over_http(memory: KnowledgeMemory) -> None:
-    """Half characters, unbounded depth, NaN, garbage: a status, no traceback, and the server goes on."""
-    headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
-    call = (
-        '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_store_rule","arguments":%s}}'
-    )
-    bodies = [
-        call % r'{"content": "half \ud83d"}',
-        call % ('{"content": "x", "tags": ' + "[" * 5_000 + "]" * 5_000 + "}"),
-        call % '{"content": NaN}',
-        call % "[1, 2",
-        "\x00",
-        "[]",
-    ]
-    async with served(http_app(memory)) as url, httpx.AsyncClient(base_url=url, headers=headers) as web:
-        for body in bodies:
-            response = await web.post("/", content=body.encode("utf-8", "surrogatepass"))
-            assert 400 <= response.status_code < 500, body[:100]
-        async with Client(f"{url}/") as client:
-            assert (await ask(client, "memory_stats"))["rules"]["candidate"] == 0
 
 
 async def test_many_at_once_leave_one_truth(memory: KnowledgeMemory) -> None:

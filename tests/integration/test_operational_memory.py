@@ -6,6 +6,7 @@ Every test runs on SQLite and on PostgreSQL.
 import asyncio
 import logging
 from collections import Counter
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError, NotFoundError, SecretRefusedError
+from commonplace.core.settings import Settings
 from commonplace.operational.memories import ChangeKind, Memory, MemoryFilter
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
@@ -290,6 +292,79 @@ async def test_twenty_sessions_at_once_learn_one_memory(operational: Operational
             group.create_task(ingest(operational, session(JELLYFIN, session_id=f"s-{number}")))
     memory = await only(operational)
     assert memory.confidence == 1.0
+
+
+@pytest.fixture
+async def elsewhere(database: Settings, clock: ManualClock) -> AsyncIterator[OperationalMemory]:
+    """The same memory, opened a second time, as another process has it."""
+    async with OperationalMemory.open(database, clock=clock) as memory:
+        yield memory
+
+
+@pytest.mark.requirement("OPS-13.2", "OPS-13.3")
+async def test_edits_at_once_are_all_kept(
+    operational: OperationalMemory, elsewhere: OperationalMemory
+) -> None:
+    """One changes the text and the other the confidence: neither takes back what the other did."""
+    for number in range(20):
+        memory = await operational.add(category="timing", observation="Starts slowly")
+        text = f"Starts within {number} s"
+        await asyncio.gather(
+            operational.edit([memory.id], observation=text),
+            elsewhere.edit([memory.id], confidence=0.9),
+        )
+        edited = await operational.get(memory.id)
+        assert (edited.observation, edited.confidence) == (text, 0.9)
+
+
+@pytest.mark.requirement("OPS-09.1", "OPS-13.2")
+async def test_an_edit_takes_back_no_reinforcement(
+    operational: OperationalMemory, elsewhere: OperationalMemory
+) -> None:
+    """The agent learns while an operator corrects the wording."""
+    for number in range(10):
+        service = f"service-{number}"
+        memory = await operational.add(
+            category="timing", service=service, observation="Takes 60s to start after restart"
+        )
+        learned = f"[MEMORY:timing:{service}] Takes 60 seconds to start after a restart"
+        await asyncio.gather(
+            operational.ingest(chunks(session(learned, session_id=service))),
+            *[
+                elsewhere.edit(
+                    [memory.id], observation=f"Takes {'about ' * (turn % 2)}60s to start after restart"
+                )
+                for turn in range(8)
+            ],
+        )
+        assert (await operational.get(memory.id)).confidence == 0.8
+
+
+async def test_learning_edits_deletion_and_decay_wait_in_one_order(
+    operational: OperationalMemory, elsewhere: OperationalMemory, clock: ManualClock
+) -> None:
+    """What locks many memories at once never ends in a deadlock, in whatever order ids are named."""
+    subject = "to start after restart"
+    same = [await operational.add(category="timing", observation=f"Takes 60s {subject}") for _ in range(5)]
+    others = [
+        await operational.add(category="timing", observation=f"Takes {60 + n}0s {subject}", confidence=1.0)
+        for n in range(20)
+    ]
+    backwards = [memory.id for memory in reversed([*same, *others])]
+    clock.advance(days=30)
+    for number in range(8):
+        clock.advance(days=7)
+        wrong = [await operational.add(category="timing", observation="Restarts itself") for _ in range(5)]
+        await asyncio.gather(
+            operational.ingest(
+                chunks(session(f"[MEMORY:timing] Takes 60s {subject}", session_id=f"s-{number}"))
+            ),
+            elsewhere.edit(backwards, confidence=1.0),
+            elsewhere.run_decay(),
+            operational.edit(backwards, confidence=0.9),
+            elsewhere.delete([memory.id for memory in reversed(wrong)]),
+        )
+    assert {memory.id for memory in await operational.list_memories()} == set(backwards)
 
 
 @pytest.mark.requirement("OPS-11.1")

@@ -29,7 +29,7 @@ from commonplace.operational.stop import Stop
 from commonplace.operational.transcript_files import DIRECTORY
 from support.agents import prints, program, run, script
 from support.claude import claude_environment
-from support.commands import COMMAND, CommandLine, clean_environment
+from support.commands import COMMAND, CommandLine, Done, clean_environment
 from support.deadlines import DEADLINE_S
 from support.model_api import Calls, Fails, ModelApi, Says
 from support.processes import ids_when_written, survivors
@@ -466,6 +466,33 @@ def test_the_command_shows_the_session_and_prints_it_as_json(
     assert "- Services to check: nginx" in told
     report = commonplace("ops", "run", *options, "--json").json
     assert (report["outcome"], report["session"]["tier"], report["transcript"]) == ("completed", 3, None)
+
+
+@pytest.mark.requirement("OPS-14.1")
+def test_the_tier_prompts_may_be_the_operators_own(commonplace: CommandLine, tmp_path: Path) -> None:
+    """A setting names the directory of all three; one that is missing there is an error, and starts nothing."""
+    prompts = tmp_path / "prompts"
+    prompts.mkdir()
+    (prompts / "tier2-investigate.md").write_text("# Ours\n\n## Memory Recording\n\nWrite it down.\n")
+    agent = script(
+        tmp_path / "claude",
+        f'printf "%s" "$7" > {tmp_path}/told',
+        prints(tmp_path / "out", session(JELLYFIN)),
+    )
+
+    def run_tier(tier: int) -> Done:
+        options = ["--claude", str(agent), "--tier", str(tier)]
+        return commonplace("ops", "run", *options, COMMONPLACE_PROMPTS_DIRECTORY=str(prompts))
+
+    assert run_tier(2).status == 0
+    told = tmp_path / "told"
+    assert told.read_text().startswith("# Ours\n\n## Memory Recording\n\nWrite it down.\n")
+    told.unlink()
+    missing = run_tier(1)
+    assert missing.status == 1
+    assert "prompts_directory: expected one with a readable tier1-observe.md" in missing.err
+    assert str(prompts) in missing.err
+    assert not told.exists()
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from uuid import uuid4
 
 import httpx2
 import pytest
 from fastmcp import Client
 
 from commonplace.core.settings import Settings
+from commonplace.mcp.knowledge.server import OFFERS
 from support.deadlines import DEADLINE_S
-from support.mcp import ask
+from support.mcp import ask, refused
 from support.service import open_memories, serving
 
 
@@ -64,3 +66,73 @@ async def test_requests_stand_alone(url: str) -> None:
         assert answer.status_code == 200
         assert "mcp-session-id" not in answer.headers
         assert answer.json()["result"]["structuredContent"]["facts"]["active"] == 0
+
+
+@pytest.mark.requirement("KNW-19.1", "KNW-19.2")
+async def test_two_clients_share_a_server_over_http(url: str) -> None:
+    """At once, on loopback: each finds what the other stored, and errors teach there too."""
+    async with Client(f"{url}/mcp/knowledge") as first, Client(f"{url}/mcp/knowledge") as second:
+        assert {tool.name for tool in await first.list_tools()} == {offer.run.__name__ for offer in OFFERS}
+        stores = [
+            ask(client, "memory_store_fact", subject=f"subject {number}", predicate="is", content="shared")
+            for number in range(10)
+            for client in (first, second)
+        ]
+        receipts = await asyncio.gather(*stores)
+        assert len({receipt["id"] for receipt in receipts}) == 20
+        assert sum(receipt["superseded_id"] is not None for receipt in receipts) == 10
+        found = [await ask(client, "memory_search", query="shared", limit=50) for client in (first, second)]
+        assert found[0]["count"] == 10
+        assert {each["id"] for each in found[0]["results"]} == {each["id"] for each in found[1]["results"]}
+        assert (await refused(second, "memory_get", memory_type="fact", memory_id=str(uuid4())))["hint"]
+        result = await first.call_tool("memory_context", {"trigger_prompt": "shared", "butler": "ops"})
+        assert result.structured_content is None
+
+
+async def test_a_web_page_cannot_call_the_servers(url: str) -> None:
+    """A browser that was led to loopback under another name, or from another site, is turned away."""
+    port = int(url.rpartition(":")[2])
+    for path in ("/mcp/knowledge/", "/mcp/workspace/"):
+        for headers, expected in (
+            ("Host: evil.example", b"421"),
+            (f"Host: 127.0.0.1:{port}\r\nOrigin: https://evil.example", b"403"),
+        ):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            body = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+            head = (
+                f"POST {path} HTTP/1.1\r\n{headers}\r\nContent-Type: application/json\r\nConnection: close\r\n"
+                f"Accept: application/json, text/event-stream\r\nContent-Length: {len(body)}\r\n\r\n"
+            )
+            writer.write(head.encode() + body)
+            status = (await reader.readline()).split()[1]
+            writer.close()
+            await writer.wait_closed()
+            assert status == expected
+
+
+async def test_json_that_is_none_gets_an_answer_over_http(url: str) -> None:
+    """Half characters, unbounded depth, NaN, garbage: a status, no traceback, and the server goes on."""
+    headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    call = (
+        '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_store_rule","arguments":%s}}'
+    )
+    bodies = [
+        call % r'{"content": "half \ud83d"}',
+        call % ('{"content": "x", "tags": ' + "[" * 5_000 + "]" * 5_000 + "}"),
+        call % '{"content": NaN}',
+        call % "[1, 2",
+        "\x00",
+        "[]",
+    ]
+    async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=DEADLINE_S) as web:
+        for body in bodies:
+            response = await web.post("/mcp/knowledge/", content=body.encode("utf-8", "surrogatepass"))
+            answer = response.json()
+            if response.status_code == 200:  # it is JSON to the reader, and no argument of the tool
+                assert answer["result"]["isError"], body[:130]
+            else:
+                assert response.status_code == 400, body[:130]
+                assert answer["error"]["message"], body[:130]
+            assert "Traceback" not in response.text
+        async with Client(f"{url}/mcp/knowledge") as client:
+            assert (await ask(client, "memory_stats"))["rules"]["candidate"] == 0

@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from commonplace.core.settings import Settings
+from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.llm import Script
 from support.deadlines import DEADLINE_S
 from support.service import open_memories, serving
@@ -25,6 +26,28 @@ async def client(settings: Settings, knowledge_url: str) -> AsyncIterator[httpx2
         httpx2.AsyncClient(base_url=f"{url}{BASE}", timeout=DEADLINE_S) as client,
     ):
         yield client
+
+
+@pytest.mark.requirement("KNW-19.5", "KNW-23.2")
+@pytest.mark.parametrize(
+    ("retrieval", "found"), [({}, 10), ({"default_limit": 3}, 3), ({"default_limit": 20}, 12)]
+)
+async def test_the_configured_limit_counts_where_a_request_names_none(
+    settings: Settings, knowledge_url: str, retrieval: dict[str, int], found: int
+) -> None:
+    """In a search and in a recall; without configuration it is the tools' own."""
+    there = settings.model_copy(update={"postgres_url": knowledge_url})
+    config = MemoryModuleConfig.model_validate({"retrieval": retrieval})
+    async with (
+        open_memories(there, config=config) as memories,
+        serving(memories) as url,
+        httpx2.AsyncClient(base_url=f"{url}{BASE}", timeout=DEADLINE_S) as client,
+    ):
+        for number in range(12):
+            await memories.knowledge.store_rule(content=f"Check port {number}.")
+        for path in ("/search?query=port", "/recall?topic=port"):
+            assert (await client.get(path)).json()["count"] == found
+            assert (await client.get(f"{path}&limit=5")).json()["count"] == 5
 
 
 @pytest.mark.requirement("KNW-05.1", "KNW-05.2", "KNW-05.4", "KNW-05.6", "KNW-27.2")

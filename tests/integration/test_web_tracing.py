@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import httpx2
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from commonplace.core.errors import SettingsError
 from commonplace.core.settings import Settings
@@ -31,15 +32,20 @@ class Collector(HTTPServer):
         """Where it takes traces."""
         return f"http://127.0.0.1:{self.server_address[1]}/v1/traces"
 
-    def spans(self) -> dict[str, dict[str, str]]:
-        """Return the attributes of the spans by their names."""
+    def spans(self) -> dict[bytes, Span]:
+        """Return the spans by their ids."""
         return {
-            span.name: {each.key: str(each.value) for each in span.attributes}
+            span.span_id: span
             for request in self.taken
             for resource in request.resource_spans
             for scope in resource.scope_spans
             for span in scope.spans
         }
+
+
+def attributes(span: Span) -> dict[str, str]:
+    """Return the attributes of a span that are text."""
+    return {each.key: each.value.string_value for each in span.attributes}
 
 
 class _Take(BaseHTTPRequestHandler):
@@ -71,7 +77,7 @@ def collector() -> Iterator[Collector]:
 async def test_a_request_is_traced_down_to_the_database(
     settings: Settings, knowledge_url: str, collector: Collector
 ) -> None:
-    """One trace over HTTP, with no word of what was asked for."""
+    """One trace, from the request to the transaction that answers it, with no word of what was asked for."""
     there = settings.model_copy(update={"postgres_url": knowledge_url})
     async with (
         tracing(collector.url),
@@ -81,11 +87,20 @@ async def test_a_request_is_traced_down_to_the_database(
     ):
         answer = await client.get(f"/api/v1/knowledge/search?query={SECRET_WORD}")
         assert answer.status_code == 200
+        assert (await client.get(f"/{SECRET_WORD}/{SECRET_WORD}")).status_code == 404
     spans = collector.spans()
-    assert len(spans) >= 2, spans
-    assert any(
-        "/api/v1/knowledge/search" in str(attributes) or "search" in name
-        for name, attributes in spans.items()
+    found, missed = [span for span in spans.values() if span.name == "http.request"]
+    assert attributes(found) == {"method": "GET", "route": "/api/v1/knowledge/search"}
+    assert attributes(missed) == {"method": "GET", "route": "none"}
+    assert not found.parent_span_id
+    assert found.trace_id != missed.trace_id
+    inside = [span for span in spans.values() if span.parent_span_id == found.span_id]
+    assert "knowledge.unit_of_work" in [span.name for span in inside]
+    assert {span.trace_id for span in inside} == {found.trace_id}
+    assert all(
+        found.start_time_unix_nano <= span.start_time_unix_nano
+        and span.end_time_unix_nano <= found.end_time_unix_nano
+        for span in inside
     )
     assert SECRET_WORD not in str(collector.taken)
 

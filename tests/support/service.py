@@ -20,6 +20,7 @@ from commonplace.apps.memory import AppMemory
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.settings import Settings
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
+from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.llm import Model
 from commonplace.memories import Memories
@@ -50,7 +51,11 @@ async def open_app_memory(
 
 @asynccontextmanager
 async def open_memories(
-    settings: Settings, *, clock: Clock = utc_now, apps: AppMemory | None = None
+    settings: Settings,
+    *,
+    clock: Clock = utc_now,
+    apps: AppMemory | None = None,
+    config: MemoryModuleConfig | None = None,
 ) -> AsyncIterator[Memories]:
     """Open all four memories, with the extractive model and vectors that need no weights.
 
@@ -63,7 +68,9 @@ async def open_memories(
             operational=await enter(OperationalMemory.open(settings, clock=clock)),
             apps=apps or await enter(open_app_memory(settings, clock=clock, engine=engine)),
             workspace=await enter(WorkspaceMemory.open(settings, clock=clock)),
-            knowledge=await enter(KnowledgeMemory.open(settings, clock=clock, engine=engine, lazy=True)),
+            knowledge=await enter(
+                KnowledgeMemory.open(settings, clock=clock, engine=engine, config=config, lazy=True)
+            ),
         )
 
 

@@ -2,7 +2,6 @@
 
 import json
 import tracemalloc
-from collections.abc import AsyncIterator
 from itertools import pairwise
 
 import pytest
@@ -20,7 +19,6 @@ from commonplace.operational.stream import (
     StreamReader,
     ToolResult,
     ToolUse,
-    read_stream,
 )
 from commonplace.operational.stream_lines import HEAD_BYTES
 
@@ -316,17 +314,12 @@ def test_rejected_markers_come_with_the_others_in_order() -> None:
     assert kinds == [RejectedMarker, MemoryMarker]
 
 
-async def test_a_live_stream_is_read_as_it_comes() -> None:
-    """An event is out before the next piece is asked for; the end closes the last line."""
-    asked: list[int] = []
-
-    async def source() -> AsyncIterator[bytes]:
-        for number, piece in enumerate([init(), says("one")[:-1]]):
-            asked.append(number)
-            yield piece
-
-    seen = [(type(event), len(asked)) async for event in read_stream(source())]
-    assert seen == [(SessionStarted, 1), (AssistantText, 2)]
+def test_a_live_stream_is_read_as_it_comes() -> None:
+    """An event is out with the piece that completes its line; the end closes the last line."""
+    reader = StreamReader()
+    pieces = [init(), says("one")[:-1]]
+    assert [[type(event) for event in reader.feed(piece)] for piece in pieces] == [[SessionStarted], []]
+    assert [type(event) for event in reader.close()] == [AssistantText]
 
 
 SAMPLE = b"".join(

@@ -1,31 +1,46 @@
-"""Checks by doing: each part is used for real, and what it holds is left as it was."""
+"""Checks by doing: each part is used for real, and what it holds is left as it was.
+
+Of the memories that are written, nothing stays: no row, no history, no energy that was taken. Only the audit stream
+of knowledge memory, which nobody can take entries out of, tells of each check, under a tenant of its own.
+"""
 
 import asyncio
 import logging
+import os
+import shlex
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
 from commonplace.apps.conversations import Message
+from commonplace.apps.energy import EnergyPolicy
 from commonplace.apps.memory import AppMemory
 from commonplace.core.errors import CommonplaceError, EmbeddingError, StorageUnavailableError
 from commonplace.core.settings import Settings
-from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
+from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.llm import Script
 from commonplace.operational.memories import MemoryFilter
 from commonplace.operational.memory import OperationalMemory
+from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
+from commonplace.storage.database import Database
+from commonplace.storage.migrations.runner import Branch
+from commonplace.storage.opening import open_database
 from commonplace.storage.probe import probe_postgres
+from commonplace.storage.trial import trial
 from commonplace.workspace.memory import WorkspaceMemory
 from commonplace.workspace.search import MAX_RESULTS
 
 WORD: Final = "commonplace-doctor-check"
 APP: Final = "commonplace-doctor"
 """An app that exists for the length of a check."""
+ENERGY: Final = EnergyPolicy(reserve=-1.0)
+"""Lets the check work however little energy there is: what it takes is given back."""
 TENANT: Final = "commonplace-doctor"
 """Whose memories the check of knowledge memory stores and deletes; nobody else's are touched."""
 
@@ -43,34 +58,61 @@ class Check:
 
 
 async def check_operational(settings: Settings) -> str:
-    """Write, read, search and delete an operational memory."""
-    async with OperationalMemory.open(settings) as memory:
-        stored = await memory.add(category="maintenance", observation=WORD, confidence=0.0)
-        try:
+    """Write, read, search and delete an operational memory, in a transaction that is rolled back."""
+    async with _opened(settings, "operational") as database:
+        async with trial(database) as scratch:
+            memory = OperationalMemory(scratch)
+            stored = await memory.add(category="maintenance", observation=WORD, confidence=0.0)
             found = await memory.list_memories(MemoryFilter(search=WORD))
             if stored not in found or await memory.get(stored.id) != stored:
                 raise StorageUnavailableError(f"memory {stored.id} was stored and is not found")
-        finally:
             await memory.delete([stored.id])
-        count = len(await memory.list_memories())
+        count = len(await OperationalMemory(database).list_memories())
     where = "PostgreSQL" if settings.database_is_postgres else str(settings.database_path)
     return f"wrote, read, searched, deleted; {count} memories in {where}"
 
 
 async def check_apps(settings: Settings) -> str:
-    """Register an app of its own, write, read and search a memory, and take everything out again."""
-    async with AppMemory.open(settings, model=Script(WORD).model()) as memory:
-        apps = [listed.app for listed in await memory.registry.list_apps() if listed.app.app_id != APP]
-        await memory.registry.register(APP)
+    """Register an app of its own; write, read, search and delete a memory of it; and take the app out again.
+
+    The app is committed. Its memory is not: it has a history and takes energy, and both are to be as before.
+    """
+    async with _opened(settings, "apps") as database:
+        registry = _app_memory(database).registry
+        apps = [listed.app for listed in await registry.list_apps() if listed.app.app_id != APP]
+        await registry.register(APP)
         try:
-            messages = [Message(role="user", content=WORD), Message(role="assistant", content=WORD)]
-            receipt = await memory.ingest(APP, f"{APP}-{uuid4()}", messages)
-            found = await memory.search(APP, WORD)
-            if receipt.memory is None or receipt.memory.id not in [hit.memory.id for hit in found]:
-                raise StorageUnavailableError(f"a memory was stored and is not found: {receipt.reason}")
+            async with trial(database) as scratch:
+                await _use_app(_app_memory(scratch))
         finally:
-            await memory.registry.uninstall_app(APP, purge_memories=True)
+            await registry.uninstall_app(APP, purge_memories=True)
     return f"wrote, read, searched, deleted; {len(apps)} apps"
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, branch: Branch) -> AsyncGenerator[Database]:
+    database = await open_database(settings, branch)
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+def _app_memory(database: Database) -> AppMemory:
+    engine = EmbeddingEngine(EmbeddingOptions(backend=BackendName.FAKE))
+    return AppMemory(database, model=Script(WORD).model(), engine=engine, energy=ENERGY)
+
+
+async def _use_app(memory: AppMemory) -> None:
+    messages = [Message(role="user", content=WORD), Message(role="assistant", content=WORD)]
+    try:
+        receipt = await memory.ingest(APP, f"{APP}-{uuid4()}", messages)
+    finally:
+        await memory.loop.cancel()
+    found = [hit.memory.id for hit in await memory.search(APP, WORD)]
+    if receipt.memory is None or receipt.memory.id not in found:
+        raise StorageUnavailableError(f"a memory was stored and is not found: {receipt.reason}")
+    await memory.delete_memory(receipt.memory.id)
 
 
 async def check_workspace(settings: Settings) -> str:
@@ -114,8 +156,21 @@ async def check_embedding(settings: Settings) -> str:
 
 
 async def check_postgres(settings: Settings) -> str:
-    """Start or reach PostgreSQL; write, search by vector and delete in a table of its own."""
-    return await probe_postgres(settings)
+    """Start or reach PostgreSQL; write, search by vector and delete in a table of its own.
+
+    For root it also names the clusters that deleted homes left behind.
+    """
+    found = [await probe_postgres(settings)]
+    if os.geteuid() == 0:
+        found += [_left_behind(cluster) for cluster in abandoned_clusters()]
+    return "; ".join(found)
+
+
+def _left_behind(cluster: AbandonedCluster) -> str:
+    return (
+        f"{cluster.link} leads no more to its database: unless that home was moved or is on a disk that is not here, "
+        f"rm -r {shlex.quote(str(cluster.directory))}"
+    )
 
 
 async def check_knowledge(settings: Settings) -> str:

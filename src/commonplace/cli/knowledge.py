@@ -18,6 +18,7 @@ from commonplace.cli.knowledge_options import (
 )
 from commonplace.cli.output import JsonOption, console, print_json
 from commonplace.core.errors import NotFoundError, StorageUnavailableError
+from commonplace.knowledge.config import DOOR_LIMIT
 
 HELP = "Knowledge memory: episodes, facts, rules and entities."
 
@@ -129,7 +130,7 @@ def search(
     ] = None,
     scope: ScopeOption = None,
     mode: Annotated[str, typer.Option(help="hybrid, semantic, keyword or contextual.")] = "hybrid",
-    limit: Annotated[int, typer.Option(help="Most results.")] = 10,
+    limit: Annotated[int, typer.Option(help="Most results.")] = DOOR_LIMIT,
     min_confidence: Annotated[float, typer.Option(help="Least confidence of facts and rules today.")] = 0.2,
     explain: ExplainOption = False,
     tenant: TenantOption = TENANT,
@@ -159,7 +160,7 @@ def recall(
     topic: Annotated[str, typer.Argument(help="What it is about.")],
     *,
     scope: ScopeOption = None,
-    limit: Annotated[int, typer.Option(help="Most results.")] = 10,
+    limit: Annotated[int, typer.Option(help="Most results.")] = DOOR_LIMIT,
     explain: ExplainOption = False,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,

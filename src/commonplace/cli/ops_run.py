@@ -58,7 +58,7 @@ TierOption = Annotated[
     int, typer.Option("--tier", min=1, max=3, help="1 observes, 2 investigates, 3 remediates.")
 ]
 PromptOption = Annotated[
-    Path | None, typer.Option("--prompt", metavar="FILE", help="In place of the tier prompt that is shipped.")
+    Path | None, typer.Option("--prompt", metavar="FILE", help="In place of the tier's prompt.")
 ]
 ServicesOption = Annotated[
     list[str] | None,
@@ -94,7 +94,8 @@ def run_once(
     second Ctrl-C kills at once. A database that cannot be reached does not stop the session.
     """
     loaded = settings()
-    request = _request(tier, prompt, service, timeout, claude, arguments, trigger="manual")
+    told = load_prompt(tier, prompt, directory=loaded.prompts_directory)
+    request = _request(tier, told, service, timeout, claude, arguments, trigger="manual")
     screen = None if as_json else _Screen(console())
 
     async def work() -> tuple[RunReport, Stop]:
@@ -134,7 +135,8 @@ def watch(
     does not stop the schedule; one that is late waits for no missed ones; two never run at once.
     """
     loaded = settings()
-    request = _request(tier, prompt, service, timeout, claude, arguments, trigger=SCHEDULED)
+    told = load_prompt(tier, prompt, directory=loaded.prompts_directory)
+    request = _request(tier, told, service, timeout, claude, arguments, trigger=SCHEDULED)
     screen = _Screen(console())
 
     async def work() -> Stop:
@@ -178,7 +180,7 @@ async def _last_start(loaded: Settings, tier: int) -> datetime | None:
 
 def _request(
     tier: int,
-    prompt: Path | None,
+    prompt: str,
     services: list[str] | None,
     timeout: timedelta | None,
     claude: str | None,
@@ -191,7 +193,7 @@ def _request(
     return RunRequest(
         executable=find_claude(claude, environ),
         tier=tier,
-        prompt=load_prompt(tier, prompt),
+        prompt=prompt,
         services=tuple(named),
         arguments=require_arguments(arguments or []),
         trigger=trigger,

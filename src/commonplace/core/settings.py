@@ -81,6 +81,9 @@ class Settings(BaseSettings):
     memory_budget: Annotated[int, Field(ge=0)] = Field(
         default=2000, description="token budget of the operational block"
     )
+    prompts_directory: Path | None = Field(
+        default=None, description="directory of an operator's own tier prompts; unset: those that are shipped"
+    )
     sweep_cron: str = Field(
         default="0 3 * * *", description="when facts and rules decay (cron, UTC); off: never"
     )
@@ -116,10 +119,10 @@ class Settings(BaseSettings):
         """Take values from the caller only; :func:`load_settings` gathers them and notes their origins."""
         return (init_settings,)
 
-    @field_validator("home", "workspace")
+    @field_validator("home", "workspace", "prompts_directory")
     @classmethod
-    def _absolute(cls, value: Path) -> Path:
-        return value.expanduser().absolute()
+    def _absolute(cls, value: Path | None) -> Path | None:
+        return None if value is None else value.expanduser().absolute()
 
     @field_validator("postgres_url")
     @classmethod

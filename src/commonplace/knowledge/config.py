@@ -10,6 +10,9 @@ from commonplace.knowledge.context_block import ContextQuotas
 MAX_LIMIT: Final = 1_000
 """Most results of one search."""
 
+DOOR_LIMIT: Final = 10
+"""Results of a search by a tool, a command or a request, where nothing is configured. Source: KNW-19.5."""
+
 
 class SearchMode(StrEnum):
     """How a search finds its candidates. Source: KNW-07."""
@@ -43,11 +46,21 @@ class RetrievalConfig(BaseModel):
     context_token_budget: Annotated[int, Field(ge=0)] = 3000
     """Tokens of the block for a prompt."""
     default_limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = 20
-    """Results that a block is chosen from, and that a command prints."""
+    """Results of a search, and those that a block is chosen from."""
     default_mode: SearchMode = SearchMode.HYBRID
     score_weights: ScoreWeights = ScoreWeights()
     section_quotas: ContextQuotas = ContextQuotas()
     """What facts and rules may each take of the block."""
+
+    @property
+    def door_limit(self) -> int:
+        """Results of a search by a tool, a command or a request that names no limit.
+
+        The tools' own default is 10, and this section's is 20: what a host sets counts for both.
+
+        Source: KNW-19.5, KNW-23.2.
+        """
+        return self.default_limit if "default_limit" in self.model_fields_set else DOOR_LIMIT
 
 
 class MemoryModuleConfig(BaseModel):

@@ -145,17 +145,22 @@ async def list_episodes(
     *,
     status: str | None = None,
     butler: str | None = None,
+    live: bool = False,
     limit: int = DEFAULT_LIMIT,
     offset: int = 0,
+    clock: Clock = utc_now,
 ) -> Rows:
-    """Return episodes, the newest first, then by id; those that have expired and are not cleaned up yet among them.
+    """Return episodes, the newest first, then by id.
 
     Args:
         pool: Of the database.
         status: Of this state of consolidation only: ``pending``, ``consolidated``, ``failed`` or ``dead_letter``.
         butler: Of this one only.
+        live: Only what a search could find; otherwise those that expired or were forgotten are among them, until they
+            are cleaned up.
         limit: At most this many, 1 to 1,000.
         offset: After skipping this many.
+        clock: Gives the present.
 
     Returns:
         Rows without vectors.
@@ -170,6 +175,7 @@ async def list_episodes(
         rows = await sql.list_episodes(
             status=_one_of(status, STATUSES, field="status"),
             butler=None if butler is None else inputs.require_scope(butler, field="butler"),
+            live_at=clock() if live else None,
             limit=limit,
             offset=offset,
         )

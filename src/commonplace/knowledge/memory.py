@@ -82,18 +82,30 @@ def _on_engine(
     return _shown(method)
 
 
-_DEFAULTS: Final[Mapping[str, Callable[["KnowledgeMemory"], object]]] = {
-    "clock": lambda memory: memory.clock,
-    "mode": lambda memory: memory.config.retrieval.default_mode,
-    "limit": lambda memory: memory.config.retrieval.default_limit,
-    "weights": lambda memory: memory.config.retrieval.score_weights,
-}
-"""What the facade fills in for a parameter that a call does not give."""
+_SEARCHES: Final[frozenset[Callable[..., Any]]] = frozenset(
+    {
+        search.semantic_search,
+        search.keyword_search,
+        search.hybrid_search,
+        search.memory_search,
+        recall.recall,
+    }
+)
+"""The functions whose limit, mode and weights are configured."""
 
 
 def _fill_in(function: Callable[..., Any], memory: "KnowledgeMemory", keywords: dict[str, Any]) -> None:
-    for name in _DEFAULTS.keys() & inspect.signature(function).parameters.keys():
-        keywords.setdefault(name, _DEFAULTS[name](memory))
+    """Give a call the clock, and a search what is configured, for the parameters that it does not name."""
+    defaults: dict[str, object] = {"clock": memory.clock}
+    if function in _SEARCHES:
+        retrieval = memory.config.retrieval
+        defaults |= {
+            "mode": retrieval.default_mode,
+            "limit": retrieval.default_limit,
+            "weights": retrieval.score_weights,
+        }
+    for name in defaults.keys() & inspect.signature(function).parameters.keys():
+        keywords.setdefault(name, defaults[name])
 
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -113,8 +125,9 @@ class KnowledgeMemory:
 
     Use :meth:`open`. Everything here is safe to call from several tasks at once, and from several processes on one
     database. The methods are the functions of this package with pool, engine, tenant, actor and clock filled in; see
-    there for what they take, return and raise. A limit, mode or weights that a call does not give are the configured
-    ones. Two methods never fail for want of a database: :meth:`memory_context` and :meth:`store_episode` (KNW-24).
+    there for what they take, return and raise. A limit, mode or weights that a call of a search or of :meth:`recall`
+    does not give are the configured ones. Two methods never fail for want of a database: :meth:`memory_context` and
+    :meth:`store_episode` (KNW-24).
     """
 
     def __init__(

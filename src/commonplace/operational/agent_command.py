@@ -85,17 +85,23 @@ def find_claude(named: str | None, environ: Mapping[str, str]) -> Path:
     return Path(found).absolute()
 
 
-def load_prompt(tier: int, file: Path | None = None) -> str:
+def load_prompt(tier: int, file: Path | None = None, *, directory: Path | None = None) -> str:
     """Return the prompt of a tier, or what a file says in its place.
 
     A file without a section on memory recording gets the one that is shipped: without it, nothing is learned.
 
+    Args:
+        tier: 1, 2 or 3.
+        file: In place of the tier's prompt.
+        directory: Where an operator keeps prompts for the tiers; those that are shipped by default.
+
     Raises:
-        InvalidInputError: The file is not readable UTF-8 text, or empty; or there is no such tier.
+        InvalidInputError: The file is not readable UTF-8 text, or empty; the directory has no such prompt for the
+            tier; or there is no such tier.
     """
-    shipped = load_tier_prompt(tier)
     if file is None:
-        return shipped
+        return load_tier_prompt(tier, directory)
+    shipped = load_tier_prompt(tier)
     try:
         text = file.read_bytes().decode().removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}").strip()
     except (OSError, UnicodeDecodeError) as error:

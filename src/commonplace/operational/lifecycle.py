@@ -69,7 +69,7 @@ async def learn(sql: Statements, marker: MemoryMarker, author: Author, now: date
 
     Source: OPS-09, OPS-10, R-OPS-5, R-OPS-6.
     """
-    known = await memories.candidates(sql, marker.service, marker.category)
+    known = await memories.lock_candidates(sql, marker.service, marker.category)
     judged = [(memory, judge(memory.observation, marker.observation)) for memory in known]
     opposed = [pair for pair in judged if pair[1].verdict is Verdict.CONTRADICTS]
     same = [pair for pair in judged if pair[1].verdict is Verdict.REINFORCES]
@@ -137,7 +137,7 @@ async def run_decay(sql: Statements, now: datetime) -> list[Effect]:
     """
     effects: list[Effect] = []
     horizon = format_timestamp(now - decay.GRACE)
-    for row in await sql.stale(updated_before=horizon):
+    for row in await sql.lock_stale(updated_before=horizon):
         memory = Memory.from_row(row)
         weeks = decay.weeks_stale(memory.updated_at, now)
         due = weeks - row["weeks_charged"]

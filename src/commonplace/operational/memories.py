@@ -159,6 +159,20 @@ async def get(sql: Statements, memory_id: int) -> Memory:
     return Memory.from_row(row)
 
 
+async def lock(sql: Statements, memory_id: int) -> Memory:
+    """Return one memory, to be changed: nobody else changes it until the transaction ends.
+
+    Who locks several goes by ascending id, so that no two wait for each other.
+
+    Raises:
+        NotFoundError: No memory has this id.
+    """
+    row = await sql.lock_memory(id=memory_id)
+    if row is None:
+        raise NotFoundError("memory", memory_id)
+    return Memory.from_row(row)
+
+
 async def find(sql: Statements, wanted: MemoryFilter) -> list[Memory]:
     """Return the memories that a filter lets through, in its order."""
     page: dict[str, Any] = {
@@ -198,9 +212,9 @@ def _literal(text: str) -> str:
     return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
-async def candidates(sql: Statements, service: str | None, category: MemoryCategory) -> list[Memory]:
-    """Return the active memories of one service and category, oldest first."""
-    return [Memory.from_row(row) for row in await sql.candidates(service=service, category=category)]
+async def lock_candidates(sql: Statements, service: str | None, category: MemoryCategory) -> list[Memory]:
+    """Return the active memories of one service and category, oldest first, to be changed; see :func:`lock`."""
+    return [Memory.from_row(row) for row in await sql.lock_candidates(service=service, category=category)]
 
 
 async def count_eligible(sql: Statements) -> int:
@@ -287,7 +301,23 @@ async def replace(
     *,
     reason: str = "",
 ) -> Memory:
-    """Write what may change of a memory: observation, confidence, active, ``updated_at``."""
+    """Write what may change of a memory: observation, confidence, active, ``updated_at``.
+
+    Args:
+        sql: The transaction in which ``before`` was locked.
+        before: The memory as it stands in the database.
+        after: The memory as it is to be.
+        kind: What happened to it.
+        author: Who did it.
+        now: When.
+        reason: Why.
+
+    Returns:
+        The memory as it is now.
+
+    Raises:
+        NotFoundError: No memory has this id.
+    """
     row = await sql.update_memory(
         id=after.id,
         observation=after.observation,

@@ -278,11 +278,11 @@ class OperationalMemory:
             raise InvalidInputError("observation", "one memory to give it to", f"{len(ids)} memories")
         text = None if observation is None else _require_observation(observation, allow_secrets=allow_secrets)
         value = None if confidence is None else _require_confidence(confidence)
-        now = self._clock()
         async with self._database.transaction(self._queries) as sql:
+            found = [await memories.lock(sql, memory_id) for memory_id in sorted(set(ids))]
+            now = self._clock()
             changed: list[Memory] = []
-            for memory_id in sorted(set(ids)):
-                before = await memories.get(sql, memory_id)
+            for before in found:
                 after = lifecycle.edited(before, observation=text, confidence_value=value, now=now)
                 changed.append(await memories.replace(sql, before, after, ChangeKind.EDITED, _author(), now))
             return changed
@@ -297,8 +297,8 @@ class OperationalMemory:
             NotFoundError: No memory has one of the ids; nothing was removed.
         """
         async with self._database.transaction(self._queries) as sql:
-            for memory_id in ids:
-                await memories.get(sql, memory_id)
+            for memory_id in sorted(set(ids)):
+                await memories.lock(sql, memory_id)
             return await memories.delete(sql, ids, _author(), self._clock())
 
     async def sessions(self, *, limit: int = 50, offset: int = 0) -> list[Session]:

@@ -19,7 +19,6 @@ writes when it cuts an emoji in two; stricter parsers refuse the line, and the m
 
 import json
 import math
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, cast
@@ -165,16 +164,6 @@ class StreamReader:
             self.skipped_lines += not events and not line.data.isspace() and line.size > 0
             found.extend(events)
         return found
-
-
-async def read_stream(source: AsyncIterator[bytes]) -> AsyncIterator[StreamEvent]:
-    """Yield the events of a stream of bytes as they come, up to its end."""
-    reader = StreamReader()
-    async for chunk in source:
-        for event in reader.feed(chunk):
-            yield event
-    for event in reader.close():
-        yield event
 
 
 def decode_line(line: Line) -> list[StreamEvent]:

@@ -1,8 +1,8 @@
 """Tier prompts: what a scheduled ops agent is told, by how far it may go.
 
 Tier 1 observes, tier 2 investigates, and neither changes anything; tier 3 remediates under cooldowns. Each
-prompt is one Markdown file, whole in itself: an operator can copy it, change it, and name the directory
-that holds the copies.
+prompt is one Markdown file, whole in itself: an operator can copy them, change them, and name the directory
+that holds the copies in the setting ``prompts_directory``.
 """
 
 from importlib.resources import files
@@ -42,9 +42,13 @@ def load_tier_prompt(tier: int, directory: Path | None = None) -> str:
         prompt = (source / name).read_bytes().decode().removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}")
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise InvalidInputError("directory", f"one with a readable {name} ({reason})", str(source)) from error
+        raise InvalidInputError(
+            "prompts_directory", f"one with a readable {name} ({reason})", str(source)
+        ) from error
     except UnicodeDecodeError as error:
-        raise InvalidInputError("directory", f"{name} in UTF-8", str(source)) from error
+        raise InvalidInputError("prompts_directory", f"one with {name} in UTF-8", str(source)) from error
     if MEMORY_HEADING not in prompt.splitlines():
-        raise InvalidInputError("directory", f"{name} with a section {MEMORY_HEADING!r}", str(source))
+        raise InvalidInputError(
+            "prompts_directory", f"one with {name} that has a section {MEMORY_HEADING!r}", str(source)
+        )
     return prompt

@@ -5,6 +5,7 @@
     data/                                                 PostgreSQL's own, 0700; postgresql.conf in it may be edited
     run/                                                  its socket, 0700
     log/                                                  its log, seven days of it
+    home                                                  for root: the path of the link that leads here
 
 No directory that exists ever changes its mode. For root the directory lies below ``/var/lib/commonplace``,
 where the account that the server runs as can reach it, and a symbolic link stands in its place.
@@ -26,6 +27,7 @@ from commonplace.storage.postgres_binaries import POSTGRES_MAJOR, bundled_progra
 from commonplace.storage.server_account import ServerAccount, server_account
 
 SYSTEM_DIRECTORY = Path("/var/lib/commonplace")
+HOME_FILE = "home"
 SUPERUSER = "postgres"
 APPLICATION_ROLE = "commonplace"
 DATABASE = "commonplace"
@@ -121,6 +123,7 @@ def _locate_for_root(requested: Path) -> Cluster:
         account = server_account()
         programs = usable_programs(bundled_programs(), account, copies=SYSTEM_DIRECTORY)
         directory = _linked_directory(requested) or _link_new_directory(requested, account)
+        _note_home(directory, requested)
     return Cluster(directory=directory, account=account, programs=programs)
 
 
@@ -152,6 +155,15 @@ def _link_new_directory(requested: Path, account: ServerAccount) -> Path:
     directory.chmod(0o750)
     requested.symlink_to(directory)
     return directory
+
+
+def _note_home(directory: Path, requested: Path) -> None:
+    """Write down which link leads to a directory, also anew where its home was moved."""
+    path, wanted = directory / HOME_FILE, os.fsencode(requested)
+    if not path.exists() or path.read_bytes() != wanted:
+        draft = directory / f"{HOME_FILE}.draft"
+        draft.write_bytes(wanted)
+        draft.replace(path)
 
 
 def create_data(cluster: Cluster, server_lock: FileLock) -> None:

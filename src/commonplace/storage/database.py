@@ -2,15 +2,18 @@
 
 A store keeps its SQL in ``.sql`` files, loads them once with :meth:`Database.load`, and runs them inside
 :meth:`Database.transaction` or :meth:`Database.reading`. The statements are written in the dialect that both
-servers share: named parameters, ``RETURNING``, ``ON CONFLICT``, ``CAST``, ``IS NOT DISTINCT FROM``.
+servers share: named parameters, ``RETURNING``, ``ON CONFLICT``, ``CAST``, ``IS NOT DISTINCT FROM``. They may lock rows
+with ``FOR UPDATE``, which is left out on SQLite: its transactions that write exclude each other anyway.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Final, Literal, Protocol, cast
 
 import aiosql
+from aiosql.adapters.aiosqlite import AioSQLiteAdapter
 from aiosql.queries import Queries
 
 Dialect = Literal["sqlite", "postgresql"]
@@ -86,9 +89,23 @@ class Database(Protocol):
         ...
 
 
-_DRIVERS: Mapping[Dialect, str] = {"sqlite": "aiosqlite", "postgresql": "asyncpg"}
+_ROW_LOCK: Final = re.compile(r"\s+FOR UPDATE( OF \w+)?(?=;)")
+
+
+class _SQLiteAdapter(AioSQLiteAdapter):
+    """Leaves out the locks of rows, which SQLite has no word for."""
+
+    def process_sql(self, _query_name: str, _op_type: object, sql: str) -> str:
+        """Return a statement without the lock at its end."""
+        return _ROW_LOCK.sub("", sql)
+
+
+_ADAPTERS: Mapping[Dialect, str | type[_SQLiteAdapter]] = {
+    "sqlite": _SQLiteAdapter,
+    "postgresql": "asyncpg",
+}
 
 
 def load_queries(directory: Path, dialect: Dialect) -> Queries:
     """Load the named statements of every ``.sql`` file of a directory, for the driver of one server."""
-    return aiosql.from_path(directory, _DRIVERS[dialect])  # pyright: ignore[reportUnknownMemberType] - its stubs
+    return aiosql.from_path(directory, _ADAPTERS[dialect])  # pyright: ignore[reportUnknownMemberType, reportArgumentType] - its stubs

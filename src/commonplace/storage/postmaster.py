@@ -64,9 +64,9 @@ def answering_socket(cluster: Cluster) -> Path | None:
     return directory
 
 
-def is_running(cluster: Cluster) -> bool:
-    """Tell whether the server, or a process that it left behind, is alive."""
-    with cluster.lock("server") as lock:
+def is_running(directory: Path) -> bool:
+    """Tell whether the server of a cluster's directory, or a process that it left behind, is alive."""
+    with FileLock(directory / "server.lock") as lock:
         return not lock.acquire()
 
 

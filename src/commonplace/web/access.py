@@ -51,13 +51,18 @@ class Caller:
     """What proofs are made of that a form is ours; a page of another site cannot know it."""
 
 
+def known_caller(connection: HTTPConnection) -> Caller | None:
+    """Return who calls; ``None`` for somebody unknown, whom only paths for everybody let in."""
+    return cast("Caller | None", connection.scope.get("state", {}).get("caller"))
+
+
 def caller_of(connection: HTTPConnection) -> Caller:
-    """Return who calls.
+    """Return who calls, where only somebody known may.
 
     Raises:
         ProblemError: Nobody that is known: 401.
     """
-    caller = cast("Caller | None", connection.scope.get("state", {}).get("caller"))
+    caller = known_caller(connection)
     if caller is None:
         raise ProblemError(UNAUTHENTICATED, "this needs a token", headers=CHALLENGE)
     return caller
@@ -100,7 +105,7 @@ def actor_of(principal: Principal) -> str:
 
 async def acting(connection: HTTPConnection) -> AsyncGenerator[None]:
     """Put a request into its context, for the tenant it may touch and the history of what it changes."""
-    caller = cast("Caller | None", connection.scope.get("state", {}).get("caller"))
+    caller = known_caller(connection)
     if caller is None:  # a path that everybody may see
         yield
         return
@@ -149,7 +154,7 @@ async def refuse_forgery(request: Request) -> None:
     Raises:
         ProblemError: The proof is missing or wrong: 403.
     """
-    caller = cast("Caller | None", request.scope.get("state", {}).get("caller"))
+    caller = known_caller(request)
     if request.method in SAFE_METHODS or caller is None or caller.means is Means.TOKEN:
         return
     if caller.means is Means.LOOPBACK and not _may_be_a_browser(request):

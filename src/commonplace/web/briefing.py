@@ -8,11 +8,11 @@ from pydantic import Field
 
 from commonplace.briefing import build_briefing
 from commonplace.web.access import KnowledgeOfCaller, OpenMemories, installation_reader
+from commonplace.web.limits import MAX_BUDGET_TOKENS
 from commonplace.web.problems import INVALID_INPUT, REFUSED, TOO_LARGE, may_answer
 from commonplace.web.shape import Shape, Wanted
 
 MAX_PROMPT_CHARS: Final = 100_000
-MAX_BUDGET_TOKENS: Final = 1_000_000
 
 router = APIRouter(
     prefix="/api/v1", tags=["briefing"], responses=may_answer(REFUSED, INVALID_INPUT, TOO_LARGE)

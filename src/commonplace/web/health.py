@@ -27,7 +27,7 @@ from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.workers.status import worker_status
 from commonplace.llm.ledger import Ledger
 from commonplace.memories import Memories
-from commonplace.web.access import Caller, OpenMemories
+from commonplace.web.access import OpenMemories, known_caller
 from commonplace.web.problems import MEDIA_TYPE, UNHEALTHY, Problem
 from commonplace.web.shape import Shape
 
@@ -201,5 +201,5 @@ async def health(request: Request, _memories: OpenMemories) -> HealthShape | JSO
 
 
 def _may_see(request: Request) -> bool:
-    caller = cast("Caller | None", request.scope["state"]["caller"])
+    caller = known_caller(request)
     return caller is not None and caller.principal.of_installation

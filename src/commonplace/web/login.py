@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from commonplace.access.logins import LIFETIME, Logins
-from commonplace.web.access import Caller
+from commonplace.web.access import known_caller
 from commonplace.web.authentication import COOKIE, login_in
 from commonplace.web.problems import LOGIN, ProblemError
 from commonplace.web.rate_limits import Limiter, address_of
@@ -29,7 +29,7 @@ async def login_page(
     request: Request, *, following: Annotated[str, Query(alias="next", max_length=MAX_FIELD_CHARS)] = "/"
 ) -> Response:
     """Ask for a token; who is in already goes on."""
-    if _caller(request) is not None:
+    if known_caller(request) is not None:
         return RedirectResponse(own_page(following), HTTPStatus.SEE_OTHER)
     return _page(following, error=None)
 
@@ -106,7 +106,3 @@ def _page(following: str, *, error: str | None) -> HTMLResponse:
     return HTMLResponse(
         _TEMPLATES.get_template("login.html").render(following=own_page(following), error=error)
     )
-
-
-def _caller(request: Request) -> Caller | None:
-    return cast("Caller | None", request.scope["state"]["caller"])

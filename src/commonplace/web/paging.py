@@ -6,11 +6,11 @@ from typing import Annotated, Final
 from fastapi import Depends, Query
 from pydantic import Field
 
+from commonplace.web.limits import MAX_OFFSET
 from commonplace.web.shape import Shape
 
 DEFAULT_LIMIT: Final = 100
 MAX_LIMIT: Final = 1000
-MAX_OFFSET: Final = 2**31 - 1
 
 Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="at most this many")]
 Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET, description="leave out this many from the beginning")]

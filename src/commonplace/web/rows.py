@@ -7,9 +7,8 @@ from fastapi import Path
 from pydantic import Field
 
 from commonplace.core.errors import NotFoundError
+from commonplace.web.limits import LARGEST_ID
 
-LARGEST_ID: Final = 2**31 - 1
-"""What the integer column of every server holds."""
 MOST_AT_ONCE: Final = 1000
 
 RowIds = Annotated[

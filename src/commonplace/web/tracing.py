@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from commonplace.core.errors import SettingsError
 from commonplace.core.tracing import span, trace_with
 from commonplace.core.urls import mask_url
+from commonplace.web.metrics.requests import method_of, route_of
 
 SERVICE: Final = "commonplace"
 EXPORT_TIMEOUT_S: Final = 5
@@ -64,7 +65,10 @@ def _provider(endpoint: str) -> Any:  # noqa: ANN401 - of a package that may not
 
 
 class RequestSpans:
-    """A span for each request, named by its method; what it was for is in the spans inside."""
+    """A span ``http.request`` for each request, with its method and the route that answered it.
+
+    The route is the path as it is declared, never the one that was asked for, in which anything may stand.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -74,5 +78,8 @@ class RequestSpans:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        with span("http.request", method=scope["method"], path=scope["path"]):
-            await self._app(scope, receive, send)
+        with span("http.request", method=method_of(scope)) as request:
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                request.set_attribute("route", route_of(scope))

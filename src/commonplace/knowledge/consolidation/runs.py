@@ -11,11 +11,11 @@ import asyncpg
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
+from commonplace.knowledge.lists import MAX_OFFSET
 from commonplace.knowledge.unit_of_work import unit_of_work
 
 DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 1_000
-MAX_OFFSET: Final = 2**31 - 1
 
 
 class RunState(StrEnum):

@@ -83,8 +83,9 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND rule_id = :rule_i
 ORDER BY applied_at DESC, id
 LIMIT :limit;
 
--- name: list_episodes(status, butler, limit, offset)
--- Episodes, expired ones among them, the newest first; of one state of consolidation or one butler where that is given.
+-- name: list_episodes(status, butler, live_at, limit, offset)
+-- Episodes, the newest first; of one state of consolidation, of one butler, without those that have expired at a moment
+-- where that is given.
 SELECT
   id, butler, session_id, content, importance, reference_count, consolidated, consolidation_status, retry_count,
   last_error, created_at, last_referenced_at, expires_at, metadata, leased_by, leased_until, next_attempt_at
@@ -94,6 +95,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
   WHERE tenant_id = current_setting('commonplace.tenant_id')
     AND (CAST(:status AS text) IS NULL OR consolidation_status = :status)
     AND (CAST(:butler AS text) IS NULL OR butler = :butler)
+    AND (CAST(:live_at AS timestamptz) IS NULL OR expires_at IS NULL OR expires_at > :live_at)
   ORDER BY created_at DESC, id
   LIMIT :limit OFFSET :offset
 ))

@@ -8,6 +8,7 @@ from pydantic import Field
 from commonplace.core.budgets import budget_chars
 from commonplace.core.errors import NotFoundError
 from commonplace.core.text import trim_to
+from commonplace.knowledge.config import DOOR_LIMIT
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.mcp.knowledge.parameters import JSON, Limit, MemoryId, MemoryTypeName, ScopeFilter
 from commonplace.mcp.knowledge.tool import Offer
@@ -39,7 +40,7 @@ async def memory_search(
             "contextual (episodes also by what was said around them in their session)."
         ),
     ] = "hybrid",
-    limit: Limit = 10,
+    limit: Limit = DOOR_LIMIT,
     min_confidence: Annotated[
         float, Field(description="Leave out facts and rules whose confidence has faded below this, 0 to 1.")
     ] = 0.2,
@@ -61,7 +62,7 @@ async def memory_recall(
     *,
     topic: Annotated[str, Field(description="What you are about to work on or were asked about.")],
     scope: ScopeFilter = None,
-    limit: Limit = 10,
+    limit: Limit = DOOR_LIMIT,
 ) -> dict[str, Any]:
     """Recall the facts and rules that matter most for a topic.
 

@@ -1,4 +1,4 @@
-"""The ``knowledge`` MCP server, on standard input and output or over HTTP.
+"""The ``knowledge`` MCP server; on standard input and output it is run here, over HTTP by the service or a host.
 
 A client waits about a second for the handshake: the database is opened and the model loaded after it, in the
 background, and a call waits for them.
@@ -7,12 +7,11 @@ background, and a call waits for them.
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from fastmcp import FastMCP
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
-from starlette.types import ASGIApp
 
 from commonplace.core.context import RequestContext
 from commonplace.core.errors import CommonplaceError
@@ -89,31 +88,10 @@ def add_tools(
     defaults: Mapping[str, object] = {
         "token_budget": retrieval.context_token_budget,
         "mode": str(retrieval.default_mode),
+        "limit": retrieval.door_limit,
     }
     for offer in OFFERS:
         server.add_tool(KnowledgeTool.make(offer, memory_of_caller, defaults))
-
-
-def http_app(
-    memory: KnowledgeMemory,
-    *,
-    path: str = "/",
-    caller: Callable[[], RequestContext] | None = None,
-    allowed_hosts: Sequence[str] = (),
-) -> ASGIApp:
-    """Return the server as an ASGI application, to be served or mounted; its lifespan must be run.
-
-    Requests that name another host than loopback or an allowed one, or come from the page of another site, are turned
-    away: a browser could be led to send them.
-
-    Args:
-        memory: See :func:`build_server`.
-        path: Where in the application clients connect.
-        caller: See :func:`build_server`.
-        allowed_hosts: Further names under which the application is reached.
-    """
-    server = build_server(memory, caller=caller)
-    return server.http_app(path=path, host_origin_protection=True, allowed_hosts=list(allowed_hosts))
 
 
 async def serve_stdio() -> None:

@@ -1,5 +1,7 @@
--- Statements for SQLite and PostgreSQL alike. Order of locks in a writing transaction: the category's lock first,
--- then memories by ascending id.
+-- Statements for SQLite and PostgreSQL alike; FOR UPDATE is left out on SQLite, where only one transaction writes.
+-- Order of locks in a transaction that changes memories: first the advisory lock of what is learned, or of decay; then
+-- the memories, by ascending id. Whoever writes a memory has read it with FOR UPDATE in the same transaction, so that
+-- no change of somebody else comes in between.
 
 -- name: insert_memory(service, category, observation, confidence, active, moment, session_id, tier)^
 -- Adds a memory and returns it.
@@ -11,12 +13,18 @@ RETURNING *;
 -- One memory, or nothing.
 SELECT * FROM memories WHERE id = :id;
 
--- name: candidates(service, category)
--- The active memories that a new observation of the same service and category is compared with, oldest first.
+-- name: lock_memory(id)^
+-- One memory, which nobody else changes until the transaction ends, or nothing.
+SELECT * FROM memories WHERE id = :id FOR UPDATE;
+
+-- name: lock_candidates(service, category)
+-- The active memories that a new observation of the same service and category is compared with, oldest first; nobody
+-- else changes them until the transaction ends.
 SELECT * FROM memories
 WHERE active = 1 AND category = :category
   AND lower(service) IS NOT DISTINCT FROM lower(CAST(:service AS TEXT))
-ORDER BY id;
+ORDER BY id
+FOR UPDATE;
 
 -- name: update_memory(id, observation, confidence, active, updated_at)^
 -- Writes what may change of a memory and returns it.
@@ -98,12 +106,14 @@ WHERE active = 1 AND confidence >= :threshold AND length(observation) <= :max_ch
   AND CAST(:services AS TEXT) LIKE '%,' || lower(service) || ',%'
 ORDER BY confidence DESC, updated_at DESC, id DESC;
 
--- name: stale(updated_before)
--- Active memories that were last updated before a moment, with the weeks of decay already charged since then.
+-- name: lock_stale(updated_before)
+-- Active memories that were last updated before a moment, with the weeks of decay already charged since then; nobody
+-- else changes them until the transaction ends.
 SELECT m.*, CASE WHEN d.counted_from = m.updated_at THEN d.weeks_charged ELSE 0 END AS weeks_charged
 FROM memories m LEFT JOIN memory_decay d ON d.memory_id = m.id
 WHERE m.active = 1 AND m.updated_at < :updated_before
-ORDER BY m.id;
+ORDER BY m.id
+FOR UPDATE OF m;
 
 -- name: charge_decay(memory_id, counted_from, weeks_charged)$
 -- Notes how many weeks have been charged to a memory since its last update.

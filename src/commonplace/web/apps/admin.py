@@ -13,7 +13,8 @@ from commonplace.web.apps.shapes import (
     MemoryShape,
     PurgedShape,
 )
-from commonplace.web.paging import DEFAULT_LIMIT, MAX_LIMIT, MAX_OFFSET, Page
+from commonplace.web.limits import MAX_OFFSET
+from commonplace.web.paging import DEFAULT_LIMIT, MAX_LIMIT, Page
 from commonplace.web.problems import INVALID_INPUT, NOT_FOUND, may_answer
 
 router = APIRouter(

@@ -1,15 +1,13 @@
 """What the routes of app memory take from a request: the memory itself, an app, a memory of it."""
 
-from typing import Annotated, Final, cast
+from typing import Annotated, cast
 
 from fastapi import Depends, Path, Query, Request
 
 from commonplace.apps.memory import AppMemory
 from commonplace.apps.names import MAX_ID_CHARS, require_app_id
 from commonplace.core.errors import InvalidInputError, NotFoundError
-
-LARGEST_ID: Final = 2**31 - 1
-"""What the integer column of every server holds."""
+from commonplace.web.limits import LARGEST_ID
 
 
 def app_memory(request: Request) -> AppMemory:

@@ -3,7 +3,7 @@
 import json
 from typing import Annotated, Final, cast
 
-from fastapi import APIRouter, Depends, File, Form, Request, UploadFile
+from fastapi import APIRouter, Depends, File, Request, UploadFile
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
@@ -11,16 +11,15 @@ from commonplace.web.access import OpenMemories, installation_admin, installatio
 from commonplace.web.apps.parameters import AppId, MemoryId
 from commonplace.web.dashboard.apps import PATH
 from commonplace.web.dashboard.errors import PageRoute, message_of
+from commonplace.web.dashboard.forms import INVALID, Text
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, events, render_dialog
 from commonplace.web.dashboard.wording import plural
 
 CHANGED: Final = "apps-changed"
 """The event by which the pages of app memory read themselves anew."""
-INVALID: Final = 422
 PURGE: Final = "purge"
 
-Text = Annotated[str, Form()]
 
 router = APIRouter(prefix=PATH, route_class=PageRoute, include_in_schema=False)
 CHANGING: Final = [Depends(installation_writer)]

@@ -16,10 +16,10 @@ from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, last_offset
 from commonplace.web.dashboard.rendering import link, render
+from commonplace.web.limits import LARGEST_ID
 
 PATH: Final = "/memories"
 MAX_SEARCH_CHARS: Final = 200
-LARGEST_ID: Final = 2**31 - 1
 
 Status = Literal["all", "active", "inactive"]
 STATUSES: Final[tuple[Status, ...]] = ("all", "active", "inactive")

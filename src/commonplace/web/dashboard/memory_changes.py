@@ -12,13 +12,14 @@ from commonplace.operational.memories import DEFAULT_CONFIDENCE, Memory
 from commonplace.operational.memory import OperationalMemory
 from commonplace.web.access import OpenMemories, installation_writer
 from commonplace.web.dashboard.errors import PageRoute, message_of
-from commonplace.web.dashboard.memories import LARGEST_ID, PATH, MemoryId, memory_values
+from commonplace.web.dashboard.forms import INVALID, Text
+from commonplace.web.dashboard.memories import PATH, MemoryId, memory_values
 from commonplace.web.dashboard.rendering import done, events, render, render_dialog, wants_fragment
 from commonplace.web.dashboard.wording import decimal, plural
+from commonplace.web.limits import LARGEST_ID
 
 CHANGED: Final = "memories-changed"
 """The event by which lists of memories read themselves anew."""
-INVALID: Final = 422
 MOST_AT_ONCE: Final = 500
 
 Id = Annotated[int, Query(ge=1, le=LARGEST_ID)]
@@ -26,7 +27,6 @@ Ids = Annotated[list[Id], Query(max_length=MOST_AT_ONCE, default_factory=list)]
 FormIds = Annotated[
     list[Annotated[int, Form(ge=1, le=LARGEST_ID)]], Form(min_length=1, max_length=MOST_AT_ONCE)
 ]
-Text = Annotated[str, Form()]
 
 router = APIRouter(
     prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(installation_writer)]

@@ -121,11 +121,11 @@ router = APIRouter(
 @router.get("/")
 async def overview(request: Request) -> HTMLResponse:
     """Show what an operator wants to know first; what may be slow is left to load itself."""
-    health, *figures, chart = await read_cards([HEALTH, *FIGURES, CHART], request)
+    first, *figures, chart = await read_cards([HEALTH, *FIGURES, CHART], request)
     return render(
         request,
         "overview.html",
-        health=health,
+        health=first,
         rows=figures,
         chart=chart,
         cards=await read_cards(CARDS, request),

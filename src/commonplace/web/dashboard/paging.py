@@ -7,10 +7,11 @@ from typing import Annotated, Final
 from fastapi import Query
 
 from commonplace.web.dashboard.rendering import link
+from commonplace.web.limits import MAX_OFFSET
 
 PAGE_SIZE: Final = 50
 
-Offset = Annotated[int, Query(ge=0, le=2**31 - 1)]
+Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

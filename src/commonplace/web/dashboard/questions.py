@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
+from commonplace.web.dashboard.forms import INVALID
 from commonplace.web.dashboard.rendering import render_dialog
-
-INVALID: Final = 422
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

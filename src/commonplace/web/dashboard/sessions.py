@@ -12,9 +12,9 @@ from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, last_offset
 from commonplace.web.dashboard.rendering import link, render
+from commonplace.web.limits import LARGEST_ID
 
 PATH: Final = "/sessions"
-LARGEST_ID: Final = 2**31 - 1
 LINES_AT_ONCE: Final = 500
 LISTED: Final = 100
 """How many events and cooldowns of one session its page lists; the rest is behind a link."""
@@ -78,7 +78,7 @@ async def session_output(
     request: Request,
     memories: OpenMemories,
     session_id: SessionId,
-    after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+    after: Annotated[int, Query(ge=0, le=LARGEST_ID)] = 0,
 ) -> HTMLResponse:
     """Show what a session printed behind a line; to HTMX the lines alone."""
     session, lines, next_url = await _output(memories.operational, session_id, after=after)

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import visible
 from commonplace.web.access import OpenMemories, installation_reader, installation_writer
 from commonplace.web.dashboard.errors import PageRoute, message_of
+from commonplace.web.dashboard.forms import INVALID, Text
 from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, last_offset
 from commonplace.web.dashboard.rendering import done, render, render_dialog
 from commonplace.workspace.entries import MAX_TAGS, SCOPES, Memory
@@ -17,12 +18,10 @@ from commonplace.workspace.memory import WorkspaceMemory
 
 PATH: Final = "/workspace"
 CHANGED: Final = "workspace-changed"
-INVALID: Final = 422
 MAX_SEARCH_CHARS: Final = 200
 MAX_MESSAGE_CHARS: Final = 2_000
 
 Search = Annotated[str, Query(max_length=MAX_SEARCH_CHARS)]
-Text = Annotated[str, Form()]
 
 router = APIRouter(
     prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(installation_reader)]

@@ -11,7 +11,8 @@ from commonplace.knowledge.consolidation.runs import RunState
 from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.llm import Model  # noqa: TC001 - beside names of the module that are needed when it runs
 from commonplace.web.access import KnowledgeOfCaller, admin, reader
-from commonplace.web.paging import DEFAULT_LIMIT, MAX_OFFSET, Page, PageShape
+from commonplace.web.limits import MAX_OFFSET
+from commonplace.web.paging import DEFAULT_LIMIT, Page, PageShape
 from commonplace.web.problems import INVALID_INPUT, NOT_FOUND, REFUSED, may_answer
 from commonplace.web.shape import Shape, Wanted
 

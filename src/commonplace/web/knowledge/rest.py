@@ -27,6 +27,7 @@ from commonplace.web.knowledge.shapes import (
     StoredFactShape,
     StoredRuleShape,
 )
+from commonplace.web.limits import MAX_BUDGET_TOKENS
 from commonplace.web.problems import (
     INVALID_INPUT,
     MODEL_UNAVAILABLE,
@@ -40,7 +41,6 @@ from commonplace.web.problems import (
 from commonplace.web.workspace.rest import BlockShape
 
 MAX_QUERY_CHARS: Final = 10_000
-MAX_BUDGET_TOKENS: Final = 1_000_000
 READ: Final = [Depends(reader)]
 WRITE: Final = [Depends(writer)]
 BODY: Final = may_answer(
@@ -53,7 +53,9 @@ RuleId = Annotated[UUID, Path(alias="ruleId", description="the id of a rule")]
 Scope = Annotated[
     str | None, Query(max_length=200, description="facts and rules of the global scope and this one")
 ]
-Found = Annotated[int, Query(ge=1, le=MAX_FOUND, description="at most this many")]
+Found = Annotated[
+    int | None, Query(ge=1, le=MAX_FOUND, description="at most this many; 10 unless configured otherwise")
+]
 Explain = Annotated[bool, Query(description="whether each result says why it was found")]
 Confidence = Annotated[
     float | None,
@@ -134,13 +136,14 @@ async def search(
     ] = None,
     scope: Scope = None,
     mode: Annotated[SearchMode | None, Query(description="by meaning, by words, both, or by context")] = None,
-    limit: Found = 10,
+    limit: Found = None,
     min_confidence: Confidence = None,
     explain: Explain = False,  # noqa: FBT002 - a query parameter
 ) -> FindingsShape:
     """By meaning and words together, unless `mode` says otherwise; nothing is counted as read."""
     wanted = _given(types=types, mode=mode, min_confidence=min_confidence)
-    return _findings(await memory.memory_search(query, scope=scope, limit=limit, explain=explain, **wanted))
+    most = memory.config.retrieval.door_limit if limit is None else limit
+    return _findings(await memory.memory_search(query, scope=scope, limit=most, explain=explain, **wanted))
 
 
 @router.get(
@@ -155,13 +158,14 @@ async def recall(
     memory: KnowledgeOfCaller,
     topic: Annotated[str, Query(max_length=MAX_QUERY_CHARS, description="what somebody is about to work on")],
     scope: Scope = None,
-    limit: Found = 10,
+    limit: Found = None,
     min_confidence: Confidence = None,
     explain: Explain = False,  # noqa: FBT002 - a query parameter
 ) -> FindingsShape:
     """By relevance, importance, recency and confidence; what is recalled counts as read."""
     wanted = _given(min_confidence=min_confidence)
-    return _findings(await memory.recall(topic, scope=scope, limit=limit, explain=explain, **wanted))
+    most = memory.config.retrieval.door_limit if limit is None else limit
+    return _findings(await memory.recall(topic, scope=scope, limit=most, explain=explain, **wanted))
 
 
 @router.get(

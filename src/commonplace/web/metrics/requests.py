@@ -52,9 +52,13 @@ class RequestFigures:
             try:
                 await self._app(scope, receive, noting)
             finally:
-                method = scope["method"] if scope["method"] in METHODS else UNKNOWN
-                labels = self._seconds.labels(method, route_of(scope), str(status))
+                labels = self._seconds.labels(method_of(scope), route_of(scope), str(status))
                 labels.observe(perf_counter() - began)
+
+
+def method_of(scope: Scope) -> str:
+    """Return the method of a request, where it is one of HTTP's own."""
+    return scope["method"] if scope["method"] in METHODS else UNKNOWN
 
 
 def route_of(scope: Scope) -> str:

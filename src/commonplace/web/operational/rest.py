@@ -10,6 +10,7 @@ from commonplace.operational.memories import MemoryFilter, Sort
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.sessions import SessionStatus
 from commonplace.web.access import OpenMemories, installation_admin, installation_reader, installation_writer
+from commonplace.web.limits import LARGEST_ID, MAX_BUDGET_TOKENS
 from commonplace.web.operational.shapes import (
     ChangedConfidences,
     ChangedObservation,
@@ -35,10 +36,9 @@ from commonplace.web.operational.shapes import (
 )
 from commonplace.web.paging import WantedPage
 from commonplace.web.problems import INVALID_INPUT, NOT_FOUND, REFUSED, SECRET_REFUSED, TOO_LARGE, may_answer
-from commonplace.web.rows import LARGEST_ID, row_id
+from commonplace.web.rows import row_id
 
 MAX_FILTER_CHARS: Final = 1000
-MAX_BUDGET_TOKENS: Final = 1_000_000
 MAX_OUTPUT_LINES: Final = 2000
 
 Text = Annotated[str | None, Query(min_length=1, max_length=MAX_FILTER_CHARS, pattern=r"^[^\x00]+$")]

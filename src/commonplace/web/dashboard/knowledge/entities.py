@@ -3,7 +3,7 @@
 from typing import Annotated, Final, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
@@ -11,16 +11,15 @@ from commonplace.knowledge.entities.entities import Entity, EntityType
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.dashboard.errors import PageRoute, message_of
+from commonplace.web.dashboard.forms import INVALID, Text
 from commonplace.web.dashboard.knowledge.listing import CHANGED, ONE_MORE, ItemId, Name, stretch
 from commonplace.web.dashboard.paging import PAGE_SIZE, Offset
-from commonplace.web.dashboard.questions import INVALID
 from commonplace.web.dashboard.rendering import done, render, render_dialog
 
 PATH: Final = "/knowledge/entities"
 
 Type = EntityType | Literal[""]
 Merged = Literal["", "merged"]
-Text = Annotated[str, Form()]
 TYPES: Final = (("", "Any"), *((kind, kind.title()) for kind in EntityType))
 STATES: Final = (("", "Current"), ("merged", "Merged away"))
 

@@ -1,16 +1,17 @@
 """What an operator does to a fact: confirm it, correct it, forget it."""
 
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.dashboard.errors import PageRoute, message_of
+from commonplace.web.dashboard.forms import INVALID, Text
 from commonplace.web.dashboard.knowledge.facts import PATH
 from commonplace.web.dashboard.knowledge.listing import CHANGED, ItemId
-from commonplace.web.dashboard.questions import INVALID, Question, ask
+from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, render_dialog
 
 NOT_ACTIVE: Final = "an active fact: only what is in force can be confirmed or corrected"
@@ -66,7 +67,7 @@ async def correction_form(request: Request, knowledge: KnowledgeOfCaller, fact_i
 
 @router.post("/{fact_id:uuid}/correct")
 async def correct(
-    request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId, content: Annotated[str, Form()] = ""
+    request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId, content: Text = ""
 ) -> Response:
     """Store what is true instead; it takes the fact's place."""
     fact = await knowledge.read_memory("fact", fact_id)

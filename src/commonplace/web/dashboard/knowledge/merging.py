@@ -11,9 +11,10 @@ from commonplace.knowledge.entities.entities import Entity
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.web.access import KnowledgeOfCaller, admin
 from commonplace.web.dashboard.errors import PageRoute, message_of
+from commonplace.web.dashboard.forms import INVALID
 from commonplace.web.dashboard.knowledge.entities import PATH, require_entity
 from commonplace.web.dashboard.knowledge.listing import CHANGED, ItemId, Name, SomeId
-from commonplace.web.dashboard.questions import INVALID, Question, ask
+from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, render_dialog
 from commonplace.web.dashboard.wording import plural
 

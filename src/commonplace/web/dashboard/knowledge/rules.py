@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
@@ -12,10 +12,11 @@ from commonplace.knowledge.maturity import Maturity
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.dashboard.errors import PageRoute, message_of
+from commonplace.web.dashboard.forms import INVALID, Text
 from commonplace.web.dashboard.knowledge.facts import curve_of
 from commonplace.web.dashboard.knowledge.listing import CHANGED, ONE_MORE, ItemId, Name, stretch
 from commonplace.web.dashboard.paging import Offset
-from commonplace.web.dashboard.questions import INVALID, Question, ask
+from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, render, render_dialog
 
 PATH: Final = "/knowledge/rules"
@@ -89,7 +90,7 @@ async def harmful_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: 
 
 @router.post("/{rule_id:uuid}/harmful", dependencies=WRITE)
 async def harmful(
-    request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId, reason: Annotated[str, Form()] = ""
+    request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId, reason: Text = ""
 ) -> Response:
     """Count that a rule did harm, which weighs four times."""
     try:

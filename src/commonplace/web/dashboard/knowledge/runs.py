@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
@@ -11,6 +11,7 @@ from commonplace.knowledge.consolidation.runs import RunState
 from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.web.access import KnowledgeOfCaller, admin, reader
 from commonplace.web.dashboard.errors import PageRoute, message_of
+from commonplace.web.dashboard.forms import Text
 from commonplace.web.dashboard.knowledge.listing import CHANGED, ONE_MORE, ItemId, Name, stretch
 from commonplace.web.dashboard.paging import Offset
 from commonplace.web.dashboard.questions import Question, ask
@@ -87,7 +88,7 @@ async def undo_form(request: Request, knowledge: KnowledgeOfCaller, run_id: Item
 
 @router.post("/{run_id:uuid}/undo", dependencies=[Depends(admin)])
 async def undo(
-    request: Request, knowledge: KnowledgeOfCaller, run_id: ItemId, requeue: Annotated[str, Form()] = ""
+    request: Request, knowledge: KnowledgeOfCaller, run_id: ItemId, requeue: Text = ""
 ) -> Response:
     """Undo a run."""
     try:

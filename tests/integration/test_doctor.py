@@ -1,0 +1,80 @@
+"""What the doctor checks of a database leaves it as it was; each test runs on SQLite and on PostgreSQL."""
+
+import sqlite3
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import asyncpg
+import pytest
+
+from commonplace.apps.energy import EnergyPolicy
+from commonplace.cli.checks import check_apps, check_operational
+from commonplace.core.settings import Settings
+from commonplace.operational.memory import SQL_DIRECTORY, OperationalMemory
+from commonplace.storage.database import Database
+from commonplace.storage.opening import open_database
+from commonplace.storage.trial import trial
+from support.service import open_app_memory
+
+Check = Callable[[Settings], Awaitable[str]]
+CHECKS = pytest.mark.parametrize("check", [check_operational, check_apps])
+
+
+async def everything(database: Settings) -> dict[str, list[Any]]:
+    """Return every row of every table."""
+    if not database.database_is_postgres:
+        connection = sqlite3.connect(database.database_path)
+        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        tables = {name: connection.execute(f'SELECT * FROM "{name}"').fetchall() for (name,) in names}  # noqa: S608
+        connection.close()
+        return {name: sorted(map(repr, rows)) for name, rows in tables.items()}
+    server = await asyncpg.connect(database.database)
+    names = await server.fetch("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    tables = {name: await server.fetch(f'SELECT * FROM "{name}"') for (name,) in names}  # noqa: S608
+    await server.close()
+    return {name: sorted(map(repr, rows)) for name, rows in tables.items()}
+
+
+@pytest.fixture
+async def used(database: Settings) -> Settings:
+    """A database with memories, whose energy is below what work on memories may take."""
+    async with OperationalMemory.open(database) as memory:
+        await memory.add(category="timing", observation="Takes 60s to start")
+    async with open_app_memory(database, energy=EnergyPolicy(refill_per_s=0.0)) as memory:
+        await memory.registry.register("cal", name="Calendar")
+        status = await memory.energy.spend(900)
+    assert status.low
+    return database
+
+
+@CHECKS
+async def test_a_check_leaves_every_table_as_it_was(used: Settings, check: Check) -> None:
+    """Also the history, the ledger of energy and its level; however often it runs, and with little energy."""
+    before = await everything(used)
+    assert len(before) > 10
+    for _ in range(2):
+        assert (await check(used)).startswith("wrote, read, searched, deleted; 1 ")
+    assert await everything(used) == before
+
+
+async def _delete_and_fail(database: Database, memory_id: int) -> None:
+    async with database.transaction(database.load(SQL_DIRECTORY)) as sql:
+        assert await sql.delete_memory(id=memory_id) is not None
+        raise ZeroDivisionError
+
+
+async def test_what_is_tried_is_there_until_the_end_and_then_never_was(used: Settings) -> None:
+    """A step that raises is undone by itself; the others go on."""
+    database = await open_database(used, "operational")
+    try:
+        async with trial(database) as lent:
+            memory = OperationalMemory(lent)
+            kept = await memory.add(category="timing", observation="Tried out")
+            with pytest.raises(ZeroDivisionError):
+                await _delete_and_fail(lent, kept.id)
+            assert await memory.get(kept.id) == kept
+            assert len(await memory.list_memories()) == 2
+            assert len(await OperationalMemory(database).list_memories()) == 1
+        assert len(await OperationalMemory(database).list_memories()) == 1
+    finally:
+        await database.close()
