@@ -16,7 +16,7 @@ from aiosql.queries import Queries
 
 from commonplace.core.clock import Clock
 from commonplace.core.errors import StorageError
-from commonplace.core.secrets import find_secret
+from commonplace.core.secrets import find_secret, mask_secrets
 from commonplace.operational import cooldowns, events, lifecycle, output, sessions
 from commonplace.operational.markers import (
     CooldownMarker,
@@ -27,7 +27,7 @@ from commonplace.operational.markers import (
     parse_markers,
 )
 from commonplace.operational.memories import Author
-from commonplace.operational.output import Fingerprints, Shown, hide_secrets, shown_of
+from commonplace.operational.output import Fingerprints, Shown, shown_of
 from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome, SessionReport
 from commonplace.operational.sessions import Session, SessionStatus
 from commonplace.operational.stream import (
@@ -233,7 +233,7 @@ class Recorder:
         self._fingerprints = Fingerprints()
 
     def _masked(self, text: str) -> str:
-        return text if self._allow_secrets else hide_secrets(text)
+        return text if self._allow_secrets else mask_secrets(text)
 
     def _give(self, receipt: Receipt) -> None:
         if receipt.outcome in {ReceiptOutcome.REJECTED, ReceiptOutcome.FAILED}:
