@@ -246,11 +246,13 @@ class Recorder:
         if isinstance(marker, RejectedMarker):
             self._give(_receipt(session, marker, ReceiptOutcome.REJECTED, reason=marker.reason))
             return
-        secret = None if self._allow_secrets else find_secret(_text(marker))
+        secret = (
+            None if self._allow_secrets else find_secret(_text(marker)) or find_secret(marker.service or "")
+        )
         if secret is not None:
             reason = f"text appears to contain a secret ({secret.kind})"
             hidden = _receipt(session, marker, ReceiptOutcome.REJECTED, text="(not shown)", reason=reason)
-            self._give(hidden)
+            self._give(replace(hidden, service=mask_secrets(marker.service or "") or None))
             return
         fingerprint = self._fingerprint(marker, message_id)
         try:
