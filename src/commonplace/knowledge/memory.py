@@ -87,6 +87,7 @@ _DEFAULTS: Final[Mapping[str, Callable[["KnowledgeMemory"], object]]] = {
     "mode": lambda memory: memory.config.retrieval.default_mode,
     "limit": lambda memory: memory.config.retrieval.default_limit,
     "weights": lambda memory: memory.config.retrieval.score_weights,
+    "max_entries": lambda memory: memory.database.settings.episode_max_entries,
 }
 """What the facade fills in for a parameter that a call does not give."""
 
@@ -113,8 +114,9 @@ class KnowledgeMemory:
 
     Use :meth:`open`. Everything here is safe to call from several tasks at once, and from several processes on one
     database. The methods are the functions of this package with pool, engine, tenant, actor and clock filled in; see
-    there for what they take, return and raise. A limit, mode or weights that a call does not give are the configured
-    ones. Two methods never fail for want of a database: :meth:`memory_context` and :meth:`store_episode` (KNW-24).
+    there for what they take, return and raise. A limit, mode, weights or number of episodes that a call does not give
+    are the configured ones. Two methods never fail for want of a database: :meth:`memory_context` and
+    :meth:`store_episode` (KNW-24).
     """
 
     def __init__(
