@@ -33,7 +33,7 @@ from commonplace.storage.postgres import open_pool
 from scratch_server import scratch_server
 
 EPISODE: Final = re.compile(r"^Episode \d+ of \d+: id ([0-9a-f-]{36})", re.MULTILINE)
-LEAST_SHARE: Final = 0.5
+LEAST_SHARE: Final = 0.8
 """Of the gain that the number of workers would allow; they share the cores with the server."""
 
 

@@ -27,6 +27,15 @@ THINKING_S: Final = 0.03
 _EPISODE: Final = re.compile(r"^Episode \d+ of \d+: id ([0-9a-f-]{36})", re.MULTILINE)
 
 
+def facts_of(prompt: str) -> str:
+    """Return an answer that makes one fact of each episode of a prompt."""
+    facts = [
+        {"subject": episode, "predicate": "was", "content": f"episode {episode}", "evidence": [episode]}
+        for episode in _EPISODE.findall(prompt)
+    ]
+    return f"```json\n{json.dumps({'new_facts': facts})}\n```"
+
+
 class Moody:
     """The model."""
 
@@ -46,11 +55,7 @@ class Moody:
             return await asyncio.Future[str]()
         if mood < 0.22:
             return "I have read them all."
-        facts = [
-            {"subject": episode, "predicate": "was", "content": f"episode {episode}", "evidence": [episode]}
-            for episode in _EPISODE.findall(prompt)
-        ]
-        block = f"```json\n{json.dumps({'new_facts': facts})}\n```"
+        block = facts_of(prompt)
         return block * 2 if mood < 0.4 else block
 
 

@@ -89,6 +89,19 @@ def test_export_and_import(calendar: CommandLine) -> None:
     assert (receipt["known"], receipt["added"]) == (1, [])
 
 
+def test_an_import_tells_what_is_not_there_as_it_was(calendar: CommandLine) -> None:
+    """One memory is refused, another one shortened."""
+    moment = "2026-01-01T00:00:00Z"
+    contents = ["The password: hunter2x", "word " * 60]
+    memories = [{"content": one, "createdAt": moment, "updatedAt": moment} for one in contents]
+    done = calendar("apps", "import", "cal", "-", stdin=json.dumps({"memories": memories}).encode())
+    assert done.out == (
+        "added 1, known 0, refused 1\n"
+        "  memory 0 of the document: looks like a secret (password: with a value)\n"
+        "  memory 1 of the document: shortened to 200 characters or less\n"
+    )
+
+
 @pytest.mark.requirement("APP-16.6")
 def test_sharing(calendar: CommandLine) -> None:
     """Shown to the other app, until it is undone."""

@@ -178,6 +178,46 @@ async def test_an_import_never_removes_what_is_there(opened: Opener) -> None:
         assert await apps.subagent.get_memory_count("cal") == 10
 
 
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"metadata": {"note": "password: hunter2secret9"}}, "metadata or ids (password: with a value)"),
+        ({"metadata": {"password": "hunter2secret9"}}, "metadata or ids (password: with a value)"),
+        ({"metadata": {"deep": [{"note": "Use\nsk-abc123def456"}]}}, "metadata or ids (API key (sk-…))"),
+        ({"metadata": {"tags": ["sk-abc123def456"]}}, "metadata or ids (API key (sk-…))"),
+        ({"metadata": {"sk-abc123def456": 1}}, "metadata or ids (API key (sk-…))"),
+        ({"sourceConversationId": "sk-abc123def456"}, "metadata or ids (API key (sk-…))"),
+        ({"userId": "ghp_abc123def456"}, "metadata or ids (GitHub token)"),
+        ({"metadata": {"note": "x" * 70_000}}, "has 70012 characters of metadata, more than 65536"),
+    ],
+)
+async def test_an_import_takes_no_secret_and_no_mountain_beside_the_text(
+    opened: Opener, fields: dict[str, object], reason: str
+) -> None:
+    """What stands in metadata or ids is refused by name; an innocent memory beside it is taken."""
+    innocent = {"content": "A fact.", "createdAt": NEW_YEAR, "updatedAt": NEW_YEAR}
+    async with opened() as apps:
+        receipt = await apps.import_document(
+            "cal", {"memories": [innocent, {**innocent, "content": "Another fact.", **fields}]}
+        )
+        assert [one.content for one in receipt.added] == ["A fact."]
+        (refusal,) = receipt.refused
+        assert refusal.index == 1
+        assert reason in refusal.reason
+
+
+async def test_an_import_says_what_it_shortened(opened: Opener) -> None:
+    """A memory has 200 characters and four sentences; spaces alone are no loss."""
+    contents = ["A\n fact。Another。", "word " * 60, "One. Two. Three. Four. Five."]
+    document = {
+        "memories": [{"content": one, "createdAt": NEW_YEAR, "updatedAt": NEW_YEAR} for one in contents]
+    }
+    async with opened() as apps:
+        receipt = await apps.import_document("cal", document)
+    assert len(receipt.added) == 3
+    assert receipt.shortened == (1, 2)
+
+
 @pytest.mark.requirement("APP-16.3")
 async def test_an_import_keeps_the_order_of_what_was_made_at_one_moment(opened: Opener) -> None:
     """A document has the newest first, also where times are equal."""

@@ -186,6 +186,19 @@ def test_the_workspace_from_the_command_line(commonplace: CommandLine) -> None:
     assert (commonplace.directory / ".aegis/memory/memories.jsonl").read_bytes().count(b"\n") == 1
 
 
+@pytest.mark.parametrize("format_", [[], ["--json"]])
+def test_what_is_rejected_prints_no_secret(commonplace: CommandLine, format_: list[str]) -> None:
+    """A marker of no category and a line that was cut: on standard output, as JSON, and in the log."""
+    cut = encode(says("The key is sk-abc123def456")).partition(b"456")[0]
+    wrong = encode(init(), says("[MEMORY:wrong:caddy] The password: hunter2secret9 works"))
+    done = commonplace("ops", "ingest", *format_, "-", stdin=wrong + cut)
+    assert "[MEMORY:wrong:caddy] The [hidden: password]" in done.out
+    assert "[hidden: API key]" in done.out
+    assert "hidden" in done.err
+    assert "hunter2secret9" not in done.out + done.err
+    assert "sk-abc" not in done.out + done.err
+
+
 def test_a_secret_needs_the_operators_word(commonplace: CommandLine) -> None:
     """Refused without repeating it, in both memories; stored when asked for."""
     secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
@@ -212,7 +225,7 @@ def test_a_reader_that_goes_away_is_no_traceback(commonplace: CommandLine) -> No
         check=False,
     )
     os.close(write_end)
-    assert (done.returncode, done.stderr) == (1, b"")
+    assert (done.returncode, done.err) == (1, b"")
 
 
 def test_the_doctor_uses_every_part(commonplace: CommandLine) -> None:

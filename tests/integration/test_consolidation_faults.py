@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import random
 import signal
 import sys
 from collections import defaultdict
@@ -26,8 +27,19 @@ from support.deadlines import DEADLINE_S
 pytestmark = pytest.mark.usefixtures("tenant")
 
 WORKER = Path(__file__).with_name("consolidation_worker.py")
+QUEUE_WORKER = Path(__file__).with_name("consolidation_queue_worker.py")
 BUTLERS = tuple(f"butler-{number}" for number in range(8))
 EACH = 63
+
+SEED = 12
+MOMENTS = {(220, 490): 5, (60, 200): 3}
+"""How many workers are killed while so many episodes are open: before the server is restarted, and after."""
+
+LONGEST_RUN_S = 0.2
+"""A run takes as long as a model may; a kill falls anywhere within one."""
+
+LONG = "word " * 2_000
+"""Four such episodes fill a prompt."""
 
 OPEN = "SELECT count(*) FROM episodes WHERE consolidation_status IN ('pending', 'failed')"
 
@@ -35,8 +47,8 @@ OPEN = "SELECT count(*) FROM episodes WHERE consolidation_status IN ('pending', 
 class Crew:
     """Workers as processes, each with a home of its own, as on machines of their own."""
 
-    def __init__(self, url: str, directory: Path) -> None:
-        self._url, self._directory = url, directory
+    def __init__(self, program: Path, url: str, directory: Path) -> None:
+        self._program, self._url, self._directory = program, url, directory
         self._hired = 0
         self.processes: list[asyncio.subprocess.Process] = []
 
@@ -45,14 +57,16 @@ class Crew:
         self._hired += 1
         home = self._directory / f"home-{self._hired}"
         home.mkdir()
-        arguments = (str(WORKER), self._url, str(home), str(1_000 * self._hired))
+        arguments = (str(self._program), self._url, str(home), str(1_000 * self._hired))
         self.processes.append(await asyncio.create_subprocess_exec(sys.executable, *arguments))
 
-    async def lose(self) -> None:
-        """End the longest serving one on the spot."""
-        lost = self.processes.pop(0)
+    async def lose_one(self, chance: random.Random) -> None:
+        """End any one on the spot, and start another in its place."""
+        lost = self.processes.pop(chance.randrange(len(self.processes)))
+        assert lost.returncode is None, "it had ended before"
         lost.kill()
-        await lost.wait()
+        assert await lost.wait() == -signal.SIGKILL
+        await self.hire()
 
 
 @pytest.fixture
@@ -71,9 +85,9 @@ async def url(server: EmbeddedPostgres) -> str:
 
 
 @pytest.fixture
-async def crew(url: str, tmp_path: Path) -> AsyncIterator[Crew]:
+async def crew(url: str, tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Crew]:
     """Nobody yet; whoever is left is ended."""
-    crew = Crew(url, tmp_path)
+    crew = Crew(getattr(request, "param", WORKER), url, tmp_path)
     yield crew
     for process in crew.processes:
         if process.returncode is None:
@@ -85,6 +99,14 @@ async def until_open(pool: asyncpg.Pool, number: int) -> None:
     """Wait until at most so many episodes are open."""
     while (await fetch(pool, OPEN))[0][0] > number:
         await fetch(pool, "SELECT pg_sleep(0.01)")
+
+
+async def lose_at_random(crew: Crew, pool: asyncpg.Pool, chance: random.Random, moments: list[int]) -> None:
+    """Lose a worker each time that at most so many episodes are open, a moment later that chance decides."""
+    for number in moments:
+        await until_open(pool, number)
+        await fetch(pool, f"SELECT pg_sleep({chance.uniform(0, LONGEST_RUN_S)})")
+        await crew.lose_one(chance)
 
 
 async def restart(server: EmbeddedPostgres, directory: Path) -> None:
@@ -103,7 +125,15 @@ async def test_every_episode_is_consolidated_once_or_kept_whatever_fails(
     engine: EmbeddingEngine,
     clock: ManualClock,
 ) -> None:
-    """504 episodes of 8 butlers: no fact is there twice, no link is missing, none is lost, none is overtaken."""
+    """504 episodes of 8 butlers: no fact is there twice, no link is missing, none is lost, none is overtaken.
+
+    Eight times a worker is killed, three of them after the server was. When and which is chance, whose seed is
+    fixed, so that a failure can be looked at again; how far a worker is at that moment differs each time.
+    """
+    chance = random.Random(SEED)  # noqa: S311 - no secret
+    before, after = (
+        sorted(chance.sample(range(*each), count), reverse=True) for each, count in MOMENTS.items()
+    )
     stored: dict[str, list[UUID]] = {}
     clock.now = datetime.now(UTC)
     async with await open_pool(url) as pool:
@@ -111,21 +141,43 @@ async def test_every_episode_is_consolidated_once_or_kept_whatever_fails(
             contents = [f"number {number}" for number in range(EACH)]
             stored[butler] = await store_some(pool, engine, clock, butler, contents)
     total = EACH * len(BUTLERS)
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(2 * DEADLINE_S):
         for _ in range(2):
             await crew.hire()
         async with await open_pool(url) as pool:
-            for number in (450, 300):
-                await until_open(pool, number)
-                await crew.lose()
-                await crew.hire()
-            await until_open(pool, 200)
+            await lose_at_random(crew, pool, chance, before)
         await restart(server, postgres_directory)
+        async with await open_pool(url) as pool:
+            await lose_at_random(crew, pool, chance, after)
         for process in crew.processes:
             assert await process.wait() == 0
     async with await open_pool(url) as pool:
         await check(pool, stored)
         assert total == (await fetch(pool, "SELECT count(*) FROM episodes"))[0][0]
+        assert await list_runs(pool, state="running") == []
+
+
+@pytest.mark.parametrize("crew", [QUEUE_WORKER], indirect=True)
+async def test_a_worker_of_the_queue_is_killed_and_every_episode_is_consolidated_once(
+    url: str, crew: Crew, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """40 episodes of 4 butlers, a job each and several runs a job: one of two workers is killed on the way."""
+    chance = random.Random(SEED)  # noqa: S311 - no secret
+    clock.now = datetime.now(UTC)
+    async with await open_pool(url) as pool:
+        stored = {
+            butler: await store_some(pool, engine, clock, butler, [f"{n} {LONG}" for n in range(10)])
+            for butler in BUTLERS[:4]
+        }
+        for _ in range(2):
+            await crew.hire()
+        async with asyncio.timeout(2 * DEADLINE_S):
+            await lose_at_random(crew, pool, chance, [chance.randrange(8, 32)])
+            await until_open(pool, 0)
+            for process in crew.processes:
+                process.terminate()
+                await process.wait()
+        await check(pool, stored)
         assert await list_runs(pool, state="running") == []
 
 

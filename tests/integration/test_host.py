@@ -198,6 +198,25 @@ async def test_modules_start_in_order_and_one_that_fails_stops_no_session(
     assert "'recorder' took no notice" in caplog.text
 
 
+async def test_a_session_with_a_secret_in_it_leaves_an_episode_without_it(
+    knowing: Settings, module: MemoryModule, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In the prompt, the answer or the failure; what was said around it is remembered, and nothing is logged."""
+    key = "sk-" + "abc123def456"
+    ended = SessionOutcome(
+        answer=f"I used {key} for caddy.\npassword: hunter2secret9", failure=f"{key} refused"
+    )
+    async with Host.open(butler(memory={}), knowing, ScriptedRuntime(ended), modules=[module]) as host:
+        await host.run_session(f"Deploy caddy with {key} please")
+        (episode,) = await module.memory.memory_search("caddy", types=["episode"])
+    assert episode["content"] == (
+        "Asked: Deploy caddy with [hidden: API key] please\n"
+        "Answered: I used [hidden: API key] for caddy.\n[hidden: password]\n"
+        "Failed: [hidden: API key] refused"
+    )
+    assert caplog.text == ""
+
+
 @pytest.mark.parametrize(
     ("sections", "error", "message"),
     [

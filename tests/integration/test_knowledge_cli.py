@@ -1,9 +1,12 @@
 """``commonplace knowledge``: what each command prints, and how it fails."""
 
+import asyncio
+import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from commonplace.storage.embedded import remove_cluster
@@ -74,6 +77,56 @@ def test_an_operator_looks_after_what_is_stored(knowledge: Knowledge) -> None:
     knowledge("forget", "rule", rule_id)
     assert knowledge("stats", "--json").json["rules"]["forgotten"] == 1
     assert "forgotten" in knowledge("stats", "--scope", "web").out
+
+
+@pytest.mark.requirement("KNW-15.2")
+def test_a_cleanup_by_hand_keeps_what_the_setting_says(
+    commonplace: CommandLine, knowledge_url: str, knowledge: Knowledge
+) -> None:
+    """Unless it is told a number of its own."""
+    for number in range(3):
+        knowledge("store-episode", f"turn {number}", "--butler", "web")
+    asyncio.run(_consolidate_all(knowledge_url))
+    settings = {"COMMONPLACE_POSTGRES_URL": knowledge_url, "COMMONPLACE_EPISODE_MAX_ENTRIES": "2"}
+    assert commonplace("knowledge", "cleanup", "--json", **settings).json["capacity_deleted"] == 1
+    told = commonplace("knowledge", "cleanup", "--max-entries", "1", "--json", **settings).json
+    assert (told["capacity_deleted"], told["remaining"]) == (1, 1)
+
+
+@pytest.mark.parametrize(("command", "said"), [("sweep", "rules looked at: 0"), ("cleanup", "deleted: 0")])
+def test_upkeep_shows_on_a_terminal_how_far_it_is(
+    commonplace: CommandLine, knowledge_url: str, command: str, said: str
+) -> None:
+    """Where there is none, or with JSON, nothing but the result is printed."""
+    environment = clean_environment(
+        commonplace.home, COMMONPLACE_POSTGRES_URL=knowledge_url, TERM="xterm", COLUMNS="120"
+    )
+    for arguments, shown in ((), True), (("--json",), False):
+        ours, theirs = os.openpty()
+        with open(ours, "rb", buffering=0) as terminal:  # noqa: PTH123 - a number, no path
+            done = subprocess.run(
+                [COMMAND, "knowledge", command, *arguments],
+                env=environment, stdout=subprocess.PIPE, stderr=theirs, check=True,
+            )  # fmt: skip
+            os.write(theirs, b"(end)")
+            os.close(theirs)
+            written = terminal.read(65_536).decode()
+        assert (said in written) == shown
+        assert b"looked at" not in done.stdout
+    plain = commonplace("knowledge", command, COMMONPLACE_POSTGRES_URL=knowledge_url)
+    assert (plain.status, plain.err) == (0, "")
+
+
+async def _consolidate_all(url: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        async with connection.transaction():
+            await connection.execute("SELECT set_config('commonplace.tenant_id', 'default', true)")
+            await connection.execute(
+                "UPDATE episodes SET consolidated = true, consolidation_status = 'consolidated'"
+            )
+    finally:
+        await connection.close()
 
 
 @pytest.mark.requirement("KNW-16", "KNW-17", "KNW-18")

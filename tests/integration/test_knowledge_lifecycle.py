@@ -142,7 +142,14 @@ async def test_a_second_sweep_changes_nothing(
     receipts = await asyncio.gather(*(run_decay_sweep(knowledge_pool, clock=clock) for _ in range(3)))
     assert sum(receipt.facts_fading for receipt in receipts) == 30
     assert {(receipt.facts_evaluated, receipt.rules_evaluated) for receipt in receipts} == {(30, 14)}
-    again = await run_decay_sweep(knowledge_pool, clock=clock)
+    seen: list[tuple[str, int]] = []
+    again = await run_decay_sweep(
+        knowledge_pool, on_progress=lambda progress: seen.append((progress.step, progress.done)), clock=clock
+    )
+    assert seen == [
+        *(("facts looked at", done) for done in (7, 14, 21, 28, 30)),
+        *(("rules looked at", done) for done in (7, 14, 14)),
+    ]
     assert again == DecayReceipt(**NOTHING, facts_evaluated=30, rules_evaluated=14)
 
 
@@ -207,7 +214,17 @@ async def test_consolidated_episodes_make_room(
     ids = await store_episodes(knowledge_pool, engine, drafts, clock=clock)
     sql = "UPDATE episodes SET consolidated = true, consolidation_status = 'consolidated' WHERE id = ANY($1)"
     await execute(knowledge_pool, sql, ids[:12])
-    result = await run_episode_cleanup(knowledge_pool, max_entries=15, clock=clock)
+    seen: list[tuple[str, int]] = []
+    result = await run_episode_cleanup(
+        knowledge_pool,
+        max_entries=15,
+        on_progress=lambda progress: seen.append((progress.step, progress.done)),
+        clock=clock,
+    )
+    assert seen == [
+        ("expired episodes deleted", 0),
+        *(("episodes beyond the number deleted", done) for done in (3, 5, 5)),
+    ]
     assert result == {
         "expired_deleted": 0,
         "expired_unconsolidated": 0,

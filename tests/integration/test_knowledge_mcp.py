@@ -10,6 +10,7 @@ import pytest
 from fastmcp import Client
 
 from commonplace.core.context import RequestContext
+from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.knowledge.memory import KnowledgeMemory
@@ -17,6 +18,7 @@ from commonplace.mcp.knowledge.reading import SHOWN_CHARS
 from commonplace.mcp.knowledge.server import INSTRUCTIONS, build_server
 from support.facade import open_knowledge
 from support.mcp import ask, refused, text
+from support.workers import fetch
 
 TOOLS = {
     "memory_store_episode": {"content": ..., "butler": ..., "session_id": None, "importance": 5.0},
@@ -90,6 +92,24 @@ async def test_the_tools_are_the_specified_ones(client: Client[Any]) -> None:
     assert tools["memory_search"].annotations.read_only_hint
     assert tools["memory_forget"].annotations.destructive_hint
     assert "array" in json.dumps(tools["memory_store_fact"].input_schema["properties"]["tags"])
+
+
+async def test_the_setting_is_the_default_of_a_cleanup(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine
+) -> None:
+    """The tool shows it, and a call without a number keeps so many."""
+    settings = Settings(home=tmp_path, workspace=tmp_path, postgres_url=knowledge_url, episode_max_entries=1)
+    async with (
+        KnowledgeMemory.open(settings, engine=engine) as memory,
+        Client(build_server(memory)) as client,
+    ):
+        tools = {tool.name: tool.input_schema["properties"] for tool in await client.list_tools()}
+        assert tools["memory_run_episode_cleanup"]["max_entries"]["default"] == 1
+        for number in range(3):
+            await memory.store_episode(content=f"turn {number}", butler="web")
+        change = "UPDATE episodes SET consolidated = true, consolidation_status = 'consolidated'"
+        await fetch(await memory.database.pool(), memory.tenant_id, change)
+        assert (await ask(client, "memory_run_episode_cleanup"))["capacity_deleted"] == 2
 
 
 @pytest.mark.requirement("KNW-19.5", "KNW-23.2")

@@ -285,6 +285,49 @@ async def test_a_secret_is_not_learned(operational: OperationalMemory) -> None:
     assert allowed.outcome is ReceiptOutcome.CREATED
 
 
+@pytest.mark.parametrize(
+    ("spoken", "hidden"),
+    [
+        ("[MEMORY:wrong:caddy] The password: hunter2 secret9 works", "hunter2 secret9"),
+        ("[MEMORY:sk-abc123def456:caddy] Restarts in 60s", "sk-abc123def456"),
+        ("[MEMORY:timing:sk abc ghp_abc123def456] Restarts in 60s", "ghp_abc123def456"),
+        ("[MEMORY:timing:sk-abc123def456] Restarts in 60s", "sk-abc123def456"),
+        ("[MEMORY:timing " + "word " * 34 + "Zx9Q" * 20, "Zx9Q"),
+        ("[EVENT:info] " + "a " * 1500 + "[EVENT:warning] token: x1y2z3", "x1y2z3"),
+    ],
+)
+async def test_a_marker_that_is_rejected_shows_no_secret(
+    operational: OperationalMemory, caplog: pytest.LogCaptureFixture, spoken: str, hidden: str
+) -> None:
+    """Neither in its text, nor as the category or service that is none, nor where the text is cut, nor in the log."""
+    receipts = await ingest(operational, session(spoken))
+    assert ReceiptOutcome.REJECTED in {receipt.outcome for receipt in receipts}
+    assert hidden not in str(receipts)
+    assert hidden not in caplog.text
+    assert caplog.text
+
+
+@pytest.mark.parametrize(
+    ("written", "hidden"),
+    [
+        ("The key is sk-abc123def456", "sk-abc123def456"),
+        ("Use:\nsk-abc123def456 and", "sk-abc123def456"),
+        ('He wrote {"password": "hunter2 secret9"}', "hunter2"),
+        ("An em dash \u2014ghp_abc123def456 and", "ghp_abc123def456"),
+    ],
+)
+async def test_a_damaged_line_shows_no_secret(
+    operational: OperationalMemory, caplog: pytest.LogCaptureFixture, written: str, hidden: str
+) -> None:
+    """Cut in the middle, it is JSON with escapes right before words."""
+    cut = encode(says(written)).partition(hidden.encode())[0] + hidden.encode()
+    receipts = await ingest(operational, encode(init()) + cut + b"\n" + encode(result()))
+    assert [receipt.kind for receipt in receipts] == [ReceiptKind.LINE]
+    assert hidden not in str(receipts)
+    assert hidden not in caplog.text
+    assert "[hidden: " in receipts[0].text
+
+
 async def test_twenty_sessions_at_once_learn_one_memory(operational: OperationalMemory) -> None:
     """Deciding and writing is one step: nobody creates what somebody else just did."""
     async with asyncio.TaskGroup() as group:

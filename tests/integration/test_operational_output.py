@@ -14,7 +14,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.output import KEPT_LINES, OutputKind, OutputLine, hide_secrets
+from commonplace.operational.output import KEPT_LINES, OutputKind, OutputLine
 from commonplace.operational.recording_process import this_process
 from commonplace.operational.sessions import SessionStatus
 from commonplace.operational.stream import StreamEvent, StreamReader
@@ -90,26 +90,9 @@ async def test_no_secret_is_shown_or_kept(operational: OperationalMemory) -> Non
     data = encode(init(), says(spoken), tool_result(f"password: {SECRET}"), result(f"Use {SECRET}"))
     (report,) = await operational.ingest(chunks(data))
     lines = await operational.session_output(report.session.id)
-    assert lines[0].text == "The key is [hidden: API key]\nDone."
+    assert lines[0].text == "The key is [hidden: API key] and works.\nDone."
     assert SECRET not in str(lines)
     assert report.session.response == "Use [hidden: API key]"
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("nothing of the kind", "nothing of the kind"),
-        ("a\ntoken: x1y2z3 b\nc", "a\n[hidden: token]\nc"),
-        (
-            "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\n-----END RSA PRIVATE KEY-----",
-            "[hidden: private key]",
-        ),
-        (f"{SECRET}\n" * 50, "[hidden: many secrets]"),
-    ],
-)
-def test_what_is_hidden(text: str, shown: str) -> None:
-    """From a secret to the end of its line; behind the first line of a private key, everything."""
-    assert hide_secrets(text) == shown
 
 
 async def test_a_secret_that_was_cut_in_two_is_not_shown(operational: OperationalMemory) -> None:

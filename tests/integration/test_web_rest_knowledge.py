@@ -12,6 +12,7 @@ from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.llm import Script
 from support.deadlines import DEADLINE_S
 from support.service import open_memories, serving
+from support.workers import fetch
 
 BASE = "/api/v1/knowledge"
 
@@ -159,6 +160,22 @@ async def test_upkeep_says_what_it_did(client: httpx2.AsyncClient) -> None:
     assert (await client.post("/sweep")).json()["factsEvaluated"] == 1
     cleaned = (await client.post("/cleanup?maxEntries=0")).json()
     assert (cleaned["expiredDeleted"], cleaned["remaining"]) == (0, 1)
+
+
+async def test_a_cleanup_keeps_what_the_setting_says(settings: Settings, knowledge_url: str) -> None:
+    """Where the request names no number."""
+    there = settings.model_copy(update={"postgres_url": knowledge_url, "episode_max_entries": 1})
+    async with (
+        open_memories(there) as memories,
+        serving(memories) as url,
+        httpx2.AsyncClient(base_url=f"{url}{BASE}", timeout=DEADLINE_S) as client,
+    ):
+        for number in range(3):
+            await client.post("/episodes", json={"content": f"turn {number}", "butler": "ops"})
+        change = "UPDATE episodes SET consolidated = true, consolidation_status = 'consolidated'"
+        await fetch(await memories.knowledge.database.pool(), "default", change)
+        cleaned = (await client.post("/cleanup")).json()
+    assert (cleaned["capacityDeleted"], cleaned["remaining"]) == (2, 1)
 
 
 async def test_what_is_wrong_is_named(client: httpx2.AsyncClient) -> None:

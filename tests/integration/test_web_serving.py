@@ -1,5 +1,6 @@
 """``commonplace serve`` as a process: how it starts, where it refuses to, and how it ends."""
 
+import asyncio
 import signal
 import socket
 import time
@@ -8,8 +9,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from commonplace.core.errors import InvalidInputError, ListenError
+from commonplace.core.errors import InvalidInputError, ListenError, StorageUnavailableError
 from commonplace.web.loopback import is_loopback, listen, url_of
+from commonplace.web.serving import catch_up
 from support.commands import CommandLine
 from support.deadlines import DEADLINE_S
 from support.service import service_process
@@ -46,6 +48,32 @@ def test_a_signal_ends_it_in_order(home: Path, number: signal.Signals) -> None:
         assert client.get("/healthz").status_code == 200
         service.signal(number)
         assert service.ended() == (0, "")
+
+
+async def test_digests_are_caught_up_with_whatever_goes_wrong(caplog: pytest.LogCaptureFixture) -> None:
+    """A failure that nobody expected is logged with its place, and the next round comes all the same."""
+    steps: list[Exception | None] = [StorageUnavailableError("gone"), RuntimeError("unexpected"), None]
+    caught_up = asyncio.Event()
+
+    async def run_deferred() -> None:
+        step = steps.pop(0)
+        if step is not None:
+            raise step
+        caught_up.set()
+        await asyncio.Event().wait()
+
+    catching_up = asyncio.create_task(catch_up(run_deferred, every_s=0))
+    try:
+        await asyncio.wait_for(caught_up.wait(), DEADLINE_S)
+    finally:
+        catching_up.cancel()
+    expected, unexpected = caplog.records
+    assert (expected.getMessage(), expected.exc_info) == (
+        "deferred digests wait for another minute: gone",
+        None,
+    )
+    assert unexpected.exc_info is not None
+    assert isinstance(unexpected.exc_info[1], RuntimeError)
 
 
 def unfinished_request(url: str) -> socket.socket:

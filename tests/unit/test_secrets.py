@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.core.secrets import find_secret
+from commonplace.core.secrets import find_secret, mask_secrets
 
 BLOB = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5kL7n"
 
@@ -167,3 +167,60 @@ def test_time_grows_with_the_length_only(unit: str) -> None:
         return best
 
     assert seconds(80_000) < 6 * seconds(20_000) + 0.01
+
+
+KEY = "sk-" + "abc123def456"
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("nothing of the kind", "nothing of the kind"),
+        (f"use {KEY} there", "use [hidden: API key] there"),
+        (f"{KEY} and {KEY}", "[hidden: API key] and [hidden: API key]"),
+        (f'{{"key": "{KEY}"}} was it', '{"key": "[hidden: API key] was it'),
+        (
+            "post to https://hooks.slack.com/services/T00/B00/xyz now",
+            "post to https://[hidden: Slack or Discord webhook] now",
+        ),
+        ("a\ntoken: x1y2z3 b\nc", "a\n[hidden: token]\nc"),
+        ("the password: correct horse battery\nok", "the [hidden: password]\nok"),
+        (f"password: {KEY} and more", "password: [hidden: API key] and more"),
+        (
+            "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nok",
+            "[hidden: private key]\nok",
+        ),
+        ("-----BEGIN PRIVATE KEY-----\nabc", "[hidden: private key]"),
+        (f"{KEY} " * 150, "[hidden: many secrets]"),
+    ],
+)
+def test_all_of_a_secret_is_masked_and_no_more(text: str, masked: str) -> None:
+    """Up to where each kind ends, which lies behind what it is recognised by."""
+    assert mask_secrets(text) == masked
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "password:",
+                "token: ",
+                "Bearer ",
+                "[hidden: ",
+                KEY,
+                BLOB,
+                "hunter2",
+                "reset",
+                " ",
+                "\n",
+                "]",
+                ":",
+                "://a:b@",
+            ]
+        ),
+        max_size=12,
+    )
+)
+def test_nothing_is_found_in_what_was_masked(pieces: list[str]) -> None:
+    """Whatever stood beside each other, the mask itself among it."""
+    assert find_secret(mask_secrets("".join(pieces))) is None

@@ -1,9 +1,9 @@
 """Memories as a JSON document: taken out, and taken in again (APP-16.3)."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -16,10 +16,14 @@ from commonplace.apps.registry import App, get_app
 from commonplace.apps.store import AppStore, actor
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.secrets import HIGH_ENTROPY, SecretFinding, find_secret
+from commonplace.core.text import clean_text
 from commonplace.storage.database import Statements
 
 FORMAT: Final = "commonplace-app-memories"
 OPERATOR: Final = "operator"
+MAX_METADATA_CHARS: Final = 64 * 1024
+"""Of one memory, as JSON: as much as in knowledge memory."""
 
 
 class ExportedMemory(BaseModel):
@@ -99,14 +103,16 @@ def read_document(document: Mapping[str, Any]) -> Document:
 async def import_memories(store: AppStore, app_id: str, document: Document) -> ImportReceipt:
     """Add the memories of a document to an app, whatever app they come from; nothing that is there is changed.
 
-    One that the app has already (the same conversation, or the same words of the same time) counts as known. One
-    that looks like it holds a secret, or finds its space full, is refused.
+    One that the app has already (the same conversation, or the same words of the same time) counts as known. One that
+    seems to hold a secret in its text, metadata or ids, has too much metadata, or finds its space full is refused.
+    Text that is too long for a memory is shortened, and the receipt says where.
 
     Raises:
         NotFoundError: No app has this id.
     """
     added: list[Memory] = []
     refused: list[Refusal] = []
+    shortened: list[int] = []
     known = 0
     async with store.writing_memories(app_id) as sql:
         await get_app(sql, app_id)
@@ -119,12 +125,20 @@ async def import_memories(store: AppStore, app_id: str, document: Document) -> I
             taken = await _import_one(sql, app_id, document.memories[place], author)
             if isinstance(taken, Memory):
                 added.append(taken)
+                if _is_shorter(taken.content, document.memories[place].content):
+                    shortened.append(place)
             elif taken is None:
                 known += 1
             else:
                 refused.append(Refusal(index=place, reason=taken))
     refused.sort(key=lambda refusal: refusal.index)
-    return ImportReceipt(app_id=app_id, added=tuple(added), known=known, refused=tuple(refused))
+    return ImportReceipt(
+        app_id=app_id,
+        added=tuple(added),
+        known=known,
+        refused=tuple(refused),
+        shortened=tuple(sorted(shortened)),
+    )
 
 
 async def _import_one(
@@ -134,12 +148,18 @@ async def _import_one(
     digest = tidy_content(exported.content)
     if digest.content is None or digest.secrets:
         return f"looks like a secret ({digest.secrets[0]})" if digest.secrets else "has no text"
+    metadata = json.dumps(exported.metadata, ensure_ascii=False)
+    if len(metadata) > MAX_METADATA_CHARS:
+        return f"has {len(metadata)} characters of metadata, more than {MAX_METADATA_CHARS}"
+    secret = _secret_beside_content(exported)
+    if secret is not None:
+        return f"looks like a secret in its metadata or ids ({secret.kind})"
     draft = Draft(
         app_id=app_id,
         user_id=exported.user_id,
         content=digest.content,
         source_conversation_id=exported.source_conversation_id,
-        metadata=Metadata.from_json(json.dumps(exported.metadata)),
+        metadata=Metadata.from_json(metadata),
         created_at=exported.created_at,
         updated_at=exported.updated_at,
     )
@@ -149,3 +169,36 @@ async def _import_one(
     if len(held) >= MAX_MEMORIES:
         return f"the space holds {MAX_MEMORIES} memories already"
     return await memories.create(sql, draft, author, ChangeKind.IMPORTED)
+
+
+def _is_shorter(kept: str, given: str) -> bool:
+    """Tell whether more than whitespace was lost."""
+    return "".join(kept.split()) != "".join(clean_text(given).split())
+
+
+def _secret_beside_content(exported: ExportedMemory) -> SecretFinding | None:
+    """Find what looks like a secret in metadata or ids.
+
+    Each text is looked at by itself, and the metadata as JSON, where the key ``password`` stands before its value. Ids
+    may be as long and as mixed as they like, those of related conversations in the metadata too.
+    """
+    related = exported.metadata.get("relatedConversations")
+    ids = {exported.source_conversation_id or "", exported.user_id or "", *_texts(related)}
+    rest = {key: value for key, value in exported.metadata.items() if key != "relatedConversations"}
+    texts = (json.dumps(rest, ensure_ascii=False), *_texts(rest))
+    found = [finding for text in texts if (finding := find_secret(text))]
+    found += [finding for text in ids if (finding := find_secret(text)) and finding.kind != HIGH_ENTROPY]
+    return next(iter(found), None)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield every key and text in a JSON value, in no particular order."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            left += [part for item in cast("dict[str, object]", one).items() for part in item]
+        elif isinstance(one, list):
+            left += cast("list[object]", one)

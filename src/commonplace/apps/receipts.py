@@ -127,12 +127,21 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReceipt:
-    """What became of an import: ``known`` counts those that the app has already."""
+    """What became of an import.
+
+    Attributes:
+        app_id: Where the memories went.
+        added: Those that are new, the oldest first.
+        known: How many the app had already.
+        refused: Those that were not taken.
+        shortened: Which ones of the document, from 0, were added without all of their text.
+    """
 
     app_id: str
     added: tuple[Memory, ...]
     known: int
     refused: tuple[Refusal, ...]
+    shortened: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

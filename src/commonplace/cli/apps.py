@@ -14,7 +14,7 @@ from commonplace.apps.conversations import Message
 from commonplace.apps.energy import EnergyStatus
 from commonplace.apps.exchange import as_document
 from commonplace.apps.loop import CatchUp
-from commonplace.apps.memories import Memory
+from commonplace.apps.memories import MAX_CONTENT_CHARS, Memory
 from commonplace.apps.memory import AppMemory
 from commonplace.apps.queue import QueuedDigest
 from commonplace.apps.receipts import CompactionReceipt, DigestOutcome, DigestReceipt
@@ -327,6 +327,8 @@ def import_memories(
     typer.echo(f"added {len(receipt.added)}, known {receipt.known}, refused {len(receipt.refused)}")
     for refusal in receipt.refused:
         typer.echo(f"  memory {refusal.index} of the document: {refusal.reason}")
+    for place in receipt.shortened:
+        typer.echo(f"  memory {place} of the document: shortened to {MAX_CONTENT_CHARS} characters or less")
 
 
 @app.command()

@@ -1,9 +1,11 @@
 """The part of ``commonplace knowledge`` that looks after what is stored: feedback, forgetting, numbers, upkeep."""
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from commonplace.cli.knowledge_options import (
     TENANT,
@@ -16,8 +18,11 @@ from commonplace.cli.knowledge_options import (
 from commonplace.cli.output import JsonOption, console, print_json, table
 from commonplace.core.errors import NotFoundError
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.upkeep_progress import OnUpkeep, UpkeepProgress
 
 app = typer.Typer()
+
+_T = TypeVar("_T")
 
 
 @app.command()
@@ -83,20 +88,49 @@ def stats(*, scope: ScopeOption = None, tenant: TenantOption = TENANT, as_json: 
 def cleanup(
     *,
     max_entries: Annotated[
-        int, typer.Option(help="Most episodes to keep; those not yet consolidated stay.")
-    ] = 10_000,
+        int | None,
+        typer.Option(
+            help="Most episodes to keep; those not yet consolidated stay.",
+            show_default="episode_max_entries of the settings",
+        ),
+    ] = None,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:
     """Delete expired episodes, then the oldest consolidated ones beyond a number."""
-    _report(use(tenant, lambda memory: memory.run_episode_cleanup(max_entries=max_entries)), as_json=as_json)
+
+    def run(memory: KnowledgeMemory, on_progress: OnUpkeep) -> Awaitable[dict[str, int]]:
+        most = memory.database.settings.episode_max_entries if max_entries is None else max_entries
+        return memory.run_episode_cleanup(max_entries=most, on_progress=on_progress)
+
+    _report(_with_progress(tenant, run, as_json=as_json), as_json=as_json)
 
 
 @app.command()
 def sweep(*, tenant: TenantOption = TENANT, as_json: JsonOption = False) -> None:
     """Let facts and rules that nobody confirmed fade, and in the end expire."""
-    receipt = use(tenant, lambda memory: memory.run_decay_sweep())
+    receipt = _with_progress(
+        tenant,
+        lambda memory, on_progress: memory.run_decay_sweep(on_progress=on_progress),
+        as_json=as_json,
+    )
     _report({name: getattr(receipt, name) for name in receipt.__slots__}, as_json=as_json)
+
+
+def _with_progress(
+    tenant: str, work: Callable[[KnowledgeMemory, OnUpkeep], Awaitable[_T]], *, as_json: bool
+) -> _T:
+    """Do some upkeep, and show on a terminal how far it is."""
+    terminal = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    quiet = as_json or not terminal.is_terminal
+    with Progress(*columns, console=terminal, transient=True, disable=quiet) as bar:
+        task = bar.add_task("opening memory", total=None)
+
+        def show(progress: UpkeepProgress) -> None:
+            bar.update(task, description=f"{progress.step}: {progress.done:,}")
+
+        return use(tenant, lambda memory: work(memory, show))
 
 
 def _mark(

@@ -13,6 +13,7 @@
     ├── ListenError                         the service cannot take connections at an address
     ├── AccessError                         the service would be open to everybody, or to nobody
     ├── ModuleError                         a module of a host: unknown, in a circle, or not started
+    ├── UpkeepError                         a job of background work that was not done, or not whole
     ├── EmbeddingError                      the embedding engine
     │   ├── ModelMissingError               no weights are found
     │   ├── ModelDamagedError               weights or tokenizer are there and cannot be used
@@ -179,6 +180,19 @@ class ModelMismatchError(EmbeddingError):
             f"{found}: vectors of two models cannot be compared. Restart this process with the model of the memories "
             "(COMMONPLACE_EMBEDDING_MODEL), or move the memories to this one: `commonplace knowledge reembed`"
         )
+
+
+class UpkeepError(CommonplaceError):
+    """A job of background work was not done, or not whole.
+
+    Args:
+        message: What failed.
+        again_in_s: When what failed is due again; ``None`` where nothing says so.
+    """
+
+    def __init__(self, message: str, *, again_in_s: float | None = None) -> None:
+        self.again_in_s = again_in_s
+        super().__init__(message)
 
 
 class ModelError(CommonplaceError):

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from commonplace.core.text import trim_to
+
 BLOB_CHARS: Final = 40
 """From this length on, letters of both cases and digits in one run are a secret."""
 
@@ -85,9 +87,18 @@ _PIECE = re.compile(r"[A-Z]?[a-z]++|[A-Z]++|[0-9]++")
 _HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 _CHECKSUM = re.compile(r"sha-?[0-9]{1,3}[-:=]?\Z", re.IGNORECASE)
 _PATH_START = re.compile(r"[/.~:\\\w]\Z")
+HIGH_ENTROPY: Final = "high-entropy text"
+"""The kind of a finding that has no known form: a long run that reads like noise, as some ids do too."""
+
 _SHORTEST_SEGMENT = 6
 _SCRAMBLED_CHARS = 30
 _SCRAMBLED_PIECE = 3.6
+
+_MOST_MASKED = 100
+_LOOK_AHEAD = 4
+_KEY_END = re.compile(r"-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z")
+_LINE_END = re.compile(r"(?=\n)|\Z")
+_WORD_END = re.compile(r"(?=\s)|\Z")
 
 
 def find_secret(text: str) -> SecretFinding | None:
@@ -107,6 +118,40 @@ def find_secret(text: str) -> SecretFinding | None:
         if found := pattern.search(text):
             return SecretFinding(kind=kind, start=found.start(), end=found.end())
     return _find_labelled(text) or _find_blob(text)
+
+
+def mask_secrets(text: str) -> str:
+    """Return a text with ``[hidden: …]`` in the place of all that looks like a secret, and the rest as it was.
+
+    Hidden are a private key up to its last line, or the end of the text; what stands behind ``password:`` and
+    ``token:`` up to the end of the line, because a password may hold spaces; and anything else up to the end of the
+    word. Nothing is left of a text that holds more than a hundred. In what is returned, :func:`find_secret` finds
+    nothing.
+    """
+    for _ in range(_MOST_MASKED):
+        secret = find_secret(text)
+        if secret is None:
+            return text
+        name = secret.kind.split(":")[0].split(" (")[0]
+        text = f"{text[: secret.start]}[hidden: {name}]{text[_masked_until(text, secret) :]}"
+    return "[hidden: many secrets]"
+
+
+def masked_excerpt(text: str, max_chars: int) -> str:
+    """Return the start of a text, its secrets masked as :func:`mask_secrets` does and then cut by ``trim_to``.
+
+    In that order, since half a secret is not recognised. For the same reason more of the text is looked at than is
+    shown, but not all of it, however long.
+    """
+    return trim_to(mask_secrets(text[: max_chars * _LOOK_AHEAD]), max_chars)
+
+
+def _masked_until(text: str, secret: SecretFinding) -> int:
+    ending = _LINE_END if ":" in secret.kind else _WORD_END
+    if secret.kind == "private key":
+        ending = _KEY_END
+    found = ending.search(text, secret.end)
+    return found.end() if found else len(text)
 
 
 def _find_labelled(text: str) -> SecretFinding | None:
@@ -135,10 +180,10 @@ def _find_blob(text: str) -> SecretFinding | None:
     for start, run in _runs(text):
         segments: list[str] = _SEGMENT.findall(run)
         if any(len(segment) >= BLOB_CHARS and _is_mixed(segment) for segment in segments):
-            return SecretFinding(kind="high-entropy text", start=start, end=start + len(run))
+            return SecretFinding(kind=HIGH_ENTROPY, start=start, end=start + len(run))
         is_path = run.startswith("/") or _PATH_START.search(text, max(0, start - 1), start) is not None
         if not is_path and _is_scrambled(segments):
-            return SecretFinding(kind="high-entropy text", start=start, end=start + len(run))
+            return SecretFinding(kind=HIGH_ENTROPY, start=start, end=start + len(run))
     return None
 
 

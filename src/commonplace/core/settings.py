@@ -97,7 +97,7 @@ class Settings(BaseSettings):
         default=4, description="jobs that a worker does at once"
     )
     episode_max_entries: Annotated[int, Field(ge=0)] = Field(
-        default=10_000, description="episodes of a tenant that the scheduled cleanup keeps"
+        default=10_000, description="episodes of a tenant that a cleanup keeps"
     )
     otel_endpoint: str | None = Field(
         default=None,

@@ -8,8 +8,8 @@ from pydantic import BaseModel
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.errors import ModuleError
+from commonplace.core.secrets import mask_secrets, masked_excerpt
 from commonplace.core.settings import Settings
-from commonplace.core.text import trim_to
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, get_embedding_engine
 from commonplace.host.module import EndedSession, Module
 from commonplace.knowledge.config import MemoryModuleConfig
@@ -85,7 +85,10 @@ class MemoryModule(Module):
         return await self.memory.memory_context(prompt, butler)
 
     async def session_ended(self, session: EndedSession, butler: str) -> None:
-        """Store an episode of the session; where memory is out of reach, that is logged (KNW-24.2)."""
+        """Store an episode of the session; where memory is out of reach, that is logged (KNW-24.2).
+
+        What looks like a secret is masked: one that a user pasted must not cost the memory of the whole session.
+        """
         await self.memory.store_episode(
             content=_episode_of(session),
             butler=butler,
@@ -122,9 +125,15 @@ class MemoryModule(Module):
 
 
 def _episode_of(session: EndedSession) -> str:
-    lines = [f"Asked: {trim_to(session.prompt.strip(), PROMPT_CHARS)}"]
-    if session.answer.strip():
-        lines.append(f"Answered: {trim_to(session.answer.strip(), ANSWER_CHARS)}")
-    if session.failure:
-        lines.append(f"Failed: {trim_to(session.failure, PROMPT_CHARS)}")
-    return "\n".join(lines)
+    said = (
+        ("Asked", session.prompt, PROMPT_CHARS),
+        ("Answered", session.answer, ANSWER_CHARS),
+        ("Failed", session.failure or "", PROMPT_CHARS),
+    )
+    # Once more at the end: a label and what follows it on the next line may be a secret together.
+    lines = [
+        f"{label}: {masked_excerpt(text.strip(), chars)}"
+        for label, text, chars in said
+        if text.strip() or label == "Asked"
+    ]
+    return mask_secrets("\n".join(lines))

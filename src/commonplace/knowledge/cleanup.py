@@ -8,6 +8,7 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.upkeep_progress import OnUpkeep, UpkeepProgress, silent
 
 DEFAULT_MAX_ENTRIES: Final = 10_000
 BATCH_ROWS: Final = 1_000
@@ -17,7 +18,11 @@ _log = logging.getLogger(__name__)
 
 
 async def run_episode_cleanup(
-    pool: asyncpg.Pool, *, max_entries: int = DEFAULT_MAX_ENTRIES, clock: Clock = utc_now
+    pool: asyncpg.Pool,
+    *,
+    max_entries: int = DEFAULT_MAX_ENTRIES,
+    on_progress: OnUpkeep = silent,
+    clock: Clock = utc_now,
 ) -> dict[str, int]:
     """Delete the tenant's expired episodes, then the oldest consolidated ones beyond a number.
 
@@ -28,6 +33,7 @@ async def run_episode_cleanup(
     Args:
         pool: Of the database.
         max_entries: How many episodes may stay, 0 or more.
+        on_progress: Told after each batch how many are deleted: of those that had expired, then of the others.
         clock: The present.
 
     Returns:
@@ -43,8 +49,8 @@ async def run_episode_cleanup(
     """
     if isinstance(max_entries, bool) or not isinstance(max_entries, int) or max_entries < 0:  # pyright: ignore[reportUnnecessaryIsInstance] - callers have no types
         raise InvalidInputError("max_entries", "a whole number from 0", max_entries)
-    expired, unconsolidated = await _delete_expired(pool, clock)
-    surplus, remaining = await _delete_surplus(pool, max_entries)
+    expired, unconsolidated = await _delete_expired(pool, on_progress, clock)
+    surplus, remaining = await _delete_surplus(pool, max_entries, on_progress)
     if unconsolidated:
         _log.warning("%d episodes expired before they were consolidated", unconsolidated)
     return {
@@ -55,7 +61,7 @@ async def run_episode_cleanup(
     }
 
 
-async def _delete_expired(pool: asyncpg.Pool, clock: Clock) -> tuple[int, int]:
+async def _delete_expired(pool: asyncpg.Pool, on_progress: OnUpkeep, clock: Clock) -> tuple[int, int]:
     deleted = unconsolidated = 0
     now = clock()
     while True:
@@ -64,16 +70,18 @@ async def _delete_expired(pool: asyncpg.Pool, clock: Clock) -> tuple[int, int]:
             batch = await sql.delete_expired_episodes(limit=BATCH_ROWS, now=now)
         deleted += batch["deleted"]
         unconsolidated += batch["unconsolidated"]
+        on_progress(UpkeepProgress(step="expired episodes deleted", done=deleted))
         if batch["deleted"] == 0:
             return deleted, unconsolidated
 
 
-async def _delete_surplus(pool: asyncpg.Pool, max_entries: int) -> tuple[int, int]:
+async def _delete_surplus(pool: asyncpg.Pool, max_entries: int, on_progress: OnUpkeep) -> tuple[int, int]:
     deleted = 0
     while True:
         async with unit_of_work(pool) as sql:
             await sql.serialise(keys=[_LOCK])
             batch = await sql.delete_surplus_episodes(max_entries=max_entries, limit=BATCH_ROWS)
         deleted += batch["deleted"]
+        on_progress(UpkeepProgress(step="episodes beyond the number deleted", done=deleted))
         if batch["deleted"] == 0:
             return deleted, batch["total"]

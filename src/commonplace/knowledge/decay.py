@@ -9,6 +9,7 @@ import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.upkeep_progress import OnUpkeep, UpkeepProgress, silent
 
 GONE: Final = 0.05
 """Below this effective confidence a fact expires and a rule is forgotten. Source: KNW-09.3."""
@@ -45,11 +46,18 @@ class DecayReceipt:
     rules_recovered: int
 
 
-async def run_decay_sweep(pool: asyncpg.Pool, *, clock: Clock = utc_now) -> DecayReceipt:
+async def run_decay_sweep(
+    pool: asyncpg.Pool, *, on_progress: OnUpkeep = silent, clock: Clock = utc_now
+) -> DecayReceipt:
     """Move every active fact and rule of the tenant to the state that its effective confidence gives it.
 
     Time counts from the last confirmation, else from creation. A second sweep at the same moment changes nothing.
     Work is done in pages of 2,000 rows, each a transaction, so that a sweep that is stopped has done a part.
+
+    Args:
+        pool: Of the database.
+        on_progress: Told after each page how many were looked at, facts first.
+        clock: The present.
 
     Raises:
         TenantUnsetError: No request context is set.
@@ -57,8 +65,8 @@ async def run_decay_sweep(pool: asyncpg.Pool, *, clock: Clock = utc_now) -> Deca
 
     Source: KNW-09.3, KNW-02.4, KNW-02.5, R-KNW-2.
     """
-    facts = await _sweep(pool, "facts", clock)
-    rules = await _sweep(pool, "rules", clock)
+    facts = await _sweep(pool, "facts", on_progress, clock)
+    rules = await _sweep(pool, "rules", on_progress, clock)
     return DecayReceipt(
         facts_evaluated=facts["read"],
         facts_fading=facts["fading"],
@@ -71,7 +79,9 @@ async def run_decay_sweep(pool: asyncpg.Pool, *, clock: Clock = utc_now) -> Deca
     )
 
 
-async def _sweep(pool: asyncpg.Pool, table: Literal["facts", "rules"], clock: Clock) -> Counter[str]:
+async def _sweep(
+    pool: asyncpg.Pool, table: Literal["facts", "rules"], on_progress: OnUpkeep, clock: Clock
+) -> Counter[str]:
     totals: Counter[str] = Counter()
     after_id = _FIRST
     now = clock()
@@ -80,6 +90,7 @@ async def _sweep(pool: asyncpg.Pool, table: Literal["facts", "rules"], clock: Cl
             sweep = sql.sweep_facts if table == "facts" else sql.sweep_rules
             page = await sweep(after_id=after_id, limit=PAGE_ROWS, now=now, gone=GONE, faint=FAINT)
         totals.update({name: page[name] for name in ("read", "gone", "fading", "recovered")})
+        on_progress(UpkeepProgress(step=f"{table} looked at", done=totals["read"]))
         if page["read"] < PAGE_ROWS:
             return totals
         after_id = page["last_id"]

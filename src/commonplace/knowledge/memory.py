@@ -95,8 +95,11 @@ _SEARCHES: Final[frozenset[Callable[..., Any]]] = frozenset(
 
 
 def _fill_in(function: Callable[..., Any], memory: "KnowledgeMemory", keywords: dict[str, Any]) -> None:
-    """Give a call the clock, and a search what is configured, for the parameters that it does not name."""
-    defaults: dict[str, object] = {"clock": memory.clock}
+    """Give a call the clock, a cleanup its capacity and a search its ways, for the parameters that it does not name."""
+    defaults: dict[str, object] = {
+        "clock": memory.clock,
+        "max_entries": memory.database.settings.episode_max_entries,
+    }
     if function in _SEARCHES:
         retrieval = memory.config.retrieval
         defaults |= {
@@ -126,8 +129,8 @@ class KnowledgeMemory:
     Use :meth:`open`. Everything here is safe to call from several tasks at once, and from several processes on one
     database. The methods are the functions of this package with pool, engine, tenant, actor and clock filled in; see
     there for what they take, return and raise. A limit, mode or weights that a call of a search or of :meth:`recall`
-    does not give are the configured ones. Two methods never fail for want of a database: :meth:`memory_context` and
-    :meth:`store_episode` (KNW-24).
+    does not give are the configured ones, and so is the number of episodes that a cleanup keeps. Two methods never fail
+    for want of a database: :meth:`memory_context` and :meth:`store_episode` (KNW-24).
     """
 
     def __init__(

@@ -16,7 +16,7 @@ from aiosql.queries import Queries
 
 from commonplace.core.clock import Clock
 from commonplace.core.errors import StorageError
-from commonplace.core.secrets import find_secret
+from commonplace.core.secrets import find_secret, mask_secrets
 from commonplace.operational import cooldowns, events, lifecycle, output, sessions
 from commonplace.operational.markers import (
     CooldownMarker,
@@ -27,7 +27,7 @@ from commonplace.operational.markers import (
     parse_markers,
 )
 from commonplace.operational.memories import Author
-from commonplace.operational.output import Fingerprints, Shown, hide_secrets, shown_of
+from commonplace.operational.output import Fingerprints, Shown, shown_of
 from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome, SessionReport
 from commonplace.operational.sessions import Session, SessionStatus
 from commonplace.operational.stream import (
@@ -233,7 +233,7 @@ class Recorder:
         self._fingerprints = Fingerprints()
 
     def _masked(self, text: str) -> str:
-        return text if self._allow_secrets else hide_secrets(text)
+        return text if self._allow_secrets else mask_secrets(text)
 
     def _give(self, receipt: Receipt) -> None:
         if receipt.outcome in {ReceiptOutcome.REJECTED, ReceiptOutcome.FAILED}:
@@ -246,11 +246,13 @@ class Recorder:
         if isinstance(marker, RejectedMarker):
             self._give(_receipt(session, marker, ReceiptOutcome.REJECTED, reason=marker.reason))
             return
-        secret = None if self._allow_secrets else find_secret(_text(marker))
+        secret = (
+            None if self._allow_secrets else find_secret(_text(marker)) or find_secret(marker.service or "")
+        )
         if secret is not None:
             reason = f"text appears to contain a secret ({secret.kind})"
             hidden = _receipt(session, marker, ReceiptOutcome.REJECTED, text="(not shown)", reason=reason)
-            self._give(hidden)
+            self._give(replace(hidden, service=mask_secrets(marker.service or "") or None))
             return
         fingerprint = self._fingerprint(marker, message_id)
         try:

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from commonplace.core.secrets import masked_excerpt
 from commonplace.core.text import clean_text, trim_to
 
 MAX_TEXT_CHARS: Final = 2_000
@@ -111,7 +112,8 @@ class CooldownMarker:
 class RejectedMarker:
     """Text that looks like a marker and was not taken, or not whole.
 
-    The line is shown to 200 characters; the reason is a phrase for a log or a receipt.
+    The line is shown to 200 characters, its secrets masked, since what was not taken went through no gate. The
+    reason is a phrase for a log or a receipt.
     """
 
     line: str
@@ -258,13 +260,13 @@ def _what_is_wrong(form: _Form, text: str) -> str:
     if keyword != form.keyword or (word not in words and word.strip().lower() in words):
         return f"not written as [{form.keyword}:{form.word_name}:service] in capitals, colons and blanks"
     if word not in words:
-        shown = trim_to(word, _SHOWN_WORD_CHARS)
+        shown = masked_excerpt(word, _SHOWN_WORD_CHARS)
         return f"invalid {form.word_name} {shown!r}: expected {', '.join(words)}"
     if (colon or form.needs_service) and not SERVICE_PATTERN.fullmatch(service):
-        shown = trim_to(service, _SHOWN_WORD_CHARS)
+        shown = masked_excerpt(service, _SHOWN_WORD_CHARS)
         return f"invalid service {shown!r}: expected letters, digits, - and _ only"
     return f"no {form.text_name} behind the marker"
 
 
 def _rejected(line: str, reason: str) -> RejectedMarker:
-    return RejectedMarker(line=trim_to(line, SHOWN_CHARS), reason=reason)
+    return RejectedMarker(line=masked_excerpt(line, SHOWN_CHARS), reason=reason)

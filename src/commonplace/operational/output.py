@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Final, assert_never
 
 from commonplace.core.clock import format_timestamp, parse_timestamp
-from commonplace.core.secrets import find_secret
+from commonplace.core.secrets import mask_secrets
 from commonplace.core.text import clean_text, trim_to
 from commonplace.operational.stream import (
     EXCERPT_CHARS,
@@ -38,7 +38,6 @@ KEPT_LINES: Final = 2_000
 KEPT_SESSIONS: Final = 500
 """Sessions older than this many show their result and what they taught, and no lines any more."""
 
-_MAX_SECRETS: Final = 20
 _CUT_WORD: Final = re.compile(r"\S+…\Z")
 _CUT_BEFORE: Final = frozenset({"tool", "tool_result", "tool_error"})
 """Kinds whose text comes as an excerpt from the stream's reader."""
@@ -136,21 +135,6 @@ def describe_failure(result: SessionResult) -> str:
     return f"{kind}{trim_to(reasons, MAX_OUTPUT_CHARS // 2)}"
 
 
-def hide_secrets(text: str) -> str:
-    """Return text in which every line that holds a secret ends where it begins.
-
-    A private key is recognised by its first line only, so nothing behind it is shown.
-    """
-    for _ in range(_MAX_SECRETS):
-        secret = find_secret(text)
-        if secret is None:
-            return text
-        end = text.find("\n", secret.end)
-        rest = "" if end < 0 or secret.kind == "private key" else text[end:]
-        text = f"{text[: secret.start]}[hidden: {secret.kind.split(':')[0].split(' (')[0]}]{rest}"
-    return "[hidden: many secrets]"
-
-
 class Fingerprints:
     """Names the lines of one session, so that reading its transcript again adds none of them twice."""
 
@@ -194,7 +178,7 @@ async def forget_older(sql: Statements, newest_session_id: int) -> None:
 def _shown(kind: OutputKind, text: str, key: str | None = None) -> Shown:
     limit = EXCERPT_CHARS if kind in _CUT_BEFORE else MAX_OUTPUT_CHARS
     cut = trim_to(clean_text(text).strip(), MAX_OUTPUT_CHARS)
-    safe = hide_secrets(cut)
+    safe = mask_secrets(cut)
     if len(cut) >= limit // 2:
         # The last word of what was cut may be half of a secret, which nobody recognises.
         safe = _CUT_WORD.sub("…", safe)

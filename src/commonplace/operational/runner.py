@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.clock import Clock, utc_now
+from commonplace.core.secrets import mask_secrets
 from commonplace.core.settings import Settings
 from commonplace.core.text import trim_to
 from commonplace.llm.claude_process import outside_a_session
@@ -25,7 +26,7 @@ from commonplace.operational.agent_command import (
 )
 from commonplace.operational.agent_process import AgentProcess
 from commonplace.operational.live_recording import LiveRecording, SessionEnd
-from commonplace.operational.output import Shown, describe_failure, hide_secrets, notice, shown_of
+from commonplace.operational.output import Shown, describe_failure, notice, shown_of
 from commonplace.operational.receipts import Receipt
 from commonplace.operational.run_lock import RunLock
 from commonplace.operational.run_memory import open_or_none, recall
@@ -242,7 +243,7 @@ class _Run:
 
     async def _report(self, exit_code: int) -> RunReport:
         outcome = self._outcome(exit_code)
-        reason = hide_secrets(self._reason(outcome, exit_code))
+        reason = mask_secrets(self._reason(outcome, exit_code))
         if self._result is None:
             self._say(notice(reason))
         reports = []

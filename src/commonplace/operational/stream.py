@@ -19,10 +19,12 @@ writes when it cuts an emoji in two; stricter parsers refuse the line, and the m
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, cast
 
+from commonplace.core.secrets import masked_excerpt
 from commonplace.core.text import clean_text, trim_to
 from commonplace.operational.stream_lines import MAX_LINE_BYTES, Line, LineSplitter
 
@@ -36,7 +38,10 @@ _MAX_COUNT: Final = 2**53
 _MAX_NAMES: Final = 1_000
 _SUMMARY_FIELDS: Final = 8
 _CLI_MODEL: Final = "<synthetic>"
+_LOOK_AHEAD: Final = 4
 _JSON: Final = json.JSONDecoder()
+_ESCAPE: Final = re.compile(r"\\+(?:u[0-9A-Fa-f]{4}|[nrtbf\"/])")
+"""The letter of an escape stands right before the next word, where it hides that a word begins there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +128,7 @@ class SessionResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damaged:
-    """A line that cannot be read: its number from 1, why, and its start, to 500 characters."""
+    """A line that cannot be read: its number from 1, why, and its start, to 500 characters, its secrets masked."""
 
     line_number: int
     reason: str
@@ -184,7 +189,12 @@ def decode_line(line: Line) -> list[StreamEvent]:
 
 
 def _damaged(line: Line, text: str, reason: str) -> Damaged:
-    return Damaged(line_number=line.number, reason=reason, excerpt=_excerpt(text))
+    plain = _ESCAPE.sub(" ", text[: EXCERPT_CHARS * _LOOK_AHEAD])
+    return Damaged(
+        line_number=line.number,
+        reason=reason,
+        excerpt=masked_excerpt(clean_text(plain).strip(), EXCERPT_CHARS),
+    )
 
 
 def _record_events(record: dict[str, object]) -> list[StreamEvent]:

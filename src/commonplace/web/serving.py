@@ -4,7 +4,7 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from importlib import import_module
 from typing import Final
@@ -13,7 +13,6 @@ import uvicorn
 from fastapi import FastAPI
 
 from commonplace.access.tokens import Tokens
-from commonplace.apps.memory import AppMemory
 from commonplace.core.errors import AccessError, CommonplaceError
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingOptions, get_embedding_engine
@@ -142,7 +141,7 @@ async def serve(
                 model=model,
             )
             server = Server(app, on_ready=lambda: on_ready(url))
-            catching_up = asyncio.create_task(_catch_up(memories.apps))
+            catching_up = asyncio.create_task(catch_up(memories.apps.loop.run_deferred))
             try:
                 with _first_signal(server.stop):
                     await server.serve(sockets=[listener])
@@ -183,11 +182,20 @@ async def _require_admin(tokens: Tokens) -> None:
         )
 
 
-async def _catch_up(app_memory: AppMemory) -> None:
-    """Make the digests that an earlier process left waiting, now and from time to time."""
+async def catch_up(
+    run_deferred: Callable[[], Awaitable[object]], *, every_s: float = CATCH_UP_EVERY_S
+) -> None:
+    """Make the digests that an earlier process left waiting, now and from time to time, whatever goes wrong.
+
+    Args:
+        run_deferred: Makes those that wait now.
+        every_s: How long to wait before it is asked again.
+    """
     while True:
         try:
-            await app_memory.loop.run_deferred()
+            await run_deferred()
         except CommonplaceError as error:
             log.error("deferred digests wait for another minute: %s", error)  # noqa: TRY400 - a line is enough
-        await asyncio.sleep(CATCH_UP_EVERY_S)
+        except Exception:
+            log.exception("deferred digests wait for another minute")
+        await asyncio.sleep(every_s)

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, cast
 from commonplace.briefing import share_budget
 from commonplace.core.clock import parse_timestamp
 from commonplace.core.errors import InvalidInputError
-from commonplace.core.secrets import find_secret
+from commonplace.core.secrets import mask_secrets
 from commonplace.core.text import clean_text, trim_to
 from commonplace.llm.injected import without_injected
 
@@ -27,13 +27,9 @@ MAX_EXCHANGES: Final = 12
 MAX_LINE_CHARS: Final = 4_000_000
 """A longer line is a pasted file or picture, and is passed over."""
 
-MASK: Final = "[secret left out]"
-
 _SYNTHETIC: Final = "<synthetic>"
 """The model of an answer that the client made up, such as an error of the API."""
 
-_MOST_SECRETS: Final = 100
-_KEY_END: Final = re.compile(r"-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z")
 _REMINDER: Final = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
 _COMMAND: Final = re.compile(r"\s*<(?:command-|local-command-|bash-)")
 
@@ -86,7 +82,7 @@ def digest(messages: Sequence[Message]) -> str:
     if left_out > 0:
         exchanges = [exchanges[0], *exchanges[1 - MAX_EXCHANGES :]]
     labelled = [
-        (label, masked(text))
+        (label, mask_secrets(text))
         for exchange in exchanges
         for label, text in zip(("User: ", "Assistant: "), exchange, strict=True)
         if text
@@ -100,20 +96,7 @@ def digest(messages: Sequence[Message]) -> str:
     if note:
         paragraphs.insert(1 + bool(exchanges[0][1]), note)
     # A label at the end of one text and the beginning of the next can look like a secret together.
-    return trim_to(masked("\n\n".join(paragraphs)), MAX_DIGEST_CHARS)
-
-
-def masked(text: str) -> str:
-    """Return a text with a mark in the place of each thing in it that looks like a secret; see the shared gate."""
-    for _ in range(_MOST_SECRETS):
-        secret = find_secret(text)
-        if secret is None:
-            return text
-        end = secret.end
-        if secret.kind == "private key" and (closing := _KEY_END.search(text, end)):
-            end = closing.end()
-        text = f"{text[: secret.start]}{MASK}{text[end:]}"
-    return MASK
+    return trim_to(mask_secrets("\n\n".join(paragraphs)), MAX_DIGEST_CHARS)
 
 
 def _exchanges(messages: Sequence[Message]) -> list[tuple[str, str]]:

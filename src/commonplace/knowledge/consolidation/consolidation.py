@@ -10,6 +10,7 @@ import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 import asyncpg
@@ -62,6 +63,7 @@ class ConsolidationReport:
         failed: Butlers of which a group failed; it is tried again later.
         busy: Butlers whose oldest episodes another worker has.
         waiting: Butlers whose oldest episodes failed and are not due again yet.
+        again_at: When the first of those that failed, are busy, or wait is due; ``None`` where nothing says so.
         errors: What failed, by whole groups and by single actions, each with its butler.
         note: What an operator should know, for example why nothing was done.
     """
@@ -72,6 +74,7 @@ class ConsolidationReport:
     failed: tuple[str, ...] = ()
     busy: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
+    again_at: datetime | None = None
     errors: tuple[str, ...] = ()
     note: str = ""
 
@@ -112,6 +115,7 @@ class _Outcome:
     failed: list[str] = field(default_factory=list[str])
     busy: list[str] = field(default_factory=list[str])
     waiting: list[str] = field(default_factory=list[str])
+    again_at: list[datetime] = field(default_factory=list[datetime])
     errors: list[str] = field(default_factory=list[str])
 
 
@@ -182,6 +186,7 @@ async def run_consolidation(
         failed=tuple(outcome.failed),
         busy=tuple(outcome.busy),
         waiting=tuple(outcome.waiting),
+        again_at=min(outcome.again_at, default=None),
         errors=tuple(outcome.errors),
     )
 
@@ -190,7 +195,7 @@ async def _consolidate_butler(work: _Work, butler: str, outcome: _Outcome) -> No
     """Consolidate the episodes of a butler, group by group, as long as that goes well."""
     while True:
         try:
-            run = await _consolidate_group(work, butler)
+            run = await _consolidate_group(work, butler, outcome)
         except Exception as error:  # noqa: BLE001 - the worker's outer door: the other butlers go on (KNW-24.3)
             _log.exception("consolidation of butler %r failed", butler)
             outcome.failed.append(butler)
@@ -199,6 +204,8 @@ async def _consolidate_butler(work: _Work, butler: str, outcome: _Outcome) -> No
         if isinstance(run, NotDue):
             if run.reason != "done":
                 (outcome.busy if run.reason == "busy" else outcome.waiting).append(butler)
+            if run.until is not None:
+                outcome.again_at.append(run.until)
             return
         outcome.runs.append(run)
         outcome.errors.extend(f"{butler}: {message}" for message in run.errors)
@@ -208,7 +215,7 @@ async def _consolidate_butler(work: _Work, butler: str, outcome: _Outcome) -> No
             return
 
 
-async def _consolidate_group(work: _Work, butler: str) -> Run | NotDue:
+async def _consolidate_group(work: _Work, butler: str, outcome: _Outcome) -> Run | NotDue:
     """Take a group, have the model consolidate it, and apply its answer.
 
     Raises:
@@ -234,7 +241,9 @@ async def _consolidate_group(work: _Work, butler: str) -> Run | NotDue:
         await _stop(work, lease)
         raise
     except Exception as error:
-        await _fail(work, lease, error)
+        again_at = await _fail(work, lease, error)
+        if again_at is not None:
+            outcome.again_at.append(again_at)
         raise
 
 
@@ -290,12 +299,13 @@ async def _stop(work: _Work, lease: Lease) -> None:
         _log.warning("run %s was not given back, its lease will end: %s", lease.run_id, error)
 
 
-async def _fail(work: _Work, lease: Lease, error: Exception) -> None:
-    """Write a failure down, to be tried again; where even that fails, the lease ends by itself."""
+async def _fail(work: _Work, lease: Lease, error: Exception) -> datetime | None:
+    """Write a failure down, and return when it is tried again; where even that fails, the lease ends by itself."""
     try:
-        dead = await leases.fail(work.pool, lease, error, clock=work.clock)
+        failure = await leases.fail(work.pool, lease, error, clock=work.clock)
     except StorageUnavailableError as outage:
         _log.warning("the failure of run %s was not written down: %s", lease.run_id, outage)
-        return
-    if dead:
-        _log.error("butler %r: %d episodes are dead letters now: %s", lease.butler, dead, error)
+        return None
+    if failure.dead:
+        _log.error("butler %r: %d episodes are dead letters now: %s", lease.butler, failure.dead, error)
+    return failure.again_at

@@ -73,6 +73,19 @@ class NotDue:
     until: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """What became of the episodes of a run that failed.
+
+    Attributes:
+        dead: How many are dead letters now.
+        again_at: When the others are due; ``None`` where there are none.
+    """
+
+    dead: int
+    again_at: datetime | None
+
+
 async def take(
     pool: asyncpg.Pool, butler: str, *, worker: str, model: str | None, policy: Policy, clock: Clock
 ) -> Lease | NotDue:
@@ -209,11 +222,8 @@ async def give_back(pool: asyncpg.Pool, lease: Lease, reason: str, *, state: str
     return Run.of(run)
 
 
-async def fail(pool: asyncpg.Pool, lease: Lease, error: Exception, *, clock: Clock) -> int:
+async def fail(pool: asyncpg.Pool, lease: Lease, error: Exception, *, clock: Clock) -> Failure:
     """End a run that failed: its episodes are tried again after a pause, or become dead letters.
-
-    Returns:
-        How many are dead letters now.
 
     Raises:
         StorageUnavailableError: The server cannot be reached; the lease runs out by itself.
@@ -226,7 +236,7 @@ async def fail(pool: asyncpg.Pool, lease: Lease, error: Exception, *, clock: Clo
         await sql.set_run(run_id=str(lease.run_id))
         run = await sql.lock_run(run_id=lease.run_id)
         if run["state"] != RunState.RUNNING:
-            return 0
+            return Failure(dead=0, again_at=None)
         dead = await sql.fail_episodes(
             run_id=lease.run_id,
             error=message,
@@ -235,7 +245,7 @@ async def fail(pool: asyncpg.Pool, lease: Lease, error: Exception, *, clock: Clo
             next_attempt_at=now + pause,
         )
         await sql.end_run(run_id=lease.run_id, state=RunState.FAILED, errors=[message], now=now)
-    return dead
+    return Failure(dead=dead, again_at=now + pause if dead < len(lease.episodes) else None)
 
 
 def describe(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, cast
@@ -11,18 +12,17 @@ from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.job_context import AbortReason, JobContext
 from procrastinate.worker import Worker
 
-from commonplace.core.errors import StorageUnavailableError
+from commonplace.core.errors import StorageUnavailableError, UpkeepError
 from commonplace.core.text import clean_text
 from commonplace.knowledge.workers.queue_work import queue_work
 
 RETRY_AFTER_S: Final = (60, 600)
-"""Waits before a failed job is tried again; after the last it waits for its schedule."""
+"""Waits before a job is tried again that failed so often in a row, and does not know when its work is due; after the
+last it waits for its schedule."""
 
 AGAIN_IN_S: Final = "again_in_s"
-"""The key of a result that asks for the job to be done again after so many seconds."""
-
-MOST_TURNS: Final = 10
-"""How often that is granted, for one tick of a schedule."""
+"""The key of a result that asks for the job to be done again after so many seconds. There is no limit to how often:
+what waits may wait for long, and one queueing lock keeps it to one job at a time."""
 
 SILENT_S: Final = 30.0
 """A worker that was not heard of for so long is dead; it makes itself heard every ten seconds."""
@@ -89,26 +89,27 @@ class Outcomes:
 
     async def _failed(self, context: JobContext, error: Exception) -> None:
         await self._note(context, error=clean_text(f"{type(error).__name__}: {error}")[:MAX_ERROR_CHARS])
-        attempt = _attempt(context)
-        if attempt < len(RETRY_AFTER_S):
+        attempt = cast("int", context.job.task_kwargs.get("attempt", 0))
+        if isinstance(error, UpkeepError) and error.again_in_s is not None:
+            await self._defer_again(context, wait_s=error.again_in_s, attempt=0)
+        elif attempt < len(RETRY_AFTER_S):
             await self._defer_again(context, wait_s=RETRY_AFTER_S[attempt], attempt=attempt + 1)
 
     async def _granted(self, context: JobContext, result: object) -> None:
         if not isinstance(result, dict) or AGAIN_IN_S not in result:
             return
-        wait_s = int(cast("dict[str, float]", result)[AGAIN_IN_S])
-        attempt = _attempt(context)
-        if attempt < MOST_TURNS:
-            await self._defer_again(context, wait_s=wait_s, attempt=attempt + 1)
+        wait_s = cast("dict[str, float]", result)[AGAIN_IN_S]
+        await self._defer_again(context, wait_s=wait_s, attempt=0)
 
-    async def _defer_again(self, context: JobContext, *, wait_s: int, **changes: int) -> None:
+    async def _defer_again(self, context: JobContext, *, wait_s: float, **changes: int) -> None:
         job = context.job
         again = context.app.configure_task(
             job.task_name,
             lock=job.lock,
             queueing_lock=job.queueing_lock,
             task_kwargs={**job.task_kwargs, **changes},
-            schedule_in={"seconds": wait_s},
+            # Rounded up: a job that comes early finds nothing due, and has to come once more.
+            schedule_in={"seconds": math.ceil(wait_s)},
         )
         try:
             await again.defer_async()
@@ -123,10 +124,6 @@ class Outcomes:
                 await sql.note_outcome(job_id=context.job.id, result=result, error=error)
         except StorageUnavailableError as outage:
             _log.warning("%s: its outcome cannot be written down: %s", context.job.call_string, outage)
-
-
-def _attempt(context: JobContext) -> int:
-    return cast("int", context.job.task_kwargs.get("attempt", 0))
 
 
 async def take_back(

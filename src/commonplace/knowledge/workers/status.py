@@ -46,7 +46,7 @@ class ScheduleState:
         cron: When, in UTC; ``None`` where it is switched off.
         last_at: The moment that the last run was for; ``None`` before the first.
         next_at: When it is due next; ``None`` where it is switched off.
-        jobs: Jobs of the last run, one for each shard, by state: todo, doing, succeeded, failed, aborted.
+        jobs: Jobs of the last run, the newest of each shard, by state: todo, doing, succeeded, failed, aborted.
     """
 
     upkeep: str

@@ -6,13 +6,14 @@ of one shard apart, whichever workers do them; its queueing lock keeps runs from
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from procrastinate import App
 from procrastinate.exceptions import AlreadyEnqueued
 
 from commonplace.core.context import request_context
-from commonplace.core.errors import ModelError
+from commonplace.core.errors import UpkeepError
 from commonplace.core.settings import Settings
 from commonplace.knowledge.cleanup import run_episode_cleanup
 from commonplace.knowledge.consolidation.consolidation import ConsolidationReport, run_consolidation
@@ -30,6 +31,9 @@ ACTOR: Final = "worker"
 QUEUE: Final = "upkeep"
 FIRST: Final = 1
 """Priority of the jobs that make jobs, so that no backlog of one kind of upkeep keeps the others from beginning."""
+
+LEAST_PAUSE_S: Final = 1.0
+"""Before episodes are looked at again that became due meanwhile."""
 
 Result = dict[str, Any]
 
@@ -108,10 +112,11 @@ async def consolidate(means: Means, butler: str) -> Result:
     """Consolidate one butler's episodes, until none is due.
 
     Without a language model the result says so, and nothing is tried again. Episodes that another process has, or that
-    a worker had when it died, and those that wait after a failure, are looked at again later.
+    a worker had when it died, and those that failed, are looked at again when they are due, for as long as it takes:
+    each pause is that of the episodes themselves.
 
     Raises:
-        ModelError: Groups of episodes failed; they are tried again, and in the end are dead letters.
+        UpkeepError: A group of episodes failed; it is tried again, and in the end becomes dead letters.
     """
     policy = Policy()
     report = await run_consolidation(
@@ -123,12 +128,17 @@ async def consolidate(means: Means, butler: str) -> Result:
         policy=policy,
         clock=means.knowledge.clock,
     )
+    again_in_s = _again_in_s(report.again_at, means.knowledge.clock())
     if len(report.errors) > sum(len(run.errors) for run in report.runs):
-        raise ModelError("; ".join(report.errors))
-    return _told(report, policy)
+        raise UpkeepError("; ".join(report.errors), again_in_s=again_in_s)
+    return _told(report, again_in_s)
 
 
-def _told(report: ConsolidationReport, policy: Policy) -> Result:
+def _again_in_s(again_at: datetime | None, now: datetime) -> float | None:
+    return None if again_at is None else max((again_at - now).total_seconds(), LEAST_PAUSE_S)
+
+
+def _told(report: ConsolidationReport, again_in_s: float | None) -> Result:
     told: Result = {
         "episodes_pending": report.episodes_pending,
         "episodes_consolidated": report.episodes_consolidated,
@@ -138,13 +148,10 @@ def _told(report: ConsolidationReport, policy: Policy) -> Result:
         "note": report.note,
     }
     if report.busy:
-        told |= {"note": "another process has the oldest episodes", AGAIN_IN_S: policy.lease_s}
+        told["note"] = "another process has the oldest episodes"
     elif report.waiting:
-        told |= {
-            "note": "the oldest episodes failed, and wait to be tried again",
-            AGAIN_IN_S: policy.outage_s,
-        }
-    return told
+        told["note"] = "the oldest episodes failed, and wait to be tried again"
+    return told if again_in_s is None else told | {AGAIN_IN_S: again_in_s}
 
 
 WORK: Final[Mapping[Upkeep, tuple[Find, Do]]] = {

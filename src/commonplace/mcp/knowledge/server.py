@@ -89,6 +89,7 @@ def add_tools(
         "token_budget": retrieval.context_token_budget,
         "mode": str(retrieval.default_mode),
         "limit": retrieval.door_limit,
+        "max_entries": memory.database.settings.episode_max_entries,
     }
     for offer in OFFERS:
         server.add_tool(KnowledgeTool.make(offer, memory_of_caller, defaults))

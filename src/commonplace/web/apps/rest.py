@@ -121,7 +121,8 @@ async def import_memories(
     """Add the memories of a document to an app, whichever app they come from; nothing that is there changes.
 
     Those that the app has already count as known, so that an import may be repeated. A memory that looks like it
-    holds a secret, or finds the app's ten places taken, is refused by itself; the others are added.
+    holds a secret, in its text, metadata or ids, has too much metadata, or finds the app's ten places taken, is refused
+    by itself; the others are added. Text that is too long for a memory is shortened.
     """
     return ImportShape.of(
         await memory.import_document(app_id, document.model_dump(mode="json", by_alias=True))

@@ -160,6 +160,9 @@ class ImportShape(Shape):
     added: list[MemoryShape]
     known_count: int = Field(description="how many the app had already")
     refused: list[RefusalShape]
+    shortened: list[int] = Field(
+        description="which ones of the document, from 0, were added without all of their text"
+    )
 
     @classmethod
     def of(cls, receipt: ImportReceipt) -> Self:
@@ -168,6 +171,7 @@ class ImportShape(Shape):
             added=[MemoryShape.of(memory) for memory in receipt.added],
             known_count=receipt.known,
             refused=[RefusalShape.model_validate(refusal) for refusal in receipt.refused],
+            shortened=list(receipt.shortened),
         )
 
 

@@ -134,14 +134,14 @@ async def import_file(
     app_id: AppId,
     file: Annotated[UploadFile | None, File()] = None,
 ) -> Response:
-    """Add the memories of an exported file; where some were refused, say which and why."""
+    """Add the memories of an exported file; where some were refused or shortened, say which."""
     app = await memories.apps.registry.get(app_id)
     try:
         content = b"" if file is None else await file.read()
         receipt = await memories.apps.import_document(app_id, _document(content))
     except InvalidInputError as error:
         return render_dialog(request, "apps/import.html", http_status=INVALID, app=app, error=str(error))
-    if receipt.refused:
+    if receipt.refused or receipt.shortened:
         answer = render_dialog(request, "apps/imported.html", app=app, receipt=receipt)
         answer.headers.update(events({CHANGED: None}))
         return answer

@@ -73,8 +73,15 @@ async def sweep(memory: KnowledgeOfCaller) -> SweptShape:
 async def cleanup(
     memory: KnowledgeOfCaller,
     max_entries: Annotated[
-        int, Query(alias="maxEntries", ge=0, le=MAX_EPISODES, description="most episodes to keep")
-    ] = 10_000,
+        int | None,
+        Query(
+            alias="maxEntries",
+            ge=0,
+            le=MAX_EPISODES,
+            description="most episodes to keep; what the setting `episode_max_entries` says where it is not given",
+        ),
+    ] = None,
 ) -> CleanedShape:
     """Expired ones, then the oldest consolidated ones beyond a number. They are gone for good."""
-    return CleanedShape.model_validate(await memory.run_episode_cleanup(max_entries=max_entries))
+    most = memory.database.settings.episode_max_entries if max_entries is None else max_entries
+    return CleanedShape.model_validate(await memory.run_episode_cleanup(max_entries=most))

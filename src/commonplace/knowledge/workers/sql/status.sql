@@ -25,9 +25,15 @@ FROM procrastinate_jobs AS jobs JOIN procrastinate_events AS events ON events.jo
 WHERE jobs.status = 'todo' AND (jobs.scheduled_at IS NULL OR jobs.scheduled_at <= now());
 
 -- name: count_run(task_name, tick)
--- What became of the jobs of one run of a schedule, by state.
-SELECT status::text AS status, count(*) AS jobs FROM procrastinate_jobs
-WHERE task_name = :task_name AND args ->> 'timestamp' = CAST(:tick AS text) GROUP BY 1;
+-- What became of one run of a schedule, by state: of each shard, which its lock names, the newest job counts, since it
+-- is what tried again after the others.
+SELECT status::text AS status, count(*) AS jobs
+FROM (
+  SELECT DISTINCT ON (lock) lock, status FROM procrastinate_jobs
+  WHERE task_name = :task_name AND args ->> 'timestamp' = CAST(:tick AS text)
+  ORDER BY lock, id DESC
+) AS newest
+GROUP BY 1;
 
 -- name: list_failures(limit)
 -- The jobs that failed last, with their errors.
