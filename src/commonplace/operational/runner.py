@@ -124,7 +124,8 @@ async def run_session(
             directory=request.directory,
         )
         try:
-            lock.name_agent(process.pid)
+            lock.name_agent(process.pid, process.mark)
+            process.on_listed = lock.name_tools
             recording = LiveRecording(recorder) if recorder else None
             transcript = TranscriptFile.create(settings.home, tier=request.tier, now=clock())
             return await _Run(process, request, stop, watcher, recording, transcript).to_its_end()
@@ -159,7 +160,7 @@ class _Run:
         """Follow the process, and report."""
         try:
             exit_code = await self._follow()
-            if self._ended_by is not None or exit_code < 0:
+            if not self._has_finished(exit_code):
                 # What the agent had started outlives it, and nobody looks after it any more.
                 await self._process.kill()
             return await self._report(exit_code)
@@ -258,6 +259,10 @@ class _Run:
             receipts=tuple(receipt for report in reports for receipt in report.receipts),
             transcript=self._keep_transcript(is_complete=is_complete),
         )
+
+    def _has_finished(self, exit_code: int) -> bool:
+        """Tell whether the agent came to the end of its work; what it left running then was meant to go on."""
+        return self._ended_by is None and exit_code == 0 and self._outcome(exit_code) is RunOutcome.COMPLETED
 
     def _outcome(self, exit_code: int) -> RunOutcome:
         if status_after(self._result, exit_code) is SessionStatus.COMPLETED:
