@@ -328,35 +328,52 @@ async def test_the_last_event_of_a_flood_is_not_lost(settings: Settings, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("lines", "reason", "status"),
+    ("lines", "reason", "status", "word"),
     [
         (
             ["echo 'error: unknown option' >&2", "exit 1"],
             "the claude CLI ended with status 1 and no result: error: unknown option",
             SessionStatus.FAILED,
+            "failed",
         ),
         (
             ["exit 0"],
             "the claude CLI ended with status 0 and no result: it said nothing",
             SessionStatus.INTERRUPTED,
+            "was interrupted",
         ),
         (
             ["kill -9 $$"],
             "the claude CLI was killed by signal 9 and no result: it said nothing",
             SessionStatus.INTERRUPTED,
+            "was interrupted",
         ),
     ],
 )
-async def test_an_end_without_a_result_is_a_failure(
-    settings: Settings, tmp_path: Path, lines: list[str], reason: str, status: SessionStatus
+def test_an_end_without_a_result_says_how_in_the_words_of_the_row(
+    commonplace: CommandLine,
+    settings: Settings,
+    tmp_path: Path,
+    lines: list[str],
+    reason: str,
+    status: SessionStatus,
+    word: str,
 ) -> None:
-    """It says how the CLI ended and what it said last, in the report and in what the session showed."""
-    report = await run(settings, script(tmp_path / "claude", *lines))
-    assert (report.outcome, report.reason) == (RunOutcome.FAILED, reason)
-    assert report.session is not None
-    assert report.session.status is status
-    async with OperationalMemory.open(settings) as memory:
-        assert (await memory.session_output(report.session.id))[-1].text == reason
+    """How the CLI ended and what it said last, on the screen, in the report, in the row, and in what was shown."""
+    agent = str(script(tmp_path / "claude", *lines))
+    done = commonplace("ops", "run", "--claude", agent, COLUMNS="500")
+    assert done.status == 1
+    assert f"session 1 {status}: {reason}, 0 receipts" in done.out
+    assert f"error: the session {word}: {reason}" in done.err
+    report = commonplace("ops", "run", "--claude", agent, "--json").json
+    assert (report["outcome"], report["reason"]) == (status, reason)
+    assert [row.status for row in asyncio.run(sessions(settings))] == [status, status]
+
+    async def last_shown() -> str:
+        async with OperationalMemory.open(settings) as memory:
+            return (await memory.session_output(1))[-1].text
+
+    assert asyncio.run(last_shown()) == reason
 
 
 async def test_a_program_that_cannot_be_started_leaves_no_session(settings: Settings, tmp_path: Path) -> None:
