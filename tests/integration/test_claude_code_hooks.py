@@ -112,6 +112,29 @@ def test_a_hook_never_stands_in_the_way(
     assert logged in log_of(commonplace)
 
 
+def test_what_cannot_be_logged_is_said_on_standard_error(commonplace: CommandLine) -> None:
+    """In one line, and the session goes on: on a full disk there is no other place for it."""
+    logs = commonplace.home / "logs"
+    logs.mkdir(exist_ok=True)
+    (logs / "hooks.log").symlink_to("/dev/full")
+
+    done = commonplace("hook", "user-prompt", stdin=b"{")
+
+    assert (done.status, done.out, done.err.count("\n")) == (0, "", 1)
+    assert "ERROR commonplace.cli.hook: user-prompt: standard input: expected a JSON object" in done.err
+
+
+def test_what_the_system_refuses_is_one_line_in_the_log(commonplace: CommandLine) -> None:
+    """A traceback would tell an operator no more."""
+    (commonplace.home / "claude-code").symlink_to("nowhere")
+
+    done = call(commonplace, "session-end", {})
+
+    assert (done.status, done.out) == (0, "")
+    assert log_of(commonplace).count("\n") == 1
+    assert f"session-end: [Errno 17] File exists: '{commonplace.home / 'claude-code'}'" in log_of(commonplace)
+
+
 def test_a_hook_gives_up_in_time(commonplace: CommandLine) -> None:
     """A database that takes connections and never answers: the deadline holds, and nothing was half done."""
     transcript = commonplace.directory / "transcript.jsonl"

@@ -1,23 +1,20 @@
 """Installing into the settings of Claude Code, and taking it out again, by the command."""
 
 import json
+import shutil
 import stat
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.cli.claude_code.configuration import (
-    with_hooks,
-    with_permission,
-    with_servers,
-    without_hooks,
-    without_permission,
-    without_servers,
-)
-from commonplace.cli.claude_code.files import apply, plan
+from commonplace.cli.claude_code.configuration import with_hooks, with_servers
+from commonplace.cli.claude_code.files import FileChange, JsonFile, apply
+from commonplace.cli.claude_code.installation import Places, Scope, plan_install, plan_uninstall
+from commonplace.cli.claude_code.notes import DIRECTORY
 from commonplace.core.errors import SettingsError, StorageUnavailableError
 from support.commands import COMMAND, CommandLine, Done
 
@@ -50,6 +47,12 @@ def contents(directory: Path) -> dict[str, bytes]:
         str(path.relative_to(directory)): path.read_bytes() if path.is_file() else b"a directory"
         for path in directory.rglob("*")
     }
+
+
+def hooked(path: Path) -> FileChange:
+    """Return the change that puts hooks into a file."""
+    file = JsonFile.read(path)
+    return file.change(with_hooks(file.document, OURS))
 
 
 def test_a_project_gets_servers_and_hooks_and_is_left_as_it_was(commonplace: CommandLine) -> None:
@@ -225,7 +228,7 @@ def test_where_one_file_cannot_be_written_the_other_is_put_back(tmp_path: Path) 
     first, second = tmp_path / "a", tmp_path / ("b" * 250)
     first.write_text("{}")
     before = contents(tmp_path)
-    changes = [plan(path, lambda document: with_hooks(document, OURS)) for path in (first, second)]
+    changes = [hooked(path) for path in (first, second)]
 
     with pytest.raises(StorageUnavailableError, match="nothing was changed"):
         apply(changes)
@@ -236,7 +239,7 @@ def test_a_change_by_somebody_else_meanwhile_is_not_overwritten(tmp_path: Path) 
     """The client writes its own files too."""
     path = tmp_path / "settings.json"
     path.write_text("{}")
-    change = plan(path, lambda document: with_hooks(document, OURS))
+    change = hooked(path)
     path.write_text('{"model": "opus"}')
 
     with pytest.raises(SettingsError, match="changed by somebody else meanwhile"):
@@ -264,39 +267,159 @@ groups = st.lists(
         st.just("not a group"),
         st.just({"hooks": "not a list"}),
     ),
-    min_size=1,
     max_size=3,
 )
 documents = st.fixed_dictionaries(
     {},
     optional={
         "hooks": st.dictionaries(
-            st.sampled_from(["SessionStart", "SessionEnd", "UserPromptSubmit", "Stop"]), groups, min_size=1
+            st.sampled_from(["SessionStart", "SessionEnd", "UserPromptSubmit", "Stop"]), groups
         ),
         "permissions": st.one_of(
-            st.just({"allow": ["Bash(ls)"]}), st.just({"deny": []}), st.just({"allow": ["x"], "deny": ["y"]})
+            st.just({}),
+            st.just({"allow": []}),
+            st.just({"allow": ["Bash(ls)", "mcp__commonplace-workspace"]}),
+            st.just({"deny": []}),
+            st.just({"allow": ["x"], "deny": ["y"]}),
         ),
-        "mcpServers": st.dictionaries(st.sampled_from(["other", "x"]), st.just({"command": "c"}), min_size=1),
-        "model": st.just("opus"),
+        "mcpServers": st.dictionaries(st.sampled_from(["other", "x"]), st.just({"command": "c"})),
+        "model": st.just("öpus"),
     },
+)
+files = st.one_of(
+    st.none(),
+    st.builds(
+        lambda document, indent, ascii_only, newline, end: (
+            json.dumps(document, indent=indent, ensure_ascii=ascii_only).replace("\n", newline) + end
+        ),
+        documents,
+        st.sampled_from([None, 1, 2, 4, "\t"]),
+        st.booleans(),
+        st.sampled_from(["\n", "\r\n"]),
+        st.sampled_from(["", "\n", "\n\n"]),
+    ),
+    st.sampled_from(["{ }", "{\n}\n", '{\n  "mcpServers": {\n  },\n  "hooks": {"SessionEnd": [ ]}\n}']),
 )
 
 
-@given(document=documents)
-def test_taking_out_undoes_putting_in(document: dict[str, Any]) -> None:
-    """Order included; putting in twice is once; the original is not touched."""
-    original = json.dumps(document)
+@given(servers=files, settings=files, scope=st.sampled_from(Scope), directory=st.booleans())
+def test_taking_out_undoes_putting_in_to_the_byte(
+    servers: str | None, settings: str | None, scope: Scope, *, directory: bool
+) -> None:
+    """Whatever the files hold and however they are written; putting in twice, and at another path, is once."""
+    with TemporaryDirectory() as made:
+        root, home = Path(made) / "root", Path(made) / "home"
+        root.mkdir()
+        environ = {"CLAUDE_CONFIG_DIR": str(root / "config")}
+        places = Places.of(scope, project=root, environ=environ)
+        if directory or settings is not None or (servers is not None and scope is Scope.USER):
+            places.settings.parent.mkdir()
+        for path, text in ((places.servers, servers), (places.settings, settings)):
+            if text is not None:
+                path.write_bytes(text.encode())
+        before = contents(root)
 
-    def put_in(each: dict[str, Any]) -> dict[str, Any]:
-        return with_permission(with_servers(with_hooks(each, OURS), OURS))
+        for command in (["/old/python", "-m", "commonplace"], OURS, OURS):
+            plan = plan_install(places, command, home=home)
+            apply([*plan.notes, *plan.files])
+        assert [change.action for change in plan.files] == ["keep", "keep"]
+        plan = plan_uninstall(places, home=home)
+        apply([*plan.files, *plan.notes])
+        for each in set(plan.directories):
+            each.rmdir()
 
-    installed = put_in(document)
-    removed = without_permission(without_servers(without_hooks(installed)))
+        assert contents(root) == before
+        assert [path for path in home.rglob("*") if path.is_file()] == []
 
-    assert put_in(installed) == installed
-    assert json.dumps(removed) == original
-    assert json.dumps(document) == original
-    assert json.dumps(without_permission(without_servers(without_hooks(document)))) == original
+
+@pytest.mark.parametrize(
+    ("servers", "hooks"),
+    [
+        ('{\n  "mcpServers": {}\n}\n', "{}"),
+        ("{}\n", '{"hooks": {"SessionStart": []}, "permissions": {"allow": ["Bash(ls)"]}}'),
+    ],
+)
+def test_files_that_held_nothing_are_there_again(commonplace: CommandLine, servers: str, hooks: str) -> None:
+    """The first is what ``claude mcp remove`` leaves. Lists on one line stay on one."""
+    workspace = commonplace.directory
+    (workspace / ".claude").mkdir()
+    (workspace / ".mcp.json").write_text(servers)
+    (workspace / ".claude" / "settings.json").write_text(hooks)
+    before = contents(workspace)
+
+    install(commonplace)
+    assert contents(workspace) != before
+    uninstall(commonplace)
+
+    assert contents(workspace) == before
+
+
+def test_a_permission_that_the_user_gave_stays(commonplace: CommandLine) -> None:
+    """Only the other one was added."""
+    settings = commonplace.home / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"permissions": {"allow": ["mcp__commonplace-knowledge"]}}')
+    before = settings.read_bytes()
+
+    install(commonplace, "--scope", "user")
+    assert len(read(settings)["permissions"]["allow"]) == 2
+    uninstall(commonplace, "--scope", "user")
+
+    assert settings.read_bytes() == before
+
+
+def test_what_others_added_meanwhile_stays(commonplace: CommandLine) -> None:
+    """A file and a list that an installation made are theirs too by then."""
+    install(commonplace)
+    servers, settings = commonplace.directory / ".mcp.json", commonplace.directory / ".claude/settings.json"
+    for path, keys, theirs in (
+        (servers, ("mcpServers", "theirs"), {"command": "x"}),
+        (settings, ("hooks", "Stop"), [{"hooks": [THEIR_HOOK]}]),
+    ):
+        document = read(path)
+        document[keys[0]][keys[1]] = theirs
+        path.write_text(json.dumps(document, indent=4))
+
+    uninstall(commonplace)
+
+    assert servers.read_text() == json.dumps({"mcpServers": {"theirs": {"command": "x"}}}, indent=4)
+    assert settings.read_text() == json.dumps({"hooks": {"Stop": [{"hooks": [THEIR_HOOK]}]}}, indent=4)
+
+
+def test_without_a_note_nothing_goes_but_what_is_surely_ours(commonplace: CommandLine) -> None:
+    """As after an installation of an earlier release: files, objects and lists stay, permissions go."""
+    install(commonplace, "--scope", "user")
+    shutil.rmtree(commonplace.home / DIRECTORY)
+
+    uninstall(commonplace, "--scope", "user")
+
+    assert read(commonplace.home / ".claude.json") == {"mcpServers": {}}
+    assert read(commonplace.home / ".claude" / "settings.json") == {
+        "hooks": {"SessionStart": [], "UserPromptSubmit": [], "SessionEnd": []},
+        "permissions": {"allow": []},
+    }
+
+
+def test_a_file_that_was_written_anew_is_not_taken_for_ours(commonplace: CommandLine) -> None:
+    """An installation made one, which somebody removed and wrote again before the next installation."""
+    servers = commonplace.directory / ".mcp.json"
+    install(commonplace)
+    servers.write_text('{"mcpServers": {}}')
+
+    install(commonplace)
+    uninstall(commonplace)
+
+    assert servers.read_text() == '{"mcpServers": {}}'
+
+
+def test_where_nothing_can_be_noted_nothing_is_installed(commonplace: CommandLine) -> None:
+    """It could not be taken out again as it was."""
+    (commonplace.home / "claude-code").symlink_to("nowhere")
+
+    done = commonplace("install", "claude-code")
+
+    assert (done.status, contents(commonplace.directory)) == (1, {})
+    assert done.err.endswith("nothing was changed\n")
 
 
 def test_a_file_that_nobody_may_read_is_one_line_of_error(commonplace: CommandLine) -> None:

@@ -3,7 +3,8 @@
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commonplace.cli.claude_code import sessions
+from commonplace.cli.claude_code.call import HookCall
 from commonplace.cli.claude_code.learning import QUIET_S, SWEPT, learn, sweep
+from commonplace.cli.claude_code.session_hooks import session_end, session_start
 from commonplace.cli.claude_code.sessions import KEPT_S, SessionRecord, SessionRecords
 from commonplace.cli.claude_code.transcripts import (
     MAX_DIGEST_CHARS,
@@ -24,6 +28,7 @@ from commonplace.cli.claude_code.transcripts import (
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.secrets import find_secret
+from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.llm.injected import framed
@@ -245,6 +250,42 @@ async def test_a_session_that_cannot_be_learned_from_waits_for_the_next(
     current = begun(tmp_path, [])
     assert await sweep(records, knowledge, current) == 1
     assert await sweep(records, knowledge, current) == 0
+    assert len(await stored(knowledge)) == 1
+
+
+@pytest.mark.parametrize(("hook", "ended"), [(session_start, False), (session_end, True)])
+async def test_a_session_whose_hooks_never_got_the_lock_is_learned_from_later(
+    knowledge: KnowledgeMemory,
+    settings: Settings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    hook: Callable[[HookCall], Awaitable[str]],
+    *,
+    ended: bool,
+) -> None:
+    """Others had it all the time: it is known of all the same, and what went wrong is one line."""
+    monkeypatch.setattr(sessions, "LOCK_TIMEOUT_S", 0.1)
+    records = SessionRecords(settings.home)
+    begun_one = begun(tmp_path, exchange("Which port?", "5433."))
+    called = HookCall(
+        session_id=begun_one.session_id,
+        transcript=begun_one.transcript,
+        prompt="",
+        butler="shop",
+        settings=settings.model_copy(update={"postgres_url": GONE}),
+    )
+
+    with records.locked(), suppress(StorageUnavailableError):
+        await hook(called)
+
+    record = records.get(called.session_id)
+    assert record == replace(begun_one, ended=ended)
+    reasons = [line for line in caplog.records if "has been locked" in line.getMessage()]
+    assert [line.exc_info for line in reasons] == ([] if ended else [None])
+    quiet = time.time() - QUIET_S - 1
+    os.utime(begun_one.transcript, (quiet, quiet))
+    assert await sweep(records, knowledge, begun(tmp_path, [])) == 1
     assert len(await stored(knowledge)) == 1
 
 

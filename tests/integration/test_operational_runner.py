@@ -8,6 +8,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -19,10 +20,12 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import Settings
+from commonplace.operational import run_lock
 from commonplace.operational.agent_process import AgentProcess
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.output import OutputKind, Shown
 from commonplace.operational.receipts import ReceiptOutcome
+from commonplace.operational.run_processes import MARK_VARIABLE
 from commonplace.operational.runner import RunOutcome, Watcher
 from commonplace.operational.sessions import Session, SessionStatus
 from commonplace.operational.stop import Stop
@@ -32,7 +35,7 @@ from support.claude import claude_environment
 from support.commands import COMMAND, CommandLine, Done, clean_environment
 from support.deadlines import DEADLINE_S
 from support.model_api import Calls, Fails, ModelApi, Says
-from support.processes import ids_when_written, survivors
+from support.processes import ids_when_written, is_alive, survivors
 from support.streams import chunks, encode, init, result, says, session
 
 JELLYFIN = "[MEMORY:timing:jellyfin] Takes 60s to start after restart"
@@ -232,14 +235,51 @@ async def test_a_session_that_takes_too_long_is_killed_with_its_tools(
     assert survivors(tools) == []
 
 
-async def test_what_a_killed_cli_leaves_behind_is_killed(tmp_path: Path) -> None:
-    """Its tool was seen while it lived; nobody looks after it any more."""
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+async def test_what_a_cli_leaves_behind_that_others_ended_is_killed(
+    settings: Settings, tmp_path: Path, number: signal.Signals
+) -> None:
+    """On SIGTERM it ends with status 143, as the real one does, and nobody looks after its tool any more."""
+    ids, own = tmp_path / "ids", tmp_path / "own"
+    agent = script(
+        tmp_path / "claude",
+        "trap 'exit 143' TERM",
+        f"setsid sh -c 'echo $$ > {ids}; exec sleep 60' &",
+        f"echo $$ > {own}",
+        "wait",
+    )
+    running = asyncio.create_task(run(settings, agent))
+    tools = await asyncio.to_thread(ids_when_written, ids)
+    (cli,) = await asyncio.to_thread(ids_when_written, own)
+    cli.send_signal(number)
+    async with asyncio.timeout(DEADLINE_S):
+        report = await running
+    assert report.exit_code == (143 if number == signal.SIGTERM else -signal.SIGKILL)
+    assert survivors(tools) == []
+
+
+async def test_what_an_agent_leaves_behind_that_fails_is_killed(
+    api: ModelApi, claude: Path, environ: dict[str, str], settings: Settings
+) -> None:
+    """Its tool has left the shell that started it, and the CLI ends at once: there was no time to see the tool."""
+    command = "setsid sleep 60 > /dev/null 2>&1 & echo $! > ids"
+    api.script(Calls("Bash", {"command": command, "description": "leaves"}))
+    granted = ("--allowedTools", "Bash", "--max-turns", "1")
+    report = await run(settings, claude, arguments=granted, environ=environ)
+    assert (report.outcome, report.exit_code) == (RunOutcome.FAILED, 1)
+    assert not [line for line in (settings.workspace / "ids").read_text().split() if is_alive(int(line))]
+
+
+async def test_a_tool_without_the_mark_is_killed_where_it_was_seen(tmp_path: Path) -> None:
+    """It has cleared its environment."""
     ids = tmp_path / "ids"
-    agent = script(tmp_path / "claude", f"setsid sh -c 'echo $$ > {ids}; exec sleep 60' &", "wait")
+    agent = script(tmp_path / "claude", f"env -i setsid sh -c 'echo $$ > {ids}; exec sleep 60' &", "wait")
+    listed: list[int] = []
     process = await AgentProcess.start([str(agent)], environ={"PATH": os.defpath}, directory=None)
+    process.on_listed = lambda found: listed.extend(each.pid for each in found)
     tools = await asyncio.to_thread(ids_when_written, ids)
     async with asyncio.timeout(DEADLINE_S):
-        while not process._descendants.issuperset(tools):  # noqa: ASYNC110 - it tells nobody
+        while tools[0].pid not in listed:  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0.02)
     os.kill(process.pid, signal.SIGKILL)
     assert await process.wait() == -signal.SIGKILL
@@ -288,35 +328,52 @@ async def test_the_last_event_of_a_flood_is_not_lost(settings: Settings, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("lines", "reason", "status"),
+    ("lines", "reason", "status", "word"),
     [
         (
             ["echo 'error: unknown option' >&2", "exit 1"],
             "the claude CLI ended with status 1 and no result: error: unknown option",
             SessionStatus.FAILED,
+            "failed",
         ),
         (
             ["exit 0"],
             "the claude CLI ended with status 0 and no result: it said nothing",
             SessionStatus.INTERRUPTED,
+            "was interrupted",
         ),
         (
             ["kill -9 $$"],
             "the claude CLI was killed by signal 9 and no result: it said nothing",
             SessionStatus.INTERRUPTED,
+            "was interrupted",
         ),
     ],
 )
-async def test_an_end_without_a_result_is_a_failure(
-    settings: Settings, tmp_path: Path, lines: list[str], reason: str, status: SessionStatus
+def test_an_end_without_a_result_says_how_in_the_words_of_the_row(
+    commonplace: CommandLine,
+    settings: Settings,
+    tmp_path: Path,
+    lines: list[str],
+    reason: str,
+    status: SessionStatus,
+    word: str,
 ) -> None:
-    """It says how the CLI ended and what it said last, in the report and in what the session showed."""
-    report = await run(settings, script(tmp_path / "claude", *lines))
-    assert (report.outcome, report.reason) == (RunOutcome.FAILED, reason)
-    assert report.session is not None
-    assert report.session.status is status
-    async with OperationalMemory.open(settings) as memory:
-        assert (await memory.session_output(report.session.id))[-1].text == reason
+    """How the CLI ended and what it said last, on the screen, in the report, in the row, and in what was shown."""
+    agent = str(script(tmp_path / "claude", *lines))
+    done = commonplace("ops", "run", "--claude", agent, COLUMNS="500")
+    assert done.status == 1
+    assert f"session 1 {status}: {reason}, 0 receipts" in done.out
+    assert f"error: the session {word}: {reason}" in done.err
+    report = commonplace("ops", "run", "--claude", agent, "--json").json
+    assert (report["outcome"], report["reason"]) == (status, reason)
+    assert [row.status for row in asyncio.run(sessions(settings))] == [status, status]
+
+    async def last_shown() -> str:
+        async with OperationalMemory.open(settings) as memory:
+            return (await memory.session_output(1))[-1].text
+
+    assert asyncio.run(last_shown()) == reason
 
 
 async def test_a_program_that_cannot_be_started_leaves_no_session(settings: Settings, tmp_path: Path) -> None:
@@ -405,6 +462,47 @@ def test_a_runner_that_was_killed_is_put_right_by_the_next(
     assert asyncio.run(observations(settings)) == ["Takes 60s to start after restart"]
 
 
+def test_what_a_runner_that_was_killed_left_is_ended_though_its_agent_is_dead(
+    settings: Settings, tmp_path: Path, commonplace: CommandLine
+) -> None:
+    """A tool with the mark of the run, and one that cleared its environment and was seen; nothing else."""
+    marked, cleared, own = tmp_path / "marked", tmp_path / "cleared", tmp_path / "own"
+    agent = script(
+        tmp_path / "claude",
+        f"env -i setsid sh -c 'echo $$ > {cleared}; exec sleep 60' &",
+        f"setsid sh -c 'echo $$ > {marked}; exec sleep 60' &",
+        f"echo $$ > {own}",
+        "wait",
+    )
+    lock = settings.home / run_lock.FILE
+    with subprocess.Popen(
+        [COMMAND, "ops", "run", "--claude", agent],
+        env=clean_environment(settings.home),
+        stdout=subprocess.DEVNULL,
+    ) as process:
+        tools = ids_when_written(marked) + ids_when_written(cleared)
+        deadline = time.monotonic() + DEADLINE_S
+        while not {tool.pid for tool in tools} <= {pid for pid, _ in json.loads(lock.read_text())["tools"]}:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        process.kill()
+    (cli,) = ids_when_written(own)
+    cli.kill()
+    assert survivors([cli]) == []
+    assert all(tool.is_running() for tool in tools)
+    with subprocess.Popen(["sleep", "60"]) as stranger:
+        noted = json.loads(lock.read_text())
+        noted["tools"].append([stranger.pid, time.time() - 3_600])
+        noted["pid"], noted["started"] = stranger.pid, time.time() - 3_600
+        lock.write_text(json.dumps(noted))
+        done = commonplace("ops", "run", "--claude", str(script(tmp_path / "quiet", "exit 1")))
+        assert stranger.poll() is None, "its id was another's before"
+        stranger.kill()
+    assert survivors(tools) == []
+    assert "ended what a lost session had left running: processes " in done.err
+    assert lock.read_text() == "{}"
+
+
 @pytest.mark.requirement("OPS-11.3", "OPS-06.1", "OPS-20.3")
 async def test_a_session_begins_with_the_staleness_check(settings: Settings, tmp_path: Path) -> None:
     """What has faded by then is not told; what was done lately is."""
@@ -441,6 +539,7 @@ async def test_the_session_belongs_to_no_other_and_takes_the_operators_arguments
     assert arguments[:2] == ["-p", "Begin your tier 1 session now."]
     assert arguments[2:6] == ["--output-format", "stream-json", "--verbose", "--append-system-prompt"]
     assert arguments[7:] == ["--model", "haiku"]
+    assert inherited.pop(MARK_VARIABLE)
     assert (inherited, stdin) == ({"CLAUDE_CODE_OAUTH_TOKEN": "kept"}, "")
 
 

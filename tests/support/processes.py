@@ -27,3 +27,11 @@ def survivors(processes: Collection[psutil.Process]) -> list[psutil.Process]:
     """Return those that have not ended within the deadline; blocks until all have."""
     _, alive = psutil.wait_procs(list(processes), timeout=DEADLINE_S)
     return alive
+
+
+def is_alive(pid: int) -> bool:
+    """Tell whether a process still runs when the deadline is over; blocks until it has ended."""
+    try:
+        return bool(survivors([psutil.Process(pid)]))
+    except psutil.NoSuchProcess:
+        return False

@@ -9,6 +9,7 @@ import logging
 import os
 import sys
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from logging.handlers import RotatingFileHandler
@@ -85,7 +86,7 @@ def hook(
     text = ""
     try:
         text = _answer(event, butler)
-    except CommonplaceError as error:
+    except (CommonplaceError, OSError) as error:
         _log.error("%s: %s", event, error)
     except Exception:  # noqa: BLE001 - an outer door: whatever it was, the session goes on
         _log.exception("%s failed", event)
@@ -125,17 +126,22 @@ def _home() -> Path:
     return Path(named).expanduser() if named else user_data_path("commonplace")
 
 
+class _LogFile(RotatingFileHandler):
+    """Says on standard error what cannot be written; the client never shows that to the model."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is the library's
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"{self.format(record)}\n")
+            sys.stderr.flush()
+
+
 def _log_to(home: Path) -> None:
-    """Send the log to a file of bounded size; to a person who tries a hook by hand as well, and to nobody else."""
-    logging.raiseExceptions = False
-    handler: logging.Handler = logging.NullHandler()
-    try:
+    """Send the log to a file of bounded size; to a person who tries a hook by hand as well."""
+    with suppress(OSError):
         (home / "logs").mkdir(parents=True, exist_ok=True)
-        handler = RotatingFileHandler(
-            home / "logs" / LOG_FILE, maxBytes=MAX_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
-        )
-    except OSError:
-        """There is nowhere to write to; the session goes on all the same."""
+    handler = _LogFile(
+        home / "logs" / LOG_FILE, maxBytes=MAX_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
+    )
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     also = [logging.StreamHandler()] if sys.stderr.isatty() else []
     logging.basicConfig(handlers=[handler, *also], level=logging.WARNING, force=True)

@@ -8,7 +8,9 @@ import typer
 
 from commonplace.cli.claude_code.files import FileChange, apply
 from commonplace.cli.claude_code.installation import Places, Scope, commonplace_command, plan_install
+from commonplace.cli.claude_code.notes import make_directory
 from commonplace.cli.output import JsonOption, print_json
+from commonplace.core.settings import load_settings
 
 app = typer.Typer(add_completion=False, help="Give a client these memories.", no_args_is_help=True)
 
@@ -44,12 +46,14 @@ def claude_code(
     Existing settings stay as they are; doing it again changes nothing.
     """
     places = Places.of(scope, project=Path.cwd(), environ=os.environ)
-    changes = plan_install(places, commonplace_command(), butler=butler)
+    # A file in the current directory does not say where memories go, here as in the hooks.
+    home = load_settings(read_current_directory=False).settings.home
+    plan = plan_install(places, commonplace_command(), home=home, butler=butler)
     if not dry_run:
-        apply(changes)
-    report(
-        changes, scope, dry_run=dry_run, as_json=as_json, note=TRUST_NOTE if scope is Scope.PROJECT else ""
-    )
+        make_directory(home)
+        apply([*plan.notes, *plan.files])
+    note = TRUST_NOTE if scope is Scope.PROJECT else ""
+    report(plan.files, scope, dry_run=dry_run, as_json=as_json, note=note)
 
 
 def report(changes: list[FileChange], scope: Scope, *, dry_run: bool, as_json: bool, note: str = "") -> None:

@@ -26,6 +26,7 @@ from commonplace.operational.output import OutputKind, Shown
 from commonplace.operational.receipts import Receipt
 from commonplace.operational.run_lock import RunLock
 from commonplace.operational.runner import RunOutcome, RunReport, Watcher, run_session
+from commonplace.operational.sessions import SessionStatus
 from commonplace.operational.stop import Stop
 from commonplace.operational.watch import first_due
 from commonplace.operational.watch import watch as keep_watch
@@ -90,8 +91,8 @@ def run_once(
 ) -> None:
     """Run a session of the agent, show it live, and store what it learns as it comes.
 
-    Exit status 1 if the session failed or took too long; 130 and 143 if it was ended by Ctrl-C or SIGTERM. A
-    second Ctrl-C kills at once. A database that cannot be reached does not stop the session.
+    Exit status 1 if the session failed, took too long, or ended without saying how; 130 and 143 if it was ended by
+    Ctrl-C or SIGTERM. A second Ctrl-C kills at once. A database that cannot be reached does not stop the session.
     """
     loaded = settings()
     told = load_prompt(tier, prompt, directory=loaded.prompts_directory)
@@ -112,7 +113,7 @@ def run_once(
     if report.outcome is RunOutcome.STOPPED:
         raise typer.Exit(128 + (stop.signal or signal.SIGINT))
     if report.outcome is not RunOutcome.COMPLETED:
-        typer.echo(f"error: the session failed: {report.reason}", err=True)
+        typer.echo(f"error: {_sentence(report)}", err=True)
         raise typer.Exit(1)
 
 
@@ -163,8 +164,14 @@ async def _scheduled(loaded: Settings, request: RunRequest, stop: Stop, screen: 
                     return
         report = await run_session(loaded, request, lock=lock, stop=stop, watcher=_watcher(screen))
     screen.end(report)
-    if report.outcome in {RunOutcome.FAILED, RunOutcome.TIMED_OUT}:
-        log.error("the session failed: %s", report.reason)
+    if report.outcome not in {RunOutcome.COMPLETED, RunOutcome.STOPPED}:
+        log.error("%s", _sentence(report))
+
+
+def _sentence(report: RunReport) -> str:
+    """Say how a session ended that did not complete, in the words of its row."""
+    was = "was interrupted" if report.outcome.status is SessionStatus.INTERRUPTED else "failed"
+    return f"the session {was}: {report.reason}"
 
 
 async def _last_start(loaded: Settings, tier: int) -> datetime | None:
@@ -250,7 +257,7 @@ class _Screen:
         """Show how the session ended."""
         name = f"session {report.session.id}" if report.session else "session (not stored)"
         why = f": {shown(report.reason)}" if report.reason else ""
-        self._print(f"[bold]{name}[/] {report.outcome}{why}, {len(report.receipts)} receipts")
+        self._print(f"[bold]{name}[/] {report.outcome.status}{why}, {len(report.receipts)} receipts")
 
     def wait(self, due: datetime) -> None:
         """Show when the next session is due."""

@@ -10,6 +10,7 @@ from commonplace.cli.claude_code.files import apply
 from commonplace.cli.claude_code.installation import Places, Scope, plan_uninstall
 from commonplace.cli.install import DryRunOption, ScopeOption, report
 from commonplace.cli.output import JsonOption
+from commonplace.core.settings import load_settings
 
 app = typer.Typer(add_completion=False, help="Take out again what install put in.", no_args_is_help=True)
 
@@ -23,12 +24,15 @@ def group() -> None:
 def claude_code(
     *, scope: ScopeOption = Scope.PROJECT, dry_run: DryRunOption = False, as_json: JsonOption = False
 ) -> None:
-    """Take servers, hooks and permissions out of Claude Code's settings; memories and everything else stay."""
+    """Take servers, hooks and permissions out of Claude Code's settings; memories and everything else stay.
+
+    What was there before installing is there again, to the byte where nobody else changed it.
+    """
     places = Places.of(scope, project=Path.cwd(), environ=os.environ)
-    changes = plan_uninstall(places)
+    plan = plan_uninstall(places, home=load_settings(read_current_directory=False).settings.home)
     if not dry_run:
-        apply(changes)
-        if scope is Scope.PROJECT and any(change.action == "delete" for change in changes):
+        apply([*plan.files, *plan.notes])
+        for directory in plan.directories:
             with suppress(OSError):
-                places.settings.parent.rmdir()
-    report(changes, scope, dry_run=dry_run, as_json=as_json)
+                directory.rmdir()
+    report(plan.files, scope, dry_run=dry_run, as_json=as_json)

@@ -2,9 +2,9 @@
 
 Facts measured on Claude Code 2.1.197 that shape it:
 
-- Tools run in sessions of their own and outlive the CLI that dies, out of reach of a signal to its group. So
-  descendants are listed while it lives.
-- SIGINT ends running tools and gives a result line; SIGTERM and SIGKILL do neither.
+- Tools run in sessions of their own and outlive the CLI that dies, out of reach of a signal to its group. So the CLI
+  gets a mark that they inherit, and descendants are listed while it lives.
+- SIGINT ends running tools and gives a result line; SIGTERM, after which its status is 143, and SIGKILL do neither.
 - A tool left behind may hold the output open. The CLI's own end is waited for, never the end of the output.
 """
 
@@ -13,7 +13,7 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,13 @@ import psutil
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.llm.process_tree import kill_tree
+from commonplace.operational.run_processes import (
+    MARK_VARIABLE,
+    SeenProcess,
+    end_processes,
+    new_mark,
+    seen,
+)
 
 CHUNK_BYTES: Final = 1 << 16
 LIST_EVERY_S: Final = 2.0
@@ -34,11 +41,18 @@ DRAIN_S: Final = 5.0
 
 
 class AgentProcess:
-    """A running CLI; use :meth:`start`, and :meth:`close` at the end, whatever happened."""
+    """A running CLI; use :meth:`start`, and :meth:`close` at the end, whatever happened.
+
+    Attributes:
+        mark: What all that it starts inherits; see :mod:`commonplace.operational.run_processes`.
+        on_listed: Called with its descendants whenever others were found than before.
+    """
 
     def __init__(
-        self, process: asyncio.subprocess.Process, stdout: "OutputPipe", stderr: "OutputPipe"
+        self, process: asyncio.subprocess.Process, mark: str, stdout: "OutputPipe", stderr: "OutputPipe"
     ) -> None:
+        self.mark = mark
+        self.on_listed: Callable[[list[SeenProcess]], None] | None = None
         self._process = process
         self._stdout = stdout
         self._stderr = stderr
@@ -55,6 +69,7 @@ class AgentProcess:
         Raises:
             InvalidInputError: It cannot be started.
         """
+        mark = new_mark()
         stdout, stderr = await OutputPipe.open(), await OutputPipe.open()
         try:
             process = await asyncio.create_subprocess_exec(
@@ -63,7 +78,7 @@ class AgentProcess:
                 stdout=stdout.writing_end,
                 stderr=stderr.writing_end,
                 cwd=directory,
-                env=dict(environ),
+                env={**environ, MARK_VARIABLE: mark},
                 start_new_session=True,
             )
         except OSError as error:
@@ -77,7 +92,7 @@ class AgentProcess:
             raise
         stdout.close_writing_end()
         stderr.close_writing_end()
-        return cls(process, stdout, stderr)
+        return cls(process, mark, stdout, stderr)
 
     @property
     def pid(self) -> int:
@@ -114,11 +129,11 @@ class AgentProcess:
         await self.kill()
 
     async def kill(self) -> None:
-        """Kill it, if it still runs, and every descendant that was ever listed."""
+        """Kill it, if it still runs, and whatever else is left of what it started."""
         if not self._ended.done():
             await asyncio.to_thread(kill_tree, self.pid)
             await self._ended
-        await asyncio.to_thread(_kill_all, self._descendants)
+        await asyncio.to_thread(end_processes, self.mark, self._descendants)
 
     async def close(self) -> None:
         """Release the pipes; kill it if it still runs."""
@@ -153,7 +168,11 @@ class AgentProcess:
             await asyncio.wait({self._ended}, timeout=LIST_EVERY_S)
 
     async def _list_descendants(self) -> None:
-        self._descendants |= await asyncio.to_thread(_descendants_of, self.pid, self._descendants)
+        found = await asyncio.to_thread(_descendants_of, self.pid, self._descendants)
+        if found != self._descendants:
+            self._descendants = found
+            if self.on_listed is not None:
+                self.on_listed(seen(found))
 
 
 class OutputPipe:
@@ -189,20 +208,12 @@ class OutputPipe:
 
 
 def _descendants_of(pid: int, known: set[psutil.Process]) -> set[psutil.Process]:
-    """Return the descendants of a process, and those of descendants that it has lost."""
+    """Return the descendants of a process, and the known ones that it has lost, with theirs."""
     found: set[psutil.Process] = set()
     with contextlib.suppress(psutil.Error):
         found.update(psutil.Process(pid).children(recursive=True))
     for process in known - found:
         with contextlib.suppress(psutil.Error):
-            found.update(process.children(recursive=True))
+            if process.is_running():
+                found |= {process, *process.children(recursive=True)}
     return found
-
-
-def _kill_all(processes: set[psutil.Process]) -> None:
-    """Kill processes and what they started; one whose id was given to another is left alone."""
-    for process in processes:
-        with contextlib.suppress(psutil.Error):
-            for member in (*process.children(recursive=True), process):
-                with contextlib.suppress(psutil.Error):
-                    member.kill()

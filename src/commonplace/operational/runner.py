@@ -46,10 +46,23 @@ class RunOutcome(StrEnum):
 
     COMPLETED = "completed"
     FAILED = "failed"
-    """The agent says so, or ended without a result."""
+    """The agent says so, in its result or by its exit status."""
+    INTERRUPTED = "interrupted"
+    """It ended without saying how."""
     TIMED_OUT = "timed_out"
     STOPPED = "stopped"
     """The operator ended it."""
+
+    @property
+    def status(self) -> SessionStatus:
+        """What the session's row says of it."""
+        match self:
+            case RunOutcome.COMPLETED:
+                return SessionStatus.COMPLETED
+            case RunOutcome.FAILED | RunOutcome.TIMED_OUT:
+                return SessionStatus.FAILED
+            case RunOutcome.INTERRUPTED | RunOutcome.STOPPED:
+                return SessionStatus.INTERRUPTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +138,8 @@ async def run_session(
             directory=request.directory,
         )
         try:
-            lock.name_agent(process.pid)
+            lock.name_agent(process.pid, process.mark)
+            process.on_listed = lock.name_tools
             recording = LiveRecording(recorder) if recorder else None
             transcript = TranscriptFile.create(settings.home, tier=request.tier, now=clock())
             return await _Run(process, request, stop, watcher, recording, transcript).to_its_end()
@@ -160,7 +174,7 @@ class _Run:
         """Follow the process, and report."""
         try:
             exit_code = await self._follow()
-            if self._ended_by is not None or exit_code < 0:
+            if not self._has_finished(exit_code):
                 # What the agent had started outlives it, and nobody looks after it any more.
                 await self._process.kill()
             return await self._report(exit_code)
@@ -248,7 +262,7 @@ class _Run:
             self._say(notice(reason))
         reports = []
         if self._recording is not None:
-            end = SessionEnd(exit_code=exit_code, status=_status(outcome, self._result, exit_code))
+            end = SessionEnd(exit_code=exit_code, status=outcome.status)
             reports = await self._recording.end(end)
         is_complete = self._recording is not None and self._recording.is_complete
         return RunReport(
@@ -260,10 +274,18 @@ class _Run:
             transcript=self._keep_transcript(is_complete=is_complete),
         )
 
+    def _has_finished(self, exit_code: int) -> bool:
+        """Tell whether the agent came to the end of its work; what it left running then was meant to go on."""
+        return self._ended_by is None and exit_code == 0 and self._outcome(exit_code) is RunOutcome.COMPLETED
+
     def _outcome(self, exit_code: int) -> RunOutcome:
-        if status_after(self._result, exit_code) is SessionStatus.COMPLETED:
-            return RunOutcome.COMPLETED
-        return self._ended_by or RunOutcome.FAILED
+        match status_after(self._result, exit_code):
+            case SessionStatus.COMPLETED:
+                return RunOutcome.COMPLETED
+            case SessionStatus.FAILED:
+                return self._ended_by or RunOutcome.FAILED
+            case _:
+                return self._ended_by or RunOutcome.INTERRUPTED
 
     def _reason(self, outcome: RunOutcome, exit_code: int) -> str:
         match outcome:
@@ -275,7 +297,7 @@ class _Run:
                 return "it was ended by the operator"
             case RunOutcome.FAILED if self._result is not None:
                 return trim_to(describe_failure(self._result), _REASON_CHARS)
-            case RunOutcome.FAILED:
+            case RunOutcome.FAILED | RunOutcome.INTERRUPTED:
                 how = (
                     f"was killed by signal {-exit_code}"
                     if exit_code < 0
@@ -293,13 +315,3 @@ class _Run:
         self._transcript.close()
         log.warning("not everything is stored; the next start will, from %s", self._transcript.path)
         return self._transcript.path
-
-
-def _status(outcome: RunOutcome, result: SessionResult | None, exit_code: int) -> SessionStatus:
-    match outcome:
-        case RunOutcome.STOPPED:
-            return SessionStatus.INTERRUPTED
-        case RunOutcome.TIMED_OUT:
-            return SessionStatus.FAILED
-        case RunOutcome.COMPLETED | RunOutcome.FAILED:
-            return status_after(result, exit_code)

@@ -2,14 +2,16 @@
 
 Each function returns a new document, with everything in it that is somebody else's as it was and where it was. Ours is
 told by what is called (``… hook session-start``, ``… mcp workspace``), so that an installation at another path, or of
-an earlier release, is replaced and removed like this one.
+an earlier release, is replaced and removed like this one. Objects and lists that this leaves empty go only by
+:func:`without_containers`: who they belong to, a document does not tell.
 Source: measured on Claude Code 2.1.197.
 """
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, cast
 
+from commonplace.cli.claude_code.json_text import Keys
 from commonplace.core.errors import SettingsError
 
 Document = dict[str, Any]
@@ -21,6 +23,15 @@ EVENTS: Final[Mapping[str, Document]] = {
     "SessionEnd": {"argument": "session-end", "timeout": 20},
 }
 """What each event calls, and the seconds that the client waits; at the end of a session it is 1.5 where none is set."""
+
+CONTAINERS: Final[Sequence[Keys]] = (
+    ("mcpServers",),
+    ("hooks",),
+    *(("hooks", event) for event in EVENTS),
+    ("permissions",),
+    ("permissions", "allow"),
+)
+"""The objects and lists that hold what is ours, outer ones first."""
 
 
 def server_key(server: str) -> str:
@@ -59,17 +70,15 @@ def with_servers(document: Document, command: Sequence[str]) -> Document:
 
 
 def without_servers(document: Document) -> Document:
-    """Return the document without our MCP servers, and without ``mcpServers`` where it has no other."""
+    """Return the document without our MCP servers."""
     changed = copy.deepcopy(document)
     servers = changed.get("mcpServers")
     if not isinstance(servers, dict):
         return changed
     entries = cast("Document", servers)
-    found = [server for server in SERVERS if _is_server(entries.get(server_key(server)), server)]
-    for server in found:
-        del entries[server_key(server)]
-    if found and not entries:
-        del changed["mcpServers"]
+    for server in SERVERS:
+        if _is_server(entries.get(server_key(server)), server):
+            del entries[server_key(server)]
     return changed
 
 
@@ -96,24 +105,16 @@ def with_hooks(document: Document, command: Sequence[str], *, butler: str | None
 
 
 def without_hooks(document: Document) -> Document:
-    """Return the document without our hooks, and without the containers that held nothing else."""
+    """Return the document without our hooks."""
     changed = copy.deepcopy(document)
     hooks = changed.get("hooks")
     if not isinstance(hooks, dict):
         return changed
     events = cast("Document", hooks)
-    touched = False
     for event in EVENTS:
         found = events.get(event)
-        groups = cast("list[Any]", found) if isinstance(found, list) else []
-        if not any(_is_touched(group, event) for group in groups):
-            continue
-        touched = True
-        events[event] = _without_ours(groups, event)
-        if not events[event]:
-            del events[event]
-    if touched and not events:
-        del changed["hooks"]
+        if isinstance(found, list):
+            events[event] = _without_ours(cast("list[Any]", found), event)
     return changed
 
 
@@ -129,20 +130,42 @@ def with_permission(document: Document) -> Document:
     return changed
 
 
-def without_permission(document: Document) -> Document:
-    """Return the document without what :func:`with_permission` adds."""
+def without_permission(document: Document, rules: Collection[str]) -> Document:
+    """Return the document without some rules of what is allowed."""
     changed = copy.deepcopy(document)
     permissions = changed.get("permissions")
     allowed = cast("Document", permissions).get("allow") if isinstance(permissions, dict) else None
-    if not isinstance(allowed, list) or not any(rule in allowed for rule in _rules()):
-        return changed
-    permissions = cast("Document", permissions)
-    permissions["allow"] = [rule for rule in cast("list[Any]", allowed) if rule not in _rules()]
-    if not permissions["allow"]:
-        del permissions["allow"]
-    if not permissions:
-        del changed["permissions"]
+    if isinstance(allowed, list):
+        allowed[:] = [rule for rule in cast("list[Any]", allowed) if rule not in rules]
     return changed
+
+
+def allowed_rules(document: Document) -> list[str]:
+    """Return those of our rules that the document has."""
+    permissions = document.get("permissions")
+    allowed = cast("Document", permissions).get("allow") if isinstance(permissions, dict) else None
+    return [rule for rule in _rules() if isinstance(allowed, list) and rule in allowed]
+
+
+def containers(document: Document) -> list[Keys]:
+    """Return the objects and lists of ``CONTAINERS`` that the document has."""
+    return [keys for keys in CONTAINERS if _at(document, keys) is not None]
+
+
+def without_containers(document: Document, which: Collection[Keys]) -> Document:
+    """Return the document without those of some objects and lists that are empty, inner ones first."""
+    changed = copy.deepcopy(document)
+    for keys in reversed(CONTAINERS):
+        if keys in which and _at(changed, keys) in ({}, []):
+            del _at(changed, keys[:-1])[keys[-1]]
+    return changed
+
+
+def _at(document: Document, keys: Keys) -> Any:  # noqa: ANN401 - an object, a list, or None
+    found: Any = document
+    for key in keys:
+        found = cast("Document", found).get(key) if isinstance(found, dict) else None
+    return cast("Any", found) if isinstance(found, (dict, list)) else None
 
 
 def _rules() -> list[str]:

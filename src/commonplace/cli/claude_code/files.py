@@ -3,21 +3,19 @@
 import difflib
 import json
 import os
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 from uuid import uuid4
 
+from commonplace.cli.claude_code.json_text import Keys, rewrite
 from commonplace.core.errors import SettingsError, StorageUnavailableError
 
 Action = Literal["create", "change", "delete", "keep"]
 PRIVATE: Final = 0o600
 SHARED: Final = 0o644
-
-_INDENT: Final = re.compile(r"\A\s*\{\r?\n([ \t]+)\"")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,29 +56,80 @@ class FileChange:
         return "\n".join(lines)
 
 
-def plan(path: Path, edit: Callable[[dict[str, Any]], dict[str, Any]], *, mode: int = SHARED) -> FileChange:
-    """Return what an edit makes of a file of JSON; nothing is written.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonFile:
+    """A file of JSON as it was read.
 
-    Indentation and line ends stay as they are; a document that becomes empty means that the file goes.
+    Attributes:
+        path: As it is known; a symbolic link is followed.
+        text: What it holds; ``None`` where it is not there.
+        document: The object that it holds; an empty one where it is not there.
+    """
 
-    Args:
-        path: The file, which need not be there.
-        edit: Returns the new document; a missing file is an empty one.
-        mode: For a file that is not there yet.
+    path: Path
+    text: str | None
+    document: dict[str, Any]
+
+    @classmethod
+    def read(cls, path: Path) -> "JsonFile":
+        """Read a file, which need not be there.
+
+        Raises:
+            SettingsError: It cannot be read, is not a JSON object, or holds what would be lost.
+        """
+        text = read_text(path)
+        return cls(path=path, text=text, document={} if text is None else _parse(path, text))
+
+    def edited(self, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+        """Return what an edit makes of the document.
+
+        Raises:
+            SettingsError: The edit does not know what to do with it.
+        """
+        try:
+            return edit(self.document)
+        except SettingsError as error:
+            raise SettingsError(f"{self.path}: {error}: nothing was written") from None
+
+    def change(
+        self,
+        document: dict[str, Any],
+        *,
+        mode: int = SHARED,
+        interiors: Mapping[Keys, str] | None = None,
+        may_go: bool = False,
+    ) -> FileChange:
+        """Return the change to another document; nothing is written, and what is the same stays to the byte.
+
+        Args:
+            document: What the file is to hold.
+            mode: For a file that is not there yet.
+            interiors: See :func:`rewrite`.
+            may_go: Whether the file goes when the document is empty.
+        """
+        if document == self.document:
+            after = self.text
+        elif may_go and not document:
+            after = None
+        elif self.text is None:
+            after = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+        else:
+            after = rewrite(self.text, document, interiors=interiors or {})
+        return FileChange(path=self.path, before=self.text, after=after, mode=mode)
+
+
+def read_text(path: Path) -> str | None:
+    """Return what a file holds; ``None`` where it is not there.
 
     Raises:
-        SettingsError: The file cannot be read, is not a JSON object, or holds what would be lost; or the edit does
-            not know what to do with it.
+        SettingsError: It cannot be read.
     """
-    before = _read(path)
-    document = {} if before is None else _parse(path, before)
     try:
-        edited = edit(document)
-    except SettingsError as error:
-        raise SettingsError(f"{path}: {error}: nothing was written") from None
-    if edited == document:
-        return FileChange(path=path, before=before, after=before, mode=mode)
-    return FileChange(path=path, before=before, after=_render(edited, before) if edited else None, mode=mode)
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: cannot be read: {error}: nothing was written") from None
 
 
 def apply(changes: Sequence[FileChange]) -> None:
@@ -91,7 +140,7 @@ def apply(changes: Sequence[FileChange]) -> None:
         StorageUnavailableError: A file cannot be written.
     """
     for change in changes:
-        if _read(change.path) != change.before:
+        if read_text(change.path) != change.before:
             raise SettingsError(f"{change.path}: was changed by somebody else meanwhile: try again")
     done: list[FileChange] = []
     try:
@@ -104,15 +153,6 @@ def apply(changes: Sequence[FileChange]) -> None:
             with suppress(OSError):
                 _put(change.path, change.before, change.mode)
         raise StorageUnavailableError(f"{error.filename}: {error.strerror}: nothing was changed") from error
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_bytes().decode()
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path}: cannot be read: {error}: nothing was written") from None
 
 
 def _parse(path: Path, text: str) -> dict[str, Any]:
@@ -138,16 +178,6 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(word: str) -> None:
     raise ValueError(f"{word}, which is no JSON")
-
-
-def _render(document: dict[str, Any], before: str | None) -> str:
-    """Write a document as the file had it: indentation, line ends, and the end of the last line."""
-    if before is None:
-        return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
-    found = _INDENT.match(before)
-    text = json.dumps(document, ensure_ascii=False, indent=found[1] if found else 2)
-    end = before[len(before.rstrip()) :]
-    return (text.replace("\n", "\r\n") if "\r\n" in before else text) + end
 
 
 def _put(path: Path, text: str | None, mode: int) -> None:

@@ -1,7 +1,7 @@
 """Where Claude Code keeps its settings, and what installing does to which file."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -9,14 +9,19 @@ from typing import Final
 
 from commonplace.cli.claude_code.configuration import (
     Document,
+    allowed_rules,
+    containers,
     with_hooks,
     with_permission,
     with_servers,
+    without_containers,
     without_hooks,
     without_permission,
     without_servers,
 )
-from commonplace.cli.claude_code.files import PRIVATE, SHARED, FileChange, plan
+from commonplace.cli.claude_code.files import PRIVATE, SHARED, FileChange, JsonFile, read_text
+from commonplace.cli.claude_code.json_text import interior
+from commonplace.cli.claude_code.notes import Note, note_path, read_note, write_note
 
 CONFIG_VARIABLE: Final = "CLAUDE_CONFIG_DIR"
 
@@ -56,12 +61,28 @@ class Places:
         return cls(scope=scope, servers=home / ".claude.json", settings=home / ".claude" / "settings.json")
 
 
-def plan_install(places: Places, command: list[str], *, butler: str | None = None) -> list[FileChange]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is to be done.
+
+    Attributes:
+        files: The changes to files of settings.
+        notes: The changes to what is noted of them.
+        directories: Those that go if they are empty then.
+    """
+
+    files: list[FileChange]
+    notes: list[FileChange]
+    directories: list[Path]
+
+
+def plan_install(places: Places, command: list[str], *, home: Path, butler: str | None = None) -> Plan:
     """Return what an installation changes; nothing is written.
 
     Args:
         places: Whose settings.
         command: What runs ``commonplace``; see :func:`commonplace_command`.
+        home: Where it is noted what was made.
         butler: Whose sessions they are, where that is not the workspace's name.
 
     Raises:
@@ -73,31 +94,89 @@ def plan_install(places: Places, command: list[str], *, butler: str | None = Non
         # A project's permissions count only once a person has trusted it; hooks and servers count at once.
         return with_permission(changed) if places.scope is Scope.USER else changed
 
-    return _plan(places, lambda document: with_servers(document, command), settings)
+    def servers(document: Document) -> Document:
+        return with_servers(document, command)
+
+    plan = Plan(files=[], notes=[], directories=[])
+    for path, edit in ((places.servers, servers), (places.settings, settings)):
+        file = JsonFile.read(path)
+        document = file.edited(edit)
+        plan.files.append(file.change(document, mode=_mode(places, path)))
+        noted = read_text(note_path(home, path))
+        note = _note(file, document, _known(file, read_note(noted)))
+        text = noted if document == file.document else write_note(note)
+        plan.notes.append(FileChange(path=note_path(home, path), before=noted, after=text, mode=PRIVATE))
+    return plan
 
 
-def plan_uninstall(places: Places) -> list[FileChange]:
+def plan_uninstall(places: Places, *, home: Path) -> Plan:
     """Return what taking an installation out again changes; nothing is written.
+
+    Containers, permissions and files go only where it was noted that an installation made them.
+
+    Args:
+        places: Whose settings.
+        home: Where that was noted.
 
     Raises:
         SettingsError: A file cannot be read.
     """
+    plan = Plan(files=[], notes=[], directories=[])
+    for path in (places.servers, places.settings):
+        file = JsonFile.read(path)
+        noted = read_text(note_path(home, path))
+        note = read_note(noted) or _unnoted(file)
+        document = _without_ours(file.document, note)
+        if document != file.document:
+            document = without_containers(document, note.containers)
+        change = file.change(document, interiors=note.interiors, may_go=note.file)
+        plan.files.append(change)
+        plan.notes.append(FileChange(path=note_path(home, path), before=noted, after=None, mode=PRIVATE))
+        if change.action == "delete" and note.directory:
+            plan.directories.append(path.parent)
+    return plan
 
-    def settings(document: Document) -> Document:
-        changed = without_hooks(document)
-        return without_permission(changed) if places.scope is Scope.USER else changed
 
-    return _plan(places, without_servers, settings)
+def _known(file: JsonFile, note: Note | None) -> Note:
+    """Return what earlier installations made of what is in a file; nothing where nothing of them is left."""
+    if note is None:
+        return _unnoted(file)
+    return note if _without_ours(file.document, note) != file.document else Note()
 
 
-def _plan(
-    places: Places, servers: Callable[[Document], Document], settings: Callable[[Document], Document]
-) -> list[FileChange]:
+def _unnoted(file: JsonFile) -> Note:
+    """Return what is known of an installation that noted nothing: it added the rules, for they came with the hooks."""
+    is_there = without_hooks(file.document) != file.document
+    return Note(permissions=tuple(allowed_rules(file.document)) if is_there else ())
+
+
+def _note(file: JsonFile, document: Document, known: Note) -> Note:
+    """Return what was made in a file by earlier installations and by one that makes this document of it."""
+    old, new = containers(file.document), containers(document)
+    made = [keys for keys in new if keys not in old]
+    interiors = {
+        keys: space
+        for keys in ((), *old)
+        if file.text is not None and (space := interior(file.text, keys)) is not None
+    }
+    had, has = allowed_rules(file.document), allowed_rules(document)
+    return Note(
+        path=str(file.path),
+        directory=known.directory or not file.path.parent.exists(),
+        file=known.file or file.text is None,
+        containers=(*known.containers, *made),
+        interiors={**known.interiors, **interiors},
+        permissions=(*known.permissions, *(rule for rule in has if rule not in had)),
+    )
+
+
+def _without_ours(document: Document, note: Note) -> Document:
+    return without_permission(without_hooks(without_servers(document)), note.permissions)
+
+
+def _mode(places: Places, path: Path) -> int:
     # The user's file of servers holds the client's own state and keys.
-    return [
-        plan(places.servers, servers, mode=PRIVATE if places.scope is Scope.USER else SHARED),
-        plan(places.settings, settings),
-    ]
+    return PRIVATE if places.scope is Scope.USER and path == places.servers else SHARED
 
 
 def commonplace_command() -> list[str]:

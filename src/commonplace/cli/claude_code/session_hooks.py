@@ -10,6 +10,7 @@ from commonplace.cli.claude_code.call import HookCall
 from commonplace.cli.claude_code.learning import learn, sweep
 from commonplace.cli.claude_code.sessions import SessionRecord, SessionRecords
 from commonplace.core.context import request_context
+from commonplace.core.errors import CommonplaceError
 from commonplace.knowledge.memory import KnowledgeMemory
 
 ACTOR: Final = "claude-code"
@@ -26,6 +27,9 @@ async def session_start(call: HookCall) -> str:
             try:
                 async with asyncio.timeout(SWEEP_TIMEOUT_S):
                     await _begin(call, memory)
+            except (CommonplaceError, OSError) as error:
+                reason = str(error) or f"they took longer than {SWEEP_TIMEOUT_S:g} s"
+                _log.error("session %s: earlier sessions wait for the next one: %s", call.session_id, reason)
             except Exception:  # noqa: BLE001 - the fail-open boundary: the briefing is given all the same
                 _log.exception("session %s: earlier sessions wait for the next one", call.session_id)
             return (await brief(call.settings, prompt="", butler=call.butler, knowledge=memory)).text
@@ -34,6 +38,7 @@ async def session_start(call: HookCall) -> str:
 async def session_end(call: HookCall) -> str:
     """Store an episode of what is new in the session; return nothing."""
     records = SessionRecords(call.settings.home)
+    records.add(replace(_new_record(call), ended=True))
     with records.locked():
         record = replace(_record(records, call), ended=True)
         records.put(record)
@@ -45,6 +50,7 @@ async def session_end(call: HookCall) -> str:
 async def _begin(call: HookCall, memory: KnowledgeMemory) -> None:
     """Note that a session goes on, and take up those that do not."""
     records = SessionRecords(call.settings.home)
+    records.add(_new_record(call))
     with records.locked():
         record = replace(_record(records, call), ended=False)
         records.put(record)
@@ -55,5 +61,9 @@ async def _begin(call: HookCall, memory: KnowledgeMemory) -> None:
 def _record(records: SessionRecords, call: HookCall) -> SessionRecord:
     known = records.get(call.session_id)
     if known is None:
-        return SessionRecord(session_id=call.session_id, transcript=call.transcript, butler=call.butler)
+        return _new_record(call)
     return replace(known, transcript=call.transcript, butler=call.butler)
+
+
+def _new_record(call: HookCall) -> SessionRecord:
+    return SessionRecord(session_id=call.session_id, transcript=call.transcript, butler=call.butler)

@@ -85,14 +85,40 @@ class SessionRecords:
         records = [_load(path) for _, path in sorted(found, reverse=True)]
         return [record for record in records if record and record.transcript.parent == transcript.parent]
 
-    def put(self, record: SessionRecord) -> None:
-        """Write a record, all or nothing."""
+    def add(self, record: SessionRecord) -> None:
+        """Write the record of a session that has none; it needs no lock, for it replaces nothing.
+
+        What is known of is learned from sooner or later, also where the lock cannot be had.
+
+        Raises:
+            StorageUnavailableError: It cannot be written.
+        """
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._path(record.session_id)
-        document = asdict(record) | {"transcript": str(record.transcript)}
+        try:
+            with path.open("x", encoding="utf-8") as file:
+                file.write(_dump(record))
+        except FileExistsError:
+            return
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise StorageUnavailableError(f"{path}: {error.strerror}") from error
+
+    def put(self, record: SessionRecord) -> None:
+        """Write a record, all or nothing.
+
+        Raises:
+            StorageUnavailableError: It cannot be written.
+        """
+        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self._path(record.session_id)
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
-        temporary.write_text(json.dumps(document), encoding="utf-8")
-        temporary.replace(path)
+        try:
+            temporary.write_text(_dump(record), encoding="utf-8")
+            temporary.replace(path)
+        except OSError as error:
+            temporary.unlink(missing_ok=True)
+            raise StorageUnavailableError(f"{path}: {error.strerror}") from error
 
     def forget_old(self) -> None:
         """Remove the records of sessions of which nothing was heard for thirty days."""
@@ -111,6 +137,10 @@ class SessionRecords:
         except ValueError:
             raise InvalidInputError("session_id", "a UUID", session_id) from None
         return self._directory / f"{name}.json"
+
+
+def _dump(record: SessionRecord) -> str:
+    return json.dumps(asdict(record) | {"transcript": str(record.transcript)})
 
 
 def _load(path: Path) -> SessionRecord | None:
