@@ -19,8 +19,10 @@ from commonplace.core.clock import Clock
 from commonplace.core.errors import CommonplaceError, InvalidInputError, StorageUnavailableError
 from commonplace.core.text import collapse_whitespace
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.active_model import refused_vectors
 from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.leases import Lease, describe
+from commonplace.knowledge.consolidation.policy import OUTAGES
 from commonplace.knowledge.consolidation.results import ConsolidationResult
 from commonplace.knowledge.consolidation.runs import Run, RunState
 from commonplace.knowledge.consolidation.steps import (
@@ -100,7 +102,8 @@ async def apply(
         returned as it was.
 
     Raises:
-        EmbeddingError: The model of vectors cannot be used.
+        EmbeddingError: The model of vectors cannot be used, or is another than that of the memories; nothing was
+            written.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached, also after several attempts; nothing was written.
 
@@ -178,10 +181,16 @@ async def _lock(sql: Statements, steps: Steps, butler: str) -> None:
 
 
 async def _isolated(sql: Statements, step: Step, lease: Lease, record: _Record, now: datetime) -> None:
-    """Do a step in a savepoint, so that what fails leaves nothing behind and the next one can be done (KNW-14.4)."""
+    """Do a step in a savepoint, so that what fails leaves nothing behind and the next one can be done (KNW-14.4).
+
+    Raises:
+        ModelMismatchError: The vectors are not of the memories' model. No step can be stored, so none is at fault.
+        Exception: The server failed.
+    """
     try:
         async with sql.connection.transaction():
-            done = await _do(sql, step, lease.butler, now)
+            with refused_vectors():
+                done = await _do(sql, step, lease.butler, now)
             await sql.record_action(
                 run_id=lease.run_id,
                 position=record.position,
@@ -191,6 +200,8 @@ async def _isolated(sql: Statements, step: Step, lease: Lease, record: _Record, 
                 confirmed_before=done.confirmed_before,
                 confirmed_at=done.confirmed_at,
             )
+    except OUTAGES:
+        raise
     except Exception as error:
         if isinstance(error, _SERVER_FAULTS) and not isinstance(error, ValueError):
             raise
