@@ -218,6 +218,7 @@ def undo(
         "rules_forgotten",
         "confirmations_undone",
         "episodes_requeued",
+        "episodes_expired",
     )
     out.print(
         table("what", "number", rows=[(name.replace("_", " "), getattr(report, name)) for name in names])

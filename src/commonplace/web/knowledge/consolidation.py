@@ -88,6 +88,9 @@ class UndoneShape(Shape):
     rules_forgotten: int
     confirmations_undone: int
     episodes_requeued: int
+    episodes_expired: int = Field(
+        description="how many could not be requeued, because they have expired since"
+    )
     kept: list[str] = Field(description="what was changed after the run and therefore stays")
 
 
