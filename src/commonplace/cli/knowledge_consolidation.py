@@ -78,17 +78,14 @@ def consolidate_command(
 
 
 def _show_plan(out: Console, plan: Plan) -> None:
-    butler, episodes = plan.lease.butler, [episode.id for episode in plan.lease.episodes]
-    changes = plan_rows(
-        plan.result, facts=plan.known.facts, rules=plan.known.rules, episode_ids=episodes, scope=butler
-    )
     rows = [
-        (each.sign, each.what, _cut(each.before), _cut(each.after), each.evidence_count) for each in changes
+        (each.sign, each.what, _cut(each.before), _cut(each.after), each.evidence_count)
+        for each in plan_rows(plan.rehearsal)
     ]
-    title = f"{len(episodes)} episodes of {butler}"
+    title = f"{len(plan.lease.episodes)} episodes of {plan.lease.butler}"
     out.print(table("", "what", "now", "then", "episodes", title=title, rows=rows))
-    for message in plan.result.parse_errors:
-        out.print(f"[yellow]not readable:[/] {shown(message)}")
+    for message in plan.rehearsal.errors:
+        out.print(f"[yellow]will not be done:[/] {shown(message)}", soft_wrap=True)
 
 
 def _show_report(report: ConsolidationReport, *, as_json: bool) -> None:

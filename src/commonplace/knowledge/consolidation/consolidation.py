@@ -19,7 +19,7 @@ from commonplace.core.errors import ModelOutputError, ModelTimeoutError, Storage
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.consolidation import leases
-from commonplace.knowledge.consolidation.executor import apply
+from commonplace.knowledge.consolidation.executor import Rehearsal, apply, rehearse
 from commonplace.knowledge.consolidation.known import Known, known_to
 from commonplace.knowledge.consolidation.leases import Lease, NotDue
 from commonplace.knowledge.consolidation.parser import parse_consolidation
@@ -40,11 +40,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """An answer before it is applied, for whoever approves it; :func:`~.preview.plan_rows` shows it to people."""
+    """An answer before it is applied, for whoever approves it, and what it does as things stand.
+
+    :func:`~.preview.plan_rows` shows that to people.
+    """
 
     lease: Lease
     result: ConsolidationResult
-    known: Known
+    rehearsal: Rehearsal
 
 
 Approve = Callable[[Plan], Awaitable[bool]]
@@ -102,6 +105,14 @@ class _Work:
     clock: Clock
     approve: Approve | None
     notify: Notify | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """What the model proposes, and what it was shown."""
+
+    result: ConsolidationResult
+    known: Known
 
 
 @dataclass(slots=True, kw_only=True)
@@ -225,10 +236,10 @@ async def _consolidate_group(work: _Work, butler: str) -> Run | NotDue:
     if isinstance(lease, NotDue):
         return lease
     try:
-        plan = await leases.while_held(work.pool, lease, _plan(work, lease), clock=work.clock)
-        if isinstance(plan, Plan):
-            return await apply(work.pool, work.engine, lease, plan.result, plan.known, clock=work.clock)
-        reason = "the lease was lost while the model worked" if plan is None else plan
+        answer = await leases.while_held(work.pool, lease, _ask(work, lease), clock=work.clock)
+        if isinstance(answer, _Answer):
+            return await apply(work.pool, work.engine, lease, answer.result, answer.known, clock=work.clock)
+        reason = "the lease was lost while the model worked" if answer is None else answer
         return await leases.give_back(work.pool, lease, reason, state=RunState.REFUSED, clock=work.clock)
     except asyncio.CancelledError:
         await _stop(work, lease)
@@ -238,11 +249,11 @@ async def _consolidate_group(work: _Work, butler: str) -> Run | NotDue:
         raise
 
 
-async def _plan(work: _Work, lease: Lease) -> Plan | str:
+async def _ask(work: _Work, lease: Lease) -> _Answer | str:
     """Ask the model, and whoever approves.
 
     Returns:
-        The plan, or why it is not to be applied.
+        The answer, or why it is not to be applied.
 
     Raises:
         ModelTimeoutError: The model did not answer in time.
@@ -258,13 +269,21 @@ async def _plan(work: _Work, lease: Lease) -> Plan | str:
     )
     try:
         async with asyncio.timeout(work.policy.timeout_s):
-            answer = await work.spawner(prompt, trigger_source=TRIGGER_SOURCE)
+            said = await work.spawner(prompt, trigger_source=TRIGGER_SOURCE)
     except TimeoutError:
         raise ModelTimeoutError(f"the model gave no answer within {work.policy.timeout_s:g} s") from None
-    plan = Plan(lease=lease, result=_decide(answer), known=known)
-    if work.approve is not None and not await work.approve(plan):
-        return _NOT_APPROVED
-    return plan
+    answer = _Answer(result=_decide(said), known=known)
+    refusal = None if work.approve is None else await _refusal(work, work.approve, lease, answer)
+    return answer if refusal is None else refusal
+
+
+async def _refusal(work: _Work, approve: Approve, lease: Lease, answer: _Answer) -> str | None:
+    """Show what an answer does to whoever approves; return why it is not to be applied, where it is not."""
+    rehearsal = await rehearse(work.pool, work.engine, lease, answer.result, answer.known, clock=work.clock)
+    if isinstance(rehearsal, str):
+        return rehearsal
+    plan = Plan(lease=lease, result=answer.result, rehearsal=rehearsal)
+    return None if await approve(plan) else _NOT_APPROVED
 
 
 def _decide(answer: str) -> ConsolidationResult:
