@@ -1,6 +1,5 @@
 """The part of ``commonplace knowledge`` that turns episodes into facts and rules, and looks after how that went."""
 
-import asyncio
 from typing import Annotated, Any
 
 import typer
@@ -8,6 +7,7 @@ from rich.console import Console
 
 from commonplace.cli.knowledge_options import TENANT, IdArgument, TenantOption, use
 from commonplace.cli.output import JsonOption, console, print_json, shown, table
+from commonplace.cli.question import confirmed
 from commonplace.core.text import trim_to
 from commonplace.knowledge.consolidate import COUNTS, consolidate, outcome
 from commonplace.knowledge.consolidation.consolidation import ConsolidationReport, Plan
@@ -53,8 +53,7 @@ def consolidate_command(
 
     async def approve(plan: Plan) -> bool:
         _show_plan(talk, plan)
-        # Another thread, so that the lease is renewed while somebody reads.
-        return yes or await asyncio.to_thread(typer.confirm, "Apply this plan?", err=True)
+        return yes or await confirmed("Apply this plan?")
 
     async def work(memory: KnowledgeMemory) -> ConsolidationReport:
         if dry_run:
