@@ -53,8 +53,16 @@ def test_an_operator_consolidates_looks_and_undoes(knowledge: Knowledge, api: Mo
         new_facts=[fact("build", "takes", "four minutes"), fact("key", "is", "sk-ant-api03-" + "Ab1" * 20)]
     )
     api.script(Says(learned))
-    assert "ops" in knowledge("consolidate", "--dry-run").out
+    dry = knowledge("consolidate", "--dry-run").out
+    assert "ops" in dry
+    assert "no model was asked" in dry
+    assert "no language model is set" not in dry
+    (planned,) = knowledge("consolidate", "--dry-run", "--json").json["planned"]
+    assert (planned["butler"], planned["episodes"]) == ("ops", 1)
     assert api.asked == []
+    for name in ("", "extractive"):
+        assert "no language model is set" in knowledge("consolidate", "--dry-run", COMMONPLACE_MODEL=name).out
+    assert "no model was asked" in knowledge("consolidate", "--dry-run", COMMONPLACE_MODEL="ollama:").out
     refused = knowledge("consolidate", "--preview", stdin=b"n\n")
     assert "fact [build] takes" in refused.err
     assert "refused" in refused.out

@@ -19,6 +19,7 @@ from commonplace.core.errors import ModelOutputError, ModelTimeoutError, Storage
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.consolidation import leases
+from commonplace.knowledge.consolidation.dry_run import PlannedRun, planned_runs
 from commonplace.knowledge.consolidation.executor import Rehearsal, apply, rehearse
 from commonplace.knowledge.consolidation.known import Known, known_to
 from commonplace.knowledge.consolidation.leases import Lease, NotDue
@@ -28,7 +29,7 @@ from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.prompt import build_prompt
 from commonplace.knowledge.consolidation.results import ConsolidationResult
 from commonplace.knowledge.consolidation.runs import Run, RunState
-from commonplace.knowledge.consolidation.spawner import NO_LANGUAGE_MODEL, TRIGGER_SOURCE, Spawner, name_of
+from commonplace.knowledge.consolidation.spawner import NOT_ASKED, TRIGGER_SOURCE, Spawner, name_of
 
 GIVE_BACK_S: Final = 5.0
 """For giving episodes back when a worker is told to stop."""
@@ -61,6 +62,7 @@ class ConsolidationReport:
     Attributes:
         dry_run: Whether episodes were only counted, because there was no model to ask.
         groups: How many episodes waited at the beginning, by butler.
+        planned: Of a dry run: the runs that would have been made, in order.
         runs: What was applied or refused, in order; those that failed are in ``errors``.
         failed: Butlers of which a group failed; it is tried again later.
         busy: Butlers whose oldest episodes another worker has.
@@ -71,6 +73,7 @@ class ConsolidationReport:
 
     dry_run: bool
     groups: Mapping[str, int]
+    planned: tuple[PlannedRun, ...] = ()
     runs: tuple[Run, ...] = ()
     failed: tuple[str, ...] = ()
     busy: tuple[str, ...] = ()
@@ -150,7 +153,8 @@ async def run_consolidation(
     Args:
         pool: Of the database.
         engine: For the vectors of what is stored.
-        cc_spawner: Asks the model. Without one, episodes are grouped and counted, and nothing is changed.
+        cc_spawner: Asks the model. Without one, episodes are grouped and counted, the runs that would be made are
+            named, and nothing is changed.
         butler: Only this one's episodes.
         worker: Who works, for operators; machine and process where it is not given.
         policy: Time limits and pauses.
@@ -172,7 +176,15 @@ async def run_consolidation(
         if wanted in {None, group.butler}
     }
     if cc_spawner is None:
-        return ConsolidationReport(dry_run=True, groups=groups, note=NO_LANGUAGE_MODEL)
+        planned = await planned_runs(pool, list(groups), policy=policy or Policy(), clock=clock)
+        return ConsolidationReport(
+            dry_run=True,
+            groups=groups,
+            planned=planned.runs,
+            busy=planned.busy,
+            waiting=planned.waiting,
+            note=NOT_ASKED,
+        )
     work = _Work(
         pool=pool,
         engine=engine,

@@ -15,6 +15,7 @@ from commonplace.core.context import request_context
 from commonplace.core.errors import ModelError
 from commonplace.core.settings import Settings
 from commonplace.knowledge.cleanup import run_episode_cleanup
+from commonplace.knowledge.consolidate import without_model
 from commonplace.knowledge.consolidation.consolidation import ConsolidationReport, run_consolidation
 from commonplace.knowledge.consolidation.pending import pending_groups
 from commonplace.knowledge.consolidation.policy import Policy
@@ -114,10 +115,11 @@ async def consolidate(means: Means, butler: str) -> Result:
         ModelError: Groups of episodes failed; they are tried again, and in the end are dead letters.
     """
     policy = Policy()
+    spawner = model_spawner(means.model, policy=policy)
     report = await run_consolidation(
         await means.knowledge.database.pool(),
         means.knowledge.engine,
-        model_spawner(means.model, policy=policy),
+        spawner,
         butler=butler,
         worker=means.worker,
         policy=policy,
@@ -125,7 +127,7 @@ async def consolidate(means: Means, butler: str) -> Result:
     )
     if len(report.errors) > sum(len(run.errors) for run in report.runs):
         raise ModelError("; ".join(report.errors))
-    return _told(report, policy)
+    return _told(without_model(report) if spawner is None else report, policy)
 
 
 def _told(report: ConsolidationReport, policy: Policy) -> Result:
@@ -137,6 +139,8 @@ def _told(report: ConsolidationReport, policy: Policy) -> Result:
         "errors": list(report.errors),
         "note": report.note,
     }
+    if report.dry_run:
+        return told
     if report.busy:
         told |= {"note": "another process has the oldest episodes", AGAIN_IN_S: policy.lease_s}
     elif report.waiting:
