@@ -6,6 +6,7 @@ each other can be undone in any order: the last one also takes back what an earl
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from uuid import UUID
 
 import asyncpg
@@ -208,7 +209,9 @@ async def _unconfirm(sql: Statements, run: Run, action: RunAction, undone: _Undo
     is_fact = action.memory_type == "fact"
     unconfirm = sql.unconfirm_fact if is_fact else sql.unconfirm_rule
     changed = await unconfirm(
-        id=action.memory_id, confirmed_before=action.confirmed_before, confirmed_at=action.confirmed_at
+        id=action.memory_id,
+        confirmed_before=await _confirmed_before(sql, run, action),
+        confirmed_at=action.confirmed_at,
     )
     if changed is None:
         undone.kept.append(f"{action.memory_type} {action.memory_id} has been confirmed again since")
@@ -223,3 +226,15 @@ async def _unconfirm(sql: Statements, run: Run, action: RunAction, undone: _Undo
         since = await sql.since_stored(id=action.memory_id)
         if since is not None and not since["is_gone"] and _why_it_stays(since) is None:
             await _take_back(sql, action.memory_type, action.memory_id, undone)
+
+
+async def _confirmed_before(sql: Statements, run: Run, action: RunAction) -> datetime | None:
+    """Return when a memory had been confirmed before a run did it, passing over runs that are undone."""
+    before = action.confirmed_before
+    while True:
+        earlier = await sql.confirmed_before_undone(
+            run_id=run.id, memory_id=action.memory_id, confirmed_at=before
+        )
+        if earlier is None:
+            return before
+        before = earlier

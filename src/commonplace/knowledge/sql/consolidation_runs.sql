@@ -103,6 +103,14 @@ event AS (
 )
 SELECT id FROM restored;
 
+-- name: confirmed_before_undone(run_id, memory_id, confirmed_at)$
+-- When a fact or rule had been confirmed before another run confirmed it at a moment, where that run is undone.
+SELECT min(confirmed_before)
+FROM consolidation_actions AS theirs
+JOIN consolidation_runs AS run ON run.tenant_id = theirs.tenant_id AND run.id = theirs.run_id
+WHERE theirs.tenant_id = current_setting('commonplace.tenant_id') AND memory_id = :memory_id
+  AND run_id <> :run_id AND confirmed_at = :confirmed_at AND confirmed_before < :confirmed_at AND state = 'undone';
+
 -- name: unconfirm_fact(id, confirmed_before, confirmed_at)$
 -- Puts back when a fact was last confirmed, unless it has been confirmed since, and writes the event. Returns its id,
 -- or nothing.
