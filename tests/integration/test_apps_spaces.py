@@ -178,6 +178,25 @@ async def test_an_import_never_removes_what_is_there(opened: Opener) -> None:
         assert await apps.subagent.get_memory_count("cal") == 10
 
 
+async def test_an_import_takes_ids_that_read_like_noise(opened: Opener) -> None:
+    """Long mixed ids are ordinary, also those of related conversations; what is exported can be imported."""
+    noise = "Zk3vQ9xLr7TbW2mNc8YfHs5JdGp4KaUe6RiXoVtBqMzE"
+    memory = {
+        "content": "A fact.",
+        "createdAt": NEW_YEAR,
+        "updatedAt": NEW_YEAR,
+        "sourceConversationId": noise,
+        "metadata": {"relatedConversations": [noise]},
+    }
+    async with opened() as apps:
+        assert len((await apps.import_document("cal", {"memories": [memory]})).added) == 1
+        copied = json.loads(json.dumps(await apps.export("cal")))
+        assert len((await apps.import_document("mail", copied)).added) == 1
+        noted = memory | {"metadata": {"note": noise}}
+        (refused,) = (await apps.import_document("mail", {"memories": [noted]})).refused
+        assert "high-entropy" in refused.reason
+
+
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [

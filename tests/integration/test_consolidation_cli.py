@@ -1,5 +1,8 @@
 """Consolidation from the command line and over MCP, with a model behind a real API."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +14,9 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.mcp.knowledge.server import build_server
-from support.commands import CommandLine, Done
+from support.commands import COMMAND, CommandLine, Done, clean_environment
 from support.consolidation import NOTHING, answer, fact
+from support.deadlines import DEADLINE_S
 from support.mcp import ask
 from support.model_api import ModelApi, Says
 
@@ -49,8 +53,16 @@ def test_an_operator_consolidates_looks_and_undoes(knowledge: Knowledge, api: Mo
         new_facts=[fact("build", "takes", "four minutes"), fact("key", "is", "sk-ant-api03-" + "Ab1" * 20)]
     )
     api.script(Says(learned))
-    assert "ops" in knowledge("consolidate", "--dry-run").out
+    dry = knowledge("consolidate", "--dry-run").out
+    assert "ops" in dry
+    assert "no model was asked" in dry
+    assert "no language model is set" not in dry
+    (planned,) = knowledge("consolidate", "--dry-run", "--json").json["planned"]
+    assert (planned["butler"], planned["episodes"]) == ("ops", 1)
     assert api.asked == []
+    for name in ("", "extractive"):
+        assert "no language model is set" in knowledge("consolidate", "--dry-run", COMMONPLACE_MODEL=name).out
+    assert "no model was asked" in knowledge("consolidate", "--dry-run", COMMONPLACE_MODEL="ollama:").out
     refused = knowledge("consolidate", "--preview", stdin=b"n\n")
     assert "fact [build] takes" in refused.err
     assert "refused" in refused.out
@@ -68,6 +80,77 @@ def test_an_operator_consolidates_looks_and_undoes(knowledge: Knowledge, api: Mo
     assert "facts retracted" in knowledge("runs", "undo", run, "--requeue").out
     again = knowledge("runs", "undo", run, "--json").json
     assert (again["already_undone"], again["episodes_requeued"]) == (True, 0)
+
+
+@pytest.mark.requirement("R-KNW-4")
+@pytest.mark.parametrize(
+    ("stdin", "applied"),
+    [(b"", 0), (b"yes", 1)],
+)
+def test_a_plan_without_a_yes_is_not_applied(
+    knowledge: Knowledge, api: ModelApi, stdin: bytes, applied: int
+) -> None:
+    """Also where the input has ended: that is no failure, and the episode waits as it did."""
+    assert knowledge("store-episode", "the build took four minutes", "--butler", "ops").status == 0
+    api.script(Says(answer(new_facts=[fact("build", "takes", "four minutes")])))
+    done = knowledge("consolidate", "--preview", "--json", stdin=stdin)
+    assert done.status == 0
+    assert "Traceback" not in done.err
+    assert (done.json["facts_created"], done.json["failed"]) == (applied, [])
+    assert done.json["runs"][0]["state"] == ("applied" if applied else "refused")
+    waiting = knowledge("consolidate", "--dry-run", "--json").json
+    assert waiting["groups"] == ({} if applied else {"ops": 1})
+
+
+def test_each_question_gets_its_own_line(knowledge: Knowledge, api: ModelApi) -> None:
+    """Of answers that came together."""
+    for butler in ("mail", "ops"):
+        assert knowledge("store-episode", "something", "--butler", butler).status == 0
+    api.script(Says(answer(new_facts=[fact("a", "b", "c")])))
+    done = knowledge("consolidate", "--preview", "--json", stdin=b"n\ny\n")
+    assert [(run["butler"], run["state"]) for run in done.json["runs"]] == [
+        ("mail", "refused"),
+        ("ops", "applied"),
+    ]
+
+
+IN_A_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_an_interrupt_at_the_question_ends_the_command(
+    commonplace: CommandLine, knowledge: Knowledge, knowledge_url: str, api: ModelApi
+) -> None:
+    """At once, and the episodes can be taken by the next worker: the lease was given back."""
+    assert knowledge("store-episode", "the build took four minutes", "--butler", "ops").status == 0
+    api.script(Says(answer(new_facts=[fact("build", "takes", "four minutes")])))
+    environment = clean_environment(
+        commonplace.home,
+        COMMONPLACE_POSTGRES_URL=knowledge_url,
+        COMMONPLACE_MODEL="ollama:scripted",
+        OLLAMA_HOST=api.url,
+    )
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-c", IN_A_TERMINAL, COMMAND, "knowledge", "consolidate", "--preview"]
+    streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    with subprocess.Popen(command, env=environment, start_new_session=True, **streams) as process:
+        os.close(theirs)
+        said = b""
+        while b"Apply this plan?" not in said:
+            said += os.read(ours, 1024)
+        os.write(ours, b"\x03")
+        try:
+            status = process.wait(timeout=DEADLINE_S)
+        finally:
+            process.kill()
+    os.close(ours)
+    assert status == 130
+    assert [run["state"] for run in knowledge("runs", "list", "--json").json["runs"]] == ["failed"]
+    again = knowledge("consolidate", "--json").json
+    assert (again["busy"], again["waiting"], again["facts_created"]) == ([], [], 1)
 
 
 @pytest.mark.requirement("KNW-24.3", "R-KNW-4")

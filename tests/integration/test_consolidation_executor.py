@@ -21,9 +21,11 @@ from commonplace.knowledge.entities.entities import entity_create
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.links import create_link
 from commonplace.knowledge.memories import forget_memory, get_memory
+from commonplace.knowledge.reembedding.reembedding import reembed
 from commonplace.knowledge.rules import store_rule
 from support.consolidation import Spawner, answer, fact, fetch, links_of, states, store_some
 from support.knowledge import ACTOR
+from support.reembedding import TurnedEngine
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -362,6 +364,26 @@ async def test_a_deadlock_or_an_outage_applies_the_whole_answer_again(
     with pytest.raises(StorageUnavailableError, match="could not be applied"):
         await bench.apply(await bench.lease(), ConsolidationResult(new_rules=[NewRule(content="Another")]))
     assert len(await fetch(bench.pool, "SELECT * FROM rules")) == 1
+
+
+@pytest.mark.requirement("R-KNW-4", "KNW-31.1")
+async def test_a_worker_on_the_former_embedding_model_consumes_no_episode(bench: Bench) -> None:
+    """Its vectors are refused: that is an outage, so the episodes wait and no attempt is counted."""
+    said = Spawner(answer(new_facts=[fact("a", "b", "c")], new_rules=[{"content": "Be brief"}]))
+
+    async def moved_meanwhile(prompt: str) -> str:
+        await reembed(bench.pool, TurnedEngine())
+        return await said(prompt, trigger_source="")
+
+    report = await run_consolidation(bench.pool, bench.engine, Spawner(moved_meanwhile), clock=bench.clock)
+    assert report.runs == ()
+    assert "ModelMismatchError" in report.errors[0]
+    assert set(await states(bench.pool)) == {("ops", "failed")}
+    rows = await fetch(bench.pool, "SELECT retry_count FROM episodes")
+    assert [row["retry_count"] for row in rows] == [0, 0, 0]
+    bench.clock.advance(seconds=301)
+    report = await run_consolidation(bench.pool, TurnedEngine(), said, clock=bench.clock)
+    assert (report.total("facts_created"), report.total("rules_created")) == (1, 1)
 
 
 async def test_other_writers_and_runs_do_not_hinder_each_other(bench: Bench) -> None:

@@ -1,6 +1,7 @@
 """Consolidation from end to end: which episodes a model gets, and what becomes of its answers."""
 
 import asyncio
+from collections import Counter
 from contextvars import Context
 from datetime import timedelta
 from typing import Any
@@ -17,9 +18,13 @@ from commonplace.core.errors import (
     TenantUnsetError,
 )
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.consolidate import without_model
+from commonplace.knowledge.consolidation import leases
 from commonplace.knowledge.consolidation.consolidation import ConsolidationReport, Plan, run_consolidation
 from commonplace.knowledge.consolidation.dead_letters import list_dead_letters, requeue_dead_letters
+from commonplace.knowledge.consolidation.leases import Lease
 from commonplace.knowledge.consolidation.policy import Policy
+from commonplace.knowledge.consolidation.prompt import MAX_EPISODES
 from commonplace.knowledge.consolidation.runs import RunState, list_runs
 from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.knowledge.facts import store_fact
@@ -112,11 +117,62 @@ async def test_without_a_spawner_episodes_are_counted(consolidate: Consolidate) 
     await consolidate.store("mail", "three")
     report = await consolidate(None)
     assert (report.dry_run, report.groups, report.runs) == (True, {"mail": 1, "ops": 2}, ())
-    assert "COMMONPLACE_MODEL" in report.note
+    assert "no model was asked" in report.note
+    assert "COMMONPLACE_MODEL" not in report.note
+    assert "COMMONPLACE_MODEL" in without_model(report).note
     assert model_spawner(Script().model(extractive=True)) is None
     assert {status for _, status in await states(consolidate.pool)} == {"pending"}
     assert await list_runs(consolidate.pool) == []
     assert (await consolidate(None, butler="ops")).groups == {"ops": 2}
+
+
+@pytest.mark.requirement("KNW-12.3")
+async def test_a_dry_run_names_the_runs_that_are_then_made(consolidate: Consolidate) -> None:
+    """Whole groups, long episodes, and smaller groups after a failure; and nobody's that must wait."""
+    await consolidate.store("ops", *(f"episode {number}" for number in range(MAX_EPISODES + 3)))
+    await consolidate.store("long", *("x" * 20_000 for _ in range(6)))
+    await consolidate.store("late", "one", "two")
+    await consolidate.store("busy", "three")
+    await consolidate.store("failed", *(f"episode {number}" for number in range(6)))
+    for butler in ("failed", "late"):
+        await consolidate(Spawner("rubbish"), butler=butler)
+        consolidate.clock.advance(seconds=40)
+    taken = await leases.take(
+        consolidate.pool, "busy", worker="w", model=None, policy=Policy(), clock=consolidate.clock
+    )
+    assert isinstance(taken, Lease)
+    dry = await consolidate(None)
+    assert await list_runs(consolidate.pool, state="applied") == []
+    assert (dry.busy, dry.waiting) == (("busy",), ("late",))
+    planned = [(run.butler, run.episode_ids) for run in dry.planned]
+    made = await consolidate(Spawner(NOTHING))
+    assert planned == [(run.butler, run.episode_ids) for run in made.runs]
+    assert (made.busy, made.waiting) == (dry.busy, dry.waiting)
+    runs = Counter(butler for butler, _ in planned)
+    assert (runs["ops"], runs["failed"]) == (2, 4)
+    assert runs["long"] > 1
+    times = await fetch(
+        consolidate.pool,
+        "SELECT min(created_at), max(created_at) FROM episodes WHERE id = ANY($1)",
+        list(dry.planned[-1].episode_ids),
+    )
+    assert tuple(times[0]) == (dry.planned[-1].oldest_at, dry.planned[-1].newest_at)
+
+
+@pytest.mark.requirement("KNW-12.3")
+@pytest.mark.parametrize(("max_attempts", "sizes"), [(5, [4, 2, 1, 1]), (1, [])])
+async def test_a_dry_run_counts_a_run_that_was_lost(
+    consolidate: Consolidate, max_attempts: int, sizes: list[int]
+) -> None:
+    """As an attempt, like taking its episodes again does; after the last one they are dead letters."""
+    policy = Policy(max_attempts=max_attempts)
+    await consolidate.store("ops", *(f"episode {number}" for number in range(8)))
+    await leases.take(consolidate.pool, "ops", worker="w", model=None, policy=policy, clock=consolidate.clock)
+    consolidate.clock.advance(seconds=121)
+    dry = await consolidate(None, policy=policy)
+    made = await consolidate(Spawner(NOTHING), policy=policy)
+    assert [len(run.episode_ids) for run in dry.planned] == sizes
+    assert [len(run.episode_ids) for run in made.runs] == sizes
 
 
 @pytest.mark.requirement("KNW-12.2")

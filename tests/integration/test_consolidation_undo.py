@@ -1,5 +1,6 @@
 """Undoing a run: what was before comes back, what somebody changed since is left alone, and both are said."""
 
+from itertools import permutations
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -10,16 +11,20 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation.consolidation import run_consolidation
+from commonplace.knowledge.consolidation.pending import pending_groups
 from commonplace.knowledge.consolidation.runs import Run, RunState, get_run, list_runs
 from commonplace.knowledge.consolidation.undo import UndoReport, undo_run
-from commonplace.knowledge.events import ConsolidationEvent
 from commonplace.knowledge.facts import store_fact
+from commonplace.knowledge.feedback import mark_harmful, mark_helpful
 from commonplace.knowledge.memories import confirm_memory, forget_memory
 from commonplace.knowledge.rules import store_rule
 from support.consolidation import NOTHING, Spawner, answer, fact, fetch, links_of, states, store_some
-from support.knowledge import ACTOR
+from support.knowledge import ACTOR, OF_CONSOLIDATION
 
 pytestmark = [pytest.mark.usefixtures("tenant"), pytest.mark.requirement("KNW-33.1")]
+
+
+ORDERS = tuple(permutations(range(3)))
 
 
 class World:
@@ -142,6 +147,137 @@ async def test_what_was_changed_since_is_left_and_named(world: World) -> None:
     assert not any(str(newer) in said for said in report.kept)
 
 
+@pytest.mark.parametrize("learned_again", [True, False])
+async def test_what_the_run_confirmed_before_it_superseded_it_comes_back(
+    world: World, *, learned_again: bool
+) -> None:
+    """A confirmation is no storing: the fact was there before the run."""
+    known = await world.know("takes", "four minutes")
+    before = await world.picture()
+    world.clock.advance(days=1)
+    later = fact("build", "takes", "five minutes")
+    again = fact("build", "takes", "four minutes")
+    run = await world.run(
+        new_facts=[again] if learned_again else [again, later],
+        updated_facts=[{**later, "target_id": str(known)}] if learned_again else [],
+    )
+    assert (run.facts_confirmed, await world.facts()) == (
+        1, {"four minutes": "superseded", "five minutes": "active"},
+    )  # fmt: skip
+    report = await world.undo(run)
+    assert await world.picture() == before
+    assert (report.facts_retracted, report.facts_restored, report.kept) == (1, 1, ())
+
+
+@pytest.mark.parametrize("mark", [mark_helpful, mark_harmful])
+async def test_what_others_confirmed_or_applied_since_stays(world: World, mark: Any) -> None:  # noqa: ANN401
+    """With its episodes and in place of what it had replaced; the report names each with the reason."""
+    await world.know("takes", "four minutes")
+    world.clock.advance(hours=1)
+    run = await world.run(
+        new_facts=[fact("build", "takes", "five minutes"), fact("build", "Runs", "x")],
+        new_rules=[{"content": "Be brief"}, {"content": "Be kind"}],
+    )
+    world.clock.advance(hours=1)
+    ((confirmed,),) = await fetch(world.pool, "SELECT id FROM facts WHERE content = 'five minutes'")
+    ((applied,),) = await fetch(world.pool, "SELECT id FROM rules WHERE content = 'Be brief'")
+    await confirm_memory(world.pool, "fact", confirmed, clock=world.clock)
+    for _ in range(6):
+        await mark(world.pool, applied, clock=world.clock)
+    report = await world.undo(run)
+    assert await world.facts() == {"four minutes": "superseded", "five minutes": "active", "x": "retracted"}
+    rules = "SELECT content FROM rules WHERE (metadata -> 'forgotten') IS DISTINCT FROM 'true'"
+    assert [row["content"] for row in await fetch(world.pool, rules)] == ["Be brief"]
+    assert (report.facts_retracted, report.facts_restored, report.rules_forgotten) == (1, 0, 1)
+    assert set(report.kept) == {
+        f"fact {confirmed} stays as it is: it has been confirmed since",
+        f"rule {applied} stays as it is: it has been applied since (6 times)",
+    }
+    assert await links_of(world.pool, confirmed) == set(run.episode_ids)
+
+
+@pytest.mark.parametrize("first", ["learned", "learned again"])
+async def test_what_another_run_learned_again_stays_until_that_one_is_undone(
+    world: World, first: str
+) -> None:
+    """In whatever order the two are undone, nothing of them is left in the end."""
+    empty = await world.picture()
+    learned: dict[str, Any] = {
+        "new_facts": [fact("build", "takes", "four minutes")],
+        "new_rules": [{"content": "Be brief"}],
+    }
+    one = await world.run(**learned)
+    world.clock.advance(hours=1)
+    two = await world.run(**learned)
+    assert (two.facts_confirmed, two.rules_confirmed) == (1, 1)
+    if first == "learned":
+        report = await world.undo(one)
+        assert (report.facts_retracted, report.rules_forgotten) == (0, 0)
+        assert len(report.kept) == 2
+        assert all("another run has learned it again since" in said for said in report.kept)
+        assert await world.facts() == {"four minutes": "active"}
+    else:
+        report = await world.undo(two)
+        assert (report.confirmations_undone, report.kept) == (2, ())
+    last = await world.undo(two if first == "learned" else one)
+    assert (last.facts_retracted, last.rules_forgotten, last.kept) == (1, 1, ())
+    assert await world.picture() == empty
+
+
+@pytest.mark.parametrize("order", ORDERS)
+async def test_three_runs_that_learned_the_same_can_be_undone_in_any_order(
+    world: World, order: tuple[int, ...]
+) -> None:
+    """The fact stays as long as one of them stands, and is gone with the last."""
+    runs: list[Run] = []
+    for _ in range(3):
+        world.clock.advance(hours=1)
+        runs.append(await world.run(new_facts=[fact("build", "takes", "four minutes")]))
+    for place in order:
+        assert await world.facts() == {"four minutes": "active"}
+        await world.undo(runs[place])
+    assert await world.facts() == {"four minutes": "retracted"}
+
+
+@pytest.mark.parametrize("other_keys", [False, True])
+@pytest.mark.parametrize("order", ORDERS)
+async def test_a_chain_of_runs_can_be_undone_in_any_order(
+    world: World, order: tuple[int, ...], *, other_keys: bool
+) -> None:
+    """What comes back is what the runs that were not undone have left, in the end what was there before them all."""
+    target = await world.know("takes", "v0")
+    before = await world.picture()
+    runs: list[Run] = []
+    for number in (1, 2, 3):
+        world.clock.advance(hours=1)
+        predicate = f"takes {number}" if other_keys else "takes"
+        update = fact("build", predicate, f"v{number}", target_id=str(target))
+        runs.append(await world.run(updated_facts=[update]))
+        ((target,),) = await fetch(world.pool, "SELECT id FROM facts WHERE content = $1", f"v{number}")
+    undone: set[int] = set()
+    for place in order:
+        await world.undo(runs[place])
+        undone.add(place)
+        newest = next(number for number in (3, 2, 1, 0) if number - 1 not in undone)
+        active = [content for content, validity in (await world.facts()).items() if validity == "active"]
+        assert active == [f"v{newest}"]
+    assert await world.picture() == before
+
+
+async def test_what_an_operator_confirmed_comes_back_in_place_of_what_was_before_it(world: World) -> None:
+    """A fact of an undone run that was superseded and is confirmed still stands in its chain."""
+    target = await world.know("takes", "v0")
+    world.clock.advance(hours=1)
+    one = await world.run(updated_facts=[fact("build", "takes", "v1", target_id=str(target))])
+    ((v1,),) = await fetch(world.pool, "SELECT id FROM facts WHERE content = 'v1'")
+    world.clock.advance(hours=1)
+    await confirm_memory(world.pool, "fact", v1, clock=world.clock)
+    two = await world.run(updated_facts=[fact("build", "takes", "v2", target_id=str(v1))])
+    assert "confirmed since" in str((await world.undo(one)).kept)
+    assert (await world.undo(two)).facts_restored == 1
+    assert await world.facts() == {"v0": "superseded", "v1": "active", "v2": "retracted"}
+
+
 async def test_a_second_undo_says_so_and_does_nothing(world: World) -> None:
     """Also where the same facts have been learned again meanwhile."""
     run = await world.run(new_facts=[fact("a", "b", "c")])
@@ -164,6 +300,20 @@ async def test_its_episodes_can_be_consolidated_again(world: World) -> None:
     )
     assert again.runs[0].episode_ids == run.episode_ids
     assert await world.facts() == {"wrong": "retracted", "right": "active"}
+
+
+@pytest.mark.requirement("KNW-15.1")
+async def test_episodes_that_have_expired_do_not_wait_again(world: World) -> None:
+    """No run would read them, and the next cleanup deletes them; the report says how many there are."""
+    await store_some(world.pool, world.engine, world.clock, "ops", ["soon gone"])
+    world.clock.advance(days=6)
+    run = await world.run(new_facts=[fact("a", "b", "c")])
+    assert len(run.episode_ids) == 2
+    world.clock.advance(days=2)
+    report = await world.undo(run, requeue=True)
+    assert (report.episodes_requeued, report.episodes_expired) == (1, 1)
+    assert [group.episodes for group in await pending_groups(world.pool, clock=world.clock)] == [1]
+    assert await states(world.pool) == [("ops", "consolidated"), ("ops", "pending")]
 
 
 async def test_only_a_run_with_effects_can_be_undone(world: World) -> None:
@@ -210,8 +360,8 @@ async def test_everything_that_happens_to_a_run_is_in_the_audit_trail(world: Wor
         world.pool, world.engine, Spawner(NOTHING), butler="mail", approve=refuse, clock=world.clock
     )
     events = await fetch(world.pool, "SELECT event_type, payload FROM memory_events")
-    assert set(ConsolidationEvent) <= {row["event_type"] for row in events}
+    assert {row["event_type"] for row in events} >= OF_CONSOLIDATION
     for row in events:
-        if row["event_type"] in set(ConsolidationEvent):
+        if row["event_type"] in OF_CONSOLIDATION:
             assert "run_id" in row["payload"], row
     assert "words" not in str([row["payload"] for row in events])

@@ -26,7 +26,7 @@ from commonplace.knowledge.opening import KnowledgeDatabase
 from support.claude import claude_environment, claude_path
 from support.deadlines import DEADLINE_S
 from support.mcp import ask
-from support.model_api import Fails, ModelApi, Says
+from support.model_api import Cuts, Fails, Hangs, ModelApi, Says
 
 NOWHERE = "postgresql://nobody@127.0.0.1:1/none"
 
@@ -305,6 +305,28 @@ async def test_a_failed_session_is_an_outcome_and_leaves_an_episode(
                 await host.spawn("consolidate", trigger_source=CONSOLIDATION_TRIGGER)
     assert "no such model" in (outcome.failure or "")
     assert "no such model" in found[0]["content"]
+
+
+@pytest.mark.requirement("R-KNW-4")
+@pytest.mark.parametrize("outage", ["busy", "failing", "out of reach", "out of time", "not there"])
+async def test_an_outage_counts_as_no_attempt_of_an_episode(
+    knowing: Settings, module: MemoryModule, tmp_path: Path, outage: str
+) -> None:
+    """As with the other models: the episodes wait for as long as it lasts."""
+    faults = {"busy": Fails(status=429), "failing": Fails(status=529), "out of reach": Cuts()}
+    with ModelApi(faults.get(outage, Hangs())) as api:
+        environ = claude_environment(tmp_path / "claude-home", api.url) | {"CLAUDE_CODE_MAX_RETRIES": "0"}
+        claude = Path(claude_path().split(":")[0]) / ("claude" if outage != "not there" else "no-claude")
+        timeout_s = 1.0 if outage == "out of time" else DEADLINE_S
+        runtime = ClaudeRuntime(claude, directory=knowing.workspace, environ=environ, timeout_s=timeout_s)
+        async with Host.open(butler(memory={}), knowing, runtime, modules=[module]) as host:
+            stored = await module.memory.store_episode(content="something", butler="dev")
+            assert stored.id is not None
+            report = await module.memory.run_consolidation(host.spawn)
+            assert "ModelUnavailableError" in report.errors[0]
+            waiting = await module.memory.get_memory("episode", stored.id)
+    assert waiting is not None
+    assert (waiting["consolidation_status"], waiting["retry_count"]) == ("failed", 0)
 
 
 async def test_a_runtime_that_is_not_there_is_an_outcome(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.core.context import request_context
 from commonplace.core.errors import DatabaseTooNewError
-from commonplace.knowledge.events import record_event
+from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.unit_of_work import queries, unit_of_work
 from commonplace.storage.embedded import EmbeddedPostgres, Membership
 from commonplace.storage.migrations.runner import HEADS, downgrade_postgres, migrate_postgres
@@ -364,7 +364,7 @@ async def test_the_embedded_server_is_migrated_and_used(postgres_directory: Path
         async with await open_pool(server) as pool:
             with request_context(actor="tester"):
                 async with unit_of_work(pool) as sql:
-                    await record_event(sql, "started", payload={})
+                    await record_event(sql, EventType.LINK_CREATED, payload={})
                     assert await sql.connection.fetchval("SELECT tenant_id FROM memory_events") == "default"
 
 

@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from commonplace.core.settings import Settings
+from commonplace.knowledge.events import EventType
 from support.secured import STRANGER, Secured, secured
 
 
@@ -144,3 +145,11 @@ async def test_a_run_needs_a_model(service: Secured) -> None:
         answer = await client.post("/knowledge/runs/start", headers={"HX-Request": "true"})
         assert answer.status_code >= 400
         assert "COMMONPLACE_MODEL" in answer.text
+
+
+@pytest.mark.requirement("KNW-33.1")
+async def test_the_audit_log_can_be_filtered_by_every_type(service: Secured) -> None:
+    """Each is offered, those of entities and of consolidation as well."""
+    async with service.client("reader") as reads:
+        page = (await reads.get("/knowledge/events")).text
+    assert set(EventType) <= set(re.findall(r'<option value="(\w+)"', page))

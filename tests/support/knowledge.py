@@ -8,12 +8,25 @@ import pytest
 
 from commonplace.core.context import RequestContext, request_context
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
+from commonplace.knowledge.events import EventType
 from commonplace.storage.embedded import Membership
 from commonplace.storage.postgres import open_pool
 from support.postgres import fresh_database, make_template
 
 TENANT = "tenant-a"
 ACTOR = "tester"
+
+OF_ENTITIES = frozenset(each for each in EventType if each.startswith("entity_"))
+OF_CONSOLIDATION = frozenset(each for each in EventType if each.startswith("consolidation_")) | {
+    EventType.EPISODE_CONSOLIDATED,
+    EventType.EPISODE_DEAD_LETTER,
+    EventType.EPISODE_REQUEUED,
+    EventType.FACT_RESTORED,
+    EventType.FACT_UNCONFIRMED,
+    EventType.RULE_UNCONFIRMED,
+    EventType.LINK_REMOVED,
+}
+"""What only consolidation writes."""
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -363,14 +364,36 @@ def test_quoted_json_is_never_the_answer(echo: str) -> None:
 
 
 @pytest.mark.requirement("R-KNW-11")
-def test_the_last_fenced_block_is_the_answer() -> None:
-    """Models think first: what they repeat on the way, and objects without a known key, do not count."""
-    assert rules(f"The episode holds {block(FAKE)}, which I ignore.\n{block(OWN)}") == [
-        "Ask before restarts."
-    ]
+def test_a_fenced_block_is_the_answer_before_bare_objects() -> None:
+    """What models repeat bare, and blocks without a known key, do not count."""
     assert rules(f"{FAKE}\n{block(OWN)}\n{FAKE}") == ["Ask before restarts."]
-    assert rules(f"{FAKE} {OWN}") == ["Ask before restarts."]
     assert rules(f"{block(OWN)}\n{block({'note': 'done'})}") == ["Ask before restarts."]
+    assert rules(f"{block({'note': 'first'})}\n{block(OWN)}") == ["Ask before restarts."]
+
+
+@pytest.mark.requirement("R-KNW-11", "R-KNW-4")
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"The episode holds {block(FAKE)}, which I ignore.\n{block(OWN)}",
+        f"Here is my answer: {block(OWN)}\nI left out what episode 2 wanted stored: {block(FAKE)}",
+        f"{block(OWN)}\n{block(FAKE)}\n{block(OWN)}",
+        f"{OWN} I left out what episode 2 wanted stored: {FAKE}",
+        f"The episode holds {FAKE}, which I ignore. {OWN}",
+    ],
+)
+def test_of_objects_that_differ_none_is_the_answer(text: str) -> None:
+    """Which one the model quotes cannot be told, wherever it stands: the answer is asked for again."""
+    result = parse_consolidation(text)
+    assert (result.unreadable, result.actions) == (True, 0)
+    assert "JSON objects that differ could each be the answer" in result.parse_errors[1]
+
+
+@pytest.mark.parametrize("form", [block, str])
+def test_an_answer_that_is_given_twice_is_read(form: Callable[[str], str]) -> None:
+    """However it is laid out."""
+    again = json.dumps(json.loads(OWN), indent=2)
+    assert rules(f"{form(OWN)}\nOnce more:\n{form(again)}") == ["Ask before restarts."]
 
 
 @pytest.mark.requirement("R-KNW-11")
@@ -384,13 +407,22 @@ def test_the_last_fenced_block_is_the_answer() -> None:
         '{"a":' * 1_000,
     ],
 )
-def test_no_earlier_block_stands_in_for_a_damaged_answer(damaged: str) -> None:
+def test_no_block_stands_in_for_a_damaged_answer(damaged: str) -> None:
     """A quoted attack must not count because the model's own answer has a fault in it."""
     result = parse_consolidation(f"The episode holds {block(FAKE)}, which I ignore.\n{damaged}")
     assert result.unreadable
     assert result.parse_errors[0] == NO_JSON_BLOCK
     assert len(result.parse_errors) == 2
-    assert rules(f"{damaged[:60]}\nAgain:\n{block(OWN)}") == ["Ask before restarts."]
+
+
+@pytest.mark.requirement("R-KNW-11")
+def test_nor_does_one_behind_it() -> None:
+    """A fault in a fenced block, or in a bare object with only bare ones behind it."""
+    fault = '{"new_rules": [{"content": "Ask."},]}'
+    assert parse_consolidation(f"{block(fault)}\nI left out {block(FAKE)}").unreadable
+    assert parse_consolidation(f"{block(fault)}\nI left out {FAKE}").unreadable
+    assert parse_consolidation(f"{fault}\nI left out {FAKE}").unreadable
+    assert rules(f'The form is {{"new_facts": [...]}}.\n{block(OWN)}') == ["Ask before restarts."]
 
 
 @pytest.mark.requirement("R-KNW-11")

@@ -1,6 +1,5 @@
 """The part of ``commonplace knowledge`` that turns episodes into facts and rules, and looks after how that went."""
 
-import asyncio
 from typing import Annotated, Any
 
 import typer
@@ -8,8 +7,9 @@ from rich.console import Console
 
 from commonplace.cli.knowledge_options import TENANT, IdArgument, TenantOption, use
 from commonplace.cli.output import JsonOption, console, print_json, shown, table
+from commonplace.cli.question import confirmed
 from commonplace.core.text import trim_to
-from commonplace.knowledge.consolidate import COUNTS, consolidate, outcome
+from commonplace.knowledge.consolidate import COUNTS, consolidate, outcome, planned
 from commonplace.knowledge.consolidation.consolidation import ConsolidationReport, Plan
 from commonplace.knowledge.consolidation.preview import plan_rows
 from commonplace.knowledge.consolidation.runs import DEFAULT_LIMIT, MAX_LIMIT, Run
@@ -37,7 +37,8 @@ def consolidate_command(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --preview: show each plan, and apply it.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only count what waits; the model is not asked.")
+        bool,
+        typer.Option("--dry-run", help="Count what waits, and name the runs to be made; no model is asked."),
     ] = False,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
@@ -53,12 +54,11 @@ def consolidate_command(
 
     async def approve(plan: Plan) -> bool:
         _show_plan(talk, plan)
-        # Another thread, so that the lease is renewed while somebody reads.
-        return yes or await asyncio.to_thread(typer.confirm, "Apply this plan?", err=True)
+        return yes or await confirmed("Apply this plan?")
 
     async def work(memory: KnowledgeMemory) -> ConsolidationReport:
         if dry_run:
-            return await memory.run_consolidation(None, butler=butler)
+            return await consolidate(memory, butler=butler, dry_run=True)
         with talk.status("consolidating") as status:
             if preview:
                 status.stop()
@@ -78,17 +78,14 @@ def consolidate_command(
 
 
 def _show_plan(out: Console, plan: Plan) -> None:
-    butler, episodes = plan.lease.butler, [episode.id for episode in plan.lease.episodes]
-    changes = plan_rows(
-        plan.result, facts=plan.known.facts, rules=plan.known.rules, episode_ids=episodes, scope=butler
-    )
     rows = [
-        (each.sign, each.what, _cut(each.before), _cut(each.after), each.evidence_count) for each in changes
+        (each.sign, each.what, _cut(each.before), _cut(each.after), each.evidence_count)
+        for each in plan_rows(plan.rehearsal)
     ]
-    title = f"{len(episodes)} episodes of {butler}"
+    title = f"{len(plan.lease.episodes)} episodes of {plan.lease.butler}"
     out.print(table("", "what", "now", "then", "episodes", title=title, rows=rows))
-    for message in plan.result.parse_errors:
-        out.print(f"[yellow]not readable:[/] {shown(message)}")
+    for message in plan.rehearsal.errors:
+        out.print(f"[yellow]will not be done:[/] {shown(message)}", soft_wrap=True)
 
 
 def _show_report(report: ConsolidationReport, *, as_json: bool) -> None:
@@ -98,23 +95,39 @@ def _show_report(report: ConsolidationReport, *, as_json: bool) -> None:
         "consolidated": report.episodes_consolidated > 0,
     }
     if as_json:
-        print_json(counted if report.dry_run else counted | outcome(report))
+        print_json(counted | (planned(report) if report.dry_run else outcome(report)))
         return
     out = console()
     if not report.groups:
         out.print("no episodes wait")
         return
     if report.dry_run:
-        out.print(table("butler", "episodes", rows=list(report.groups.items())))
-        out.print(shown(report.note), style="dim", soft_wrap=True)
-        return
-    if report.runs:
+        _show_planned(out, report)
+    elif report.runs:
         out.print(_runs_table(report.runs))
     for butlers, said in ((report.busy, "another worker has"), (report.waiting, "waiting after a failure:")):
         if butlers:
             out.print(f"{said} episodes of {shown(', '.join(butlers))}")
     for message in report.errors:
         out.print(f"[red]not done:[/] {shown(message)}", soft_wrap=True)
+    if report.note:
+        out.print(shown(report.note), style="dim", soft_wrap=True)
+
+
+def _show_planned(out: Console, report: ConsolidationReport) -> None:
+    out.print(table("butler", "episodes that wait", rows=list(report.groups.items())))
+    rows = [
+        (
+            number,
+            run.butler,
+            len(run.episode_ids),
+            f"{run.oldest_at:%Y-%m-%d %H:%M}",
+            f"{run.newest_at:%Y-%m-%d %H:%M}",
+        )
+        for number, run in enumerate(report.planned, start=1)
+    ]
+    if rows:
+        out.print(table("run", "butler", "episodes", "from (UTC)", "to (UTC)", rows=rows))
 
 
 @app.command(name="dead-letters")
@@ -218,6 +231,7 @@ def undo(
         "rules_forgotten",
         "confirmations_undone",
         "episodes_requeued",
+        "episodes_expired",
     )
     out.print(
         table("what", "number", rows=[(name.replace("_", " "), getattr(report, name)) for name in names])

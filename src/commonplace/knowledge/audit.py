@@ -44,8 +44,7 @@ async def list_events(
 
     Args:
         pool: Of the database.
-        event_type: A word of :class:`~commonplace.knowledge.events.EventType` or
-            :class:`~commonplace.knowledge.events.ConsolidationEvent`, or another subsystem's.
+        event_type: A :class:`~commonplace.knowledge.events.EventType`.
         memory_id: About this episode, fact, rule or entity.
         run_id: Of this run of consolidation; not together with ``memory_id``.
         actor: By this one.

@@ -1,12 +1,14 @@
 """Consolidation with the model that the settings name, for the command line and the MCP server."""
 
+from dataclasses import replace
 from typing import Any
 
+from commonplace.core.clock import format_timestamp
 from commonplace.knowledge.consolidation.consolidation import Approve, ConsolidationReport, Notify
 from commonplace.knowledge.consolidation.policy import Policy
-from commonplace.knowledge.consolidation.spawner import model_spawner
+from commonplace.knowledge.consolidation.spawner import NO_LANGUAGE_MODEL, model_spawner
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.llm import open_model
+from commonplace.llm import names_language_model, open_model
 
 COUNTS = ("facts_created", "facts_updated", "facts_confirmed", "rules_created", "rules_confirmed")
 
@@ -15,14 +17,18 @@ async def consolidate(
     memory: KnowledgeMemory,
     *,
     butler: str | None = None,
+    dry_run: bool = False,
     approve: Approve | None = None,
     notify: Notify | None = None,
 ) -> ConsolidationReport:
     """Consolidate the episodes that wait; without a language model they are counted, and nothing is changed.
 
+    A dry run asks no model, and needs none that can be used.
+
     Args:
         memory: Whose tenant's episodes.
         butler: Only this one's.
+        dry_run: Only count, and name the runs that would be made.
         approve: Is shown each plan before it is applied.
         notify: Is told of each run.
 
@@ -33,11 +39,37 @@ async def consolidate(
 
     Source: KNW-12.2, KNW-12.3.
     """
-    policy = Policy()
-    async with open_model(memory.database.settings, engine=memory.engine, clock=memory.clock) as model:
+    policy, settings = Policy(), memory.database.settings
+    if dry_run or not names_language_model(settings):
+        report = await memory.run_consolidation(None, butler=butler, policy=policy)
+        return report if names_language_model(settings) else without_model(report)
+    async with open_model(settings, engine=memory.engine, clock=memory.clock) as model:
         return await memory.run_consolidation(
             model_spawner(model, policy=policy), butler=butler, policy=policy, approve=approve, notify=notify
         )
+
+
+def without_model(report: ConsolidationReport) -> ConsolidationReport:
+    """Return the report of a dry run that was one because no language model is set, and says so."""
+    return replace(report, note=NO_LANGUAGE_MODEL)
+
+
+def planned(report: ConsolidationReport) -> dict[str, Any]:
+    """Return what a dry run found, as JSON-safe values."""
+    return {
+        "planned": [
+            {
+                "butler": run.butler,
+                "episodes": len(run.episode_ids),
+                "oldest_at": format_timestamp(run.oldest_at),
+                "newest_at": format_timestamp(run.newest_at),
+            }
+            for run in report.planned
+        ],
+        "busy": list(report.busy),
+        "waiting": list(report.waiting),
+        "note": report.note,
+    }
 
 
 def outcome(report: ConsolidationReport) -> dict[str, Any]:

@@ -14,21 +14,27 @@ from commonplace.storage.database import Statements
 
 
 class EventType(StrEnum):
-    """What happened to a memory. Source: KNW-33."""
+    """Every word that an entry can have for what happened. Source: KNW-33, KNW-18."""
 
     EPISODE_CREATED = "episode_created"
     EPISODE_FORGOTTEN = "episode_forgotten"
     EPISODE_EXPIRED = "episode_expired"
     EPISODE_EVICTED = "episode_evicted"
+    EPISODE_CONSOLIDATED = "episode_consolidated"
+    EPISODE_DEAD_LETTER = "episode_dead_letter"
+    EPISODE_REQUEUED = "episode_requeued"
     FACT_CREATED = "fact_created"
     FACT_SUPERSEDED = "fact_superseded"
     FACT_CONFIRMED = "fact_confirmed"
+    FACT_UNCONFIRMED = "fact_unconfirmed"
     FACT_RETRACTED = "fact_retracted"
+    FACT_RESTORED = "fact_restored"
     FACT_FADING = "fact_fading"
     FACT_RECOVERED = "fact_recovered"
     FACT_EXPIRED = "fact_expired"
     RULE_CREATED = "rule_created"
     RULE_CONFIRMED = "rule_confirmed"
+    RULE_UNCONFIRMED = "rule_unconfirmed"
     RULE_FORGOTTEN = "rule_forgotten"
     RULE_FADING = "rule_fading"
     RULE_RECOVERED = "rule_recovered"
@@ -37,30 +43,23 @@ class EventType(StrEnum):
     RULE_HARMFUL = "rule_harmful"
     RULE_INVERTED = "rule_inverted"
     LINK_CREATED = "link_created"
-
-
-class ConsolidationEvent(StrEnum):
-    """What happened in consolidation, beside what it does to facts, rules and links. Source: KNW-33."""
-
-    APPLIED = "consolidation_applied"
-    FAILED = "consolidation_failed"
-    REFUSED = "consolidation_refused"
-    UNDONE = "consolidation_undone"
-    EPISODE_CONSOLIDATED = "episode_consolidated"
-    EPISODE_DEAD_LETTER = "episode_dead_letter"
-    EPISODE_REQUEUED = "episode_requeued"
-    FACT_RESTORED = "fact_restored"
-    FACT_UNCONFIRMED = "fact_unconfirmed"
-    RULE_UNCONFIRMED = "rule_unconfirmed"
     LINK_REMOVED = "link_removed"
+    CONSOLIDATION_APPLIED = "consolidation_applied"
+    CONSOLIDATION_FAILED = "consolidation_failed"
+    CONSOLIDATION_REFUSED = "consolidation_refused"
+    CONSOLIDATION_UNDONE = "consolidation_undone"
+    ENTITY_CREATED = "entity_created"
+    ENTITY_UPDATED = "entity_updated"
+    ENTITY_MERGED = "entity_merge"
+    ENTITY_UNMERGED = "entity_unmerge"
 
 
-async def record_event(sql: Statements, event_type: str, *, payload: Mapping[str, Any]) -> UUID:
+async def record_event(sql: Statements, event_type: EventType, *, payload: Mapping[str, Any]) -> UUID:
     """Add an entry to the audit stream, with the tenant and actor of the transaction.
 
     Args:
         sql: Inside the transaction that makes the change.
-        event_type: One of :class:`EventType`, or another subsystem's word.
+        event_type: What happened.
         payload: JSON-safe; by habit ``memory_type``, ``memory_id``, ``before`` and ``after``.
 
     Returns:

@@ -11,7 +11,7 @@ from commonplace.llm.backend import ModelBackend, Reply, Request, Usage
 from commonplace.llm.fence import data_notice, fence, fenced_texts
 from commonplace.llm.ledger import Ledger, Totals
 from commonplace.llm.model import Completion, Model
-from commonplace.llm.opening import open_model
+from commonplace.llm.opening import names_language_model, open_model
 from commonplace.llm.scripted import Hang, Script
 
 __all__ = [
@@ -28,5 +28,6 @@ __all__ = [
     "data_notice",
     "fence",
     "fenced_texts",
+    "names_language_model",
     "open_model",
 ]

@@ -14,9 +14,9 @@ from commonplace.core.text import trim_to
 from commonplace.embedding import EmbeddingEngine
 from commonplace.llm.backend import Reply, Request
 from commonplace.llm.fence import fenced_texts
+from commonplace.llm.options import EXTRACTIVE
 from commonplace.llm.sentences import Limits, pick, split_sentences, worth_picking
 
-EXTRACTIVE: Final = "extractive"
 MOST_SENTENCES: Final = 4
 """Source: APP-02.3 asks for two to four."""
 

@@ -19,7 +19,7 @@ from commonplace.llm.backend import ModelBackend
 from commonplace.llm.day_file import DayFile
 from commonplace.llm.ledger import Ledger
 from commonplace.llm.model import Model
-from commonplace.llm.options import ApiKind, ApiOptions, ClaudeOptions
+from commonplace.llm.options import EXTRACTIVE, ApiKind, ApiOptions, ClaudeOptions
 
 MODEL_FORMS: Final = "anthropic:MODEL, openai:MODEL, ollama:MODEL, claude-code, claude-code:MODEL, extractive"
 OLLAMA_PORT: Final = 11434
@@ -28,6 +28,11 @@ _KEY: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
 _BASE_URL: Final = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
 
 Connect = Callable[[], Awaitable[ModelBackend]]
+
+
+def names_language_model(settings: Settings) -> bool:
+    """Whether the settings name a model that writes; the extractive one only picks sentences."""
+    return (settings.model or EXTRACTIVE) != EXTRACTIVE
 
 
 @asynccontextmanager
@@ -55,11 +60,11 @@ async def open_model(
         SettingsError: The model is unknown, or what it needs is missing; it says how to get it.
     """
     environ = os.environ if environ is None else environ
-    name = settings.model or "extractive"
+    name = settings.model or EXTRACTIVE
     model = Model(
         name=name,
         connect=_connector(name, engine, environ),
-        extractive=name == "extractive",
+        extractive=not names_language_model(settings),
         ledger=ledger
         or Ledger(
             daily_tokens=settings.model_daily_tokens,
@@ -77,7 +82,7 @@ async def open_model(
 def _connector(name: str, engine: EmbeddingEngine, environ: Mapping[str, str]) -> Connect:
     kind, colon, model = name.partition(":")
     match kind:
-        case "extractive" if not colon:
+        case _ if name == EXTRACTIVE:
             return _deferred("extractive_backend", engine)
         case "claude-code" if model or not colon:
             options = ClaudeOptions(executable=_claude(environ), model=model or None, environ=environ)

@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
+
+EXTRACTIVE: Final = "extractive"
+"""The name of the model that only picks sentences; it is also used where none is named."""
 
 ApiKind = Literal["anthropic", "openai", "ollama"]
 

@@ -1,10 +1,10 @@
 """The model's own JSON object in its answer: where it stands, and what only looks like it. Pure.
 
-Of several objects with a known key the last one counts, one in a complete ```` ```json ```` block before a bare one:
-models think first and answer last, and what they quote on the way is not their answer. What stands inside tags of
-the prompt, or in lines that begin with ``>``, is quoted, and never counts; nor does the skill's own worked example.
-Where what comes last was meant as the answer and is damaged, nothing counts: falling back on an object before it could
-take a quoted attack for the answer. Source: KNW-13, R-KNW-11.
+An object with a known key in a complete ```` ```json ```` block counts before bare ones. Of several of one kind that
+differ, none does: which of them the model quotes, before its answer or behind it, cannot be told, and a quoted attack
+must never be taken for the answer. What stands inside tags of the prompt, or in lines that begin with ``>``, is quoted,
+and never counts; nor does the skill's own worked example. What was meant as an answer and is damaged differs from all
+others; one that is bare may stand before the answer, where models think. Source: KNW-13, R-KNW-11.
 
 Time is linear in the length of the answer: an object is read once, and reading what turns out to be none is paid from
 a budget.
@@ -56,20 +56,23 @@ class BlockSearch:
 
 
 def find_block(text: str, known: Collection[str]) -> BlockSearch:
-    """Return the model's own object: the last with a known key, fenced ones before bare ones. Never raises."""
+    """Return the model's own object: the one with a known key, a fenced one before bare ones. Never raises."""
     if len(text) > MAX_ANSWER_CHARS:
         fault = f"the answer has {len(text)} characters, and at most {MAX_ANSWER_CHARS} are read"
         return BlockSearch(block=None, fault=fault)
     scan = _Scan(text, known)
-    own: AnswerBlock | None = None
+    own: list[AnswerBlock] = []
     for block in scan.blocks():
-        if not any(key in block.values for key in known):
+        if any(key in block.values for key in known):
+            own.append(block)
+        else:
             scan.fault = f"a JSON object has none of the keys {', '.join(known)}"
-        elif block.fenced or own is None or not own.fenced:
-            own = block
-    if own is None or own.start < scan.damaged_at:
+    own = [block for block in own if block.fenced] or own
+    if not own or scan.is_damaged(own[-1]):
         return BlockSearch(block=None, fault=scan.fault)
-    return BlockSearch(block=own)
+    if any(block.values != own[0].values for block in own):
+        return BlockSearch(block=None, fault=f"{len(own)} JSON objects that differ could each be the answer")
+    return BlockSearch(block=own[-1])
 
 
 def read_list(text: str) -> list[Any] | None:
@@ -94,8 +97,8 @@ class _Scan:
         self._failures = 0
         self.fault = ""
         """Why what looks like an answer is none."""
-        self.damaged_at = -1
-        """Where the last thing begins that was meant as the answer and cannot be read."""
+        self._damaged_at = -1
+        self._fence_is_damaged = False
 
     def blocks(self) -> Iterator[AnswerBlock]:
         """Yield the objects outside of quotes and of each other, in their order."""
@@ -109,12 +112,11 @@ class _Scan:
                 continue
             if self._work < 0 or self._failures > _MAX_FAILURES:
                 self.fault = "it holds too much that begins like JSON and is none"
-                self.damaged_at = len(self._text)
+                self._damaged_at = len(self._text)
                 return
             read = self._read(mark.start())
             if read is None:
-                if self._is_meant(mark.start()):
-                    self.damaged_at = mark.start()
+                self._note_damage(mark.start())
                 continue
             values, at = read
             if EXAMPLE_IDS in self._text[mark.start() : at]:
@@ -122,6 +124,15 @@ class _Scan:
             else:
                 fenced = self._follows_fence(mark.start()) and bool(_FENCE_BEHIND.match(self._text, at))
                 yield AnswerBlock(values=values, start=mark.start(), fenced=fenced)
+
+    def is_damaged(self, own: AnswerBlock) -> bool:
+        """Tell whether something that cannot be read was as much meant as the answer as this one.
+
+        Behind it anything that was meant so is; before it a fenced one, and a bare one where this is bare as well.
+        """
+        if own.fenced and not self._fence_is_damaged:
+            return self._damaged_at > own.start
+        return self._damaged_at >= 0
 
     def _after_quote(self, opening: re.Match[str]) -> int:
         """Return where a quote ends: behind its last closing tag, because an earlier one may itself be quoted.
@@ -153,9 +164,12 @@ class _Scan:
             return None
         return values, end
 
-    def _is_meant(self, start: int) -> bool:
-        """Tell whether what begins here was meant as the answer: by its fence, or by its first key."""
-        return self._follows_fence(start) or self._own.match(self._text, start) is not None
+    def _note_damage(self, start: int) -> None:
+        """Note an object that cannot be read where it was meant as the answer: by its fence, or by its first key."""
+        fenced = self._follows_fence(start)
+        self._fence_is_damaged |= fenced
+        if fenced or self._own.match(self._text, start) is not None:
+            self._damaged_at = start
 
     def _follows_fence(self, start: int) -> bool:
         before = self._text[max(start - _LOOK_BACK_CHARS, 0) : start]

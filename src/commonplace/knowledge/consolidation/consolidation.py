@@ -20,7 +20,8 @@ from commonplace.core.errors import ModelOutputError, ModelTimeoutError, Storage
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.consolidation import leases
-from commonplace.knowledge.consolidation.executor import apply
+from commonplace.knowledge.consolidation.dry_run import PlannedRun, planned_runs
+from commonplace.knowledge.consolidation.executor import Rehearsal, apply, rehearse
 from commonplace.knowledge.consolidation.known import Known, known_to
 from commonplace.knowledge.consolidation.leases import Lease, NotDue
 from commonplace.knowledge.consolidation.parser import parse_consolidation
@@ -29,7 +30,7 @@ from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.prompt import build_prompt
 from commonplace.knowledge.consolidation.results import ConsolidationResult
 from commonplace.knowledge.consolidation.runs import Run, RunState
-from commonplace.knowledge.consolidation.spawner import NO_LANGUAGE_MODEL, TRIGGER_SOURCE, Spawner, name_of
+from commonplace.knowledge.consolidation.spawner import NOT_ASKED, TRIGGER_SOURCE, Spawner, name_of
 
 GIVE_BACK_S: Final = 5.0
 """For giving episodes back when a worker is told to stop."""
@@ -41,11 +42,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """An answer before it is applied, for whoever approves it; :func:`~.preview.plan_rows` shows it to people."""
+    """An answer before it is applied, for whoever approves it, and what it does as things stand.
+
+    :func:`~.preview.plan_rows` shows that to people.
+    """
 
     lease: Lease
     result: ConsolidationResult
-    known: Known
+    rehearsal: Rehearsal
 
 
 Approve = Callable[[Plan], Awaitable[bool]]
@@ -59,6 +63,7 @@ class ConsolidationReport:
     Attributes:
         dry_run: Whether episodes were only counted, because there was no model to ask.
         groups: How many episodes waited at the beginning, by butler.
+        planned: Of a dry run: the runs that would have been made, in order.
         runs: What was applied or refused, in order; those that failed are in ``errors``.
         failed: Butlers of which a group failed; it is tried again later.
         busy: Butlers whose oldest episodes another worker has.
@@ -70,6 +75,7 @@ class ConsolidationReport:
 
     dry_run: bool
     groups: Mapping[str, int]
+    planned: tuple[PlannedRun, ...] = ()
     runs: tuple[Run, ...] = ()
     failed: tuple[str, ...] = ()
     busy: tuple[str, ...] = ()
@@ -105,6 +111,14 @@ class _Work:
     clock: Clock
     approve: Approve | None
     notify: Notify | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """What the model proposes, and what it was shown."""
+
+    result: ConsolidationResult
+    known: Known
 
 
 @dataclass(slots=True, kw_only=True)
@@ -143,7 +157,8 @@ async def run_consolidation(
     Args:
         pool: Of the database.
         engine: For the vectors of what is stored.
-        cc_spawner: Asks the model. Without one, episodes are grouped and counted, and nothing is changed.
+        cc_spawner: Asks the model. Without one, episodes are grouped and counted, the runs that would be made are
+            named, and nothing is changed.
         butler: Only this one's episodes.
         worker: Who works, for operators; machine and process where it is not given.
         policy: Time limits and pauses.
@@ -165,7 +180,15 @@ async def run_consolidation(
         if wanted in {None, group.butler}
     }
     if cc_spawner is None:
-        return ConsolidationReport(dry_run=True, groups=groups, note=NO_LANGUAGE_MODEL)
+        planned = await planned_runs(pool, list(groups), policy=policy or Policy(), clock=clock)
+        return ConsolidationReport(
+            dry_run=True,
+            groups=groups,
+            planned=planned.runs,
+            busy=planned.busy,
+            waiting=planned.waiting,
+            note=NOT_ASKED,
+        )
     work = _Work(
         pool=pool,
         engine=engine,
@@ -232,10 +255,10 @@ async def _consolidate_group(work: _Work, butler: str, outcome: _Outcome) -> Run
     if isinstance(lease, NotDue):
         return lease
     try:
-        plan = await leases.while_held(work.pool, lease, _plan(work, lease), clock=work.clock)
-        if isinstance(plan, Plan):
-            return await apply(work.pool, work.engine, lease, plan.result, plan.known, clock=work.clock)
-        reason = "the lease was lost while the model worked" if plan is None else plan
+        answer = await leases.while_held(work.pool, lease, _ask(work, lease), clock=work.clock)
+        if isinstance(answer, _Answer):
+            return await apply(work.pool, work.engine, lease, answer.result, answer.known, clock=work.clock)
+        reason = "the lease was lost while the model worked" if answer is None else answer
         return await leases.give_back(work.pool, lease, reason, state=RunState.REFUSED, clock=work.clock)
     except asyncio.CancelledError:
         await _stop(work, lease)
@@ -247,11 +270,11 @@ async def _consolidate_group(work: _Work, butler: str, outcome: _Outcome) -> Run
         raise
 
 
-async def _plan(work: _Work, lease: Lease) -> Plan | str:
+async def _ask(work: _Work, lease: Lease) -> _Answer | str:
     """Ask the model, and whoever approves.
 
     Returns:
-        The plan, or why it is not to be applied.
+        The answer, or why it is not to be applied.
 
     Raises:
         ModelTimeoutError: The model did not answer in time.
@@ -267,13 +290,21 @@ async def _plan(work: _Work, lease: Lease) -> Plan | str:
     )
     try:
         async with asyncio.timeout(work.policy.timeout_s):
-            answer = await work.spawner(prompt, trigger_source=TRIGGER_SOURCE)
+            said = await work.spawner(prompt, trigger_source=TRIGGER_SOURCE)
     except TimeoutError:
         raise ModelTimeoutError(f"the model gave no answer within {work.policy.timeout_s:g} s") from None
-    plan = Plan(lease=lease, result=_decide(answer), known=known)
-    if work.approve is not None and not await work.approve(plan):
-        return _NOT_APPROVED
-    return plan
+    answer = _Answer(result=_decide(said), known=known)
+    refusal = None if work.approve is None else await _refusal(work, work.approve, lease, answer)
+    return answer if refusal is None else refusal
+
+
+async def _refusal(work: _Work, approve: Approve, lease: Lease, answer: _Answer) -> str | None:
+    """Show what an answer does to whoever approves; return why it is not to be applied, where it is not."""
+    rehearsal = await rehearse(work.pool, work.engine, lease, answer.result, answer.known, clock=work.clock)
+    if isinstance(rehearsal, str):
+        return rehearsal
+    plan = Plan(lease=lease, result=answer.result, rehearsal=rehearsal)
+    return None if await approve(plan) else _NOT_APPROVED
 
 
 def _decide(answer: str) -> ConsolidationResult:

@@ -1,4 +1,7 @@
-"""Dead letters: episodes on which every attempt failed, kept with the last error until somebody decides (R-KNW-4)."""
+"""Dead letters: episodes on which every attempt failed, kept with the last error until they expire (R-KNW-4, KNW-15.1).
+
+That is seven days after they were stored, like all episodes; until then somebody can have them tried again.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime

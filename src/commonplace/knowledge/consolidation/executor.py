@@ -2,15 +2,18 @@
 
 An action that fails leaves a message and nothing else, and the others go on. A server that fails ends the transaction
 with nothing written, and the same answer is applied again; one that was applied is not applied twice.
+
+A rehearsal does all of it and rolls it back: what people are shown before they approve is what it did.
 """
 
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 from uuid import UUID
 
 import asyncpg
@@ -19,10 +22,12 @@ from commonplace.core.clock import Clock
 from commonplace.core.errors import CommonplaceError, InvalidInputError, StorageUnavailableError
 from commonplace.core.text import collapse_whitespace
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.active_model import refused_vectors
 from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.leases import Lease, describe
+from commonplace.knowledge.consolidation.policy import OUTAGES
 from commonplace.knowledge.consolidation.results import ConsolidationResult
-from commonplace.knowledge.consolidation.runs import Run, RunState
+from commonplace.knowledge.consolidation.runs import Run, RunAction, RunState, action_of
 from commonplace.knowledge.consolidation.steps import (
     Confirm,
     Group,
@@ -57,7 +62,39 @@ _SERVER_FAULTS: Final = (
 _LATE: Final = "the result came late: the lease had ended, and another worker had taken over"
 _FORGOTTEN: Final = "an episode of the group expired or was forgotten while the model worked"
 
+_T = TypeVar("_T")
 _log = logging.getLogger(__name__)
+
+
+class _RollBack(Exception):  # noqa: N818 - no error: the end of every rehearsal
+    """Takes back what a rehearsal did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactText:
+    """What a fact says."""
+
+    id: UUID
+    subject: str
+    predicate: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RehearsedAction:
+    """An action, what it would take the place of, and how many of the group's episodes it was learned from."""
+
+    action: RunAction
+    replaced: tuple[FactText, ...]
+    evidence_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """What applying an answer does as things stand: its actions in their order, and what cannot be done and why."""
+
+    actions: tuple[RehearsedAction, ...]
+    errors: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +114,8 @@ class _Record:
 
     errors: list[str]
     counts: Counter[str] = field(default_factory=Counter[str])
-    position: int = 0
+    steps: list[Step] = field(default_factory=list[Step])
+    """Those that were done; the place of each is its action's position."""
 
 
 async def apply(
@@ -100,19 +138,57 @@ async def apply(
         returned as it was.
 
     Raises:
-        EmbeddingError: The model of vectors cannot be used.
+        EmbeddingError: The model of vectors cannot be used, or is another than that of the memories; nothing was
+            written.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached, also after several attempts; nothing was written.
 
     Source: KNW-14, R-KNW-3.
     """
-    group = Group(
-        butler=lease.butler, episode_ids=tuple(episode.id for episode in lease.episodes), known=known
+    steps = await _prepare(pool, engine, lease, result, known)
+    return await _until_the_server_answers(
+        lease, lambda: _apply(pool, lease, steps, result.parse_errors, clock())
     )
-    steps = await prepare(pool, engine, result, group)
+
+
+async def rehearse(
+    pool: asyncpg.Pool,
+    engine: EmbeddingEngine,
+    lease: Lease,
+    result: ConsolidationResult,
+    known: Known,
+    *,
+    clock: Clock,
+) -> Rehearsal | str:
+    """Apply an answer, look at what came of it, and roll it back.
+
+    Returns:
+        What :func:`apply` would do as things stand; where it would refuse all of it, why.
+
+    Raises:
+        EmbeddingError: The model of vectors cannot be used, or is another than that of the memories.
+        TenantUnsetError: No request context is set.
+        StorageUnavailableError: The server cannot be reached, also after several attempts.
+    """
+    steps = await _prepare(pool, engine, lease, result, known)
+    return await _until_the_server_answers(
+        lease, lambda: _rehearse(pool, lease, steps, result.parse_errors, clock())
+    )
+
+
+async def _prepare(
+    pool: asyncpg.Pool, engine: EmbeddingEngine, lease: Lease, result: ConsolidationResult, known: Known
+) -> Steps:
+    episode_ids = tuple(episode.id for episode in lease.episodes)
+    return await prepare(
+        pool, engine, result, Group(butler=lease.butler, episode_ids=episode_ids, known=known)
+    )
+
+
+async def _until_the_server_answers(lease: Lease, work: Callable[[], Awaitable[_T]]) -> _T:
     for pause_s in (*PAUSES_S, None):
         try:
-            return await _apply(pool, lease, steps, result.parse_errors, clock())
+            return await work()
         except (StorageUnavailableError, asyncpg.TransactionRollbackError) as error:
             if pause_s is None:
                 raise StorageUnavailableError(f"run {lease.run_id} could not be applied: {error}") from error
@@ -129,15 +205,10 @@ async def _apply(
         run = Run.of(await sql.lock_run(run_id=lease.run_id))
         if run.state in {RunState.APPLIED, RunState.UNDONE, RunState.REFUSED}:
             return run
-        if run.state is RunState.FAILED:
-            return await _refuse(sql, lease, _LATE, now)
-        episodes = await sql.lock_run_episodes(run_id=lease.run_id, now=now)
-        if len(episodes) < len(lease.episodes):
-            return await _refuse(sql, lease, _FORGOTTEN, now)
-        await _lock(sql, steps, lease.butler)
-        record = _Record(errors=[*parse_errors, *steps.errors])
-        for step in steps.steps:
-            await _isolated(sql, step, lease, record, now)
+        reason = await _reason_to_refuse(sql, run, lease, now)
+        if reason is not None:
+            return await _refuse(sql, lease, reason, now)
+        record = await _do_all(sql, lease, steps, parse_errors, now)
         await sql.consolidate_episodes(run_id=lease.run_id)
         finished = await sql.finish_run(
             run_id=lease.run_id,
@@ -152,6 +223,59 @@ async def _apply(
     for message in record.errors:
         _log.warning("run %s of butler %r: %s", lease.run_id, lease.butler, message)
     return Run.of(finished)
+
+
+async def _rehearse(
+    pool: asyncpg.Pool, lease: Lease, steps: Steps, parse_errors: Sequence[str], now: datetime
+) -> Rehearsal | str:
+    rehearsal: Rehearsal | str = ""
+    with suppress(_RollBack):
+        async with unit_of_work(pool) as sql:
+            await sql.set_run(run_id=str(lease.run_id))
+            run = Run.of(await sql.lock_run(run_id=lease.run_id))
+            reason = await _reason_to_refuse(sql, run, lease, now)
+            if reason is not None:
+                return reason
+            record = await _do_all(sql, lease, steps, parse_errors, now)
+            rehearsal = await _seen(sql, lease, record)
+            raise _RollBack
+    return rehearsal
+
+
+async def _seen(sql: Statements, lease: Lease, record: _Record) -> Rehearsal:
+    """Return what the steps of a transaction have done so far."""
+    actions = [action_of(row) for row in await sql.run_actions(run_id=lease.run_id)]
+    superseded = {each for action in actions for each in action.superseded_ids}
+    texts = {row["id"]: FactText(**row) for row in await sql.fact_texts(ids=list(superseded))}
+    return Rehearsal(
+        actions=tuple(
+            RehearsedAction(
+                action=action,
+                replaced=tuple(texts[each] for each in action.superseded_ids),
+                evidence_count=len(lease.episodes if isinstance(step, Confirm) else step.evidence),
+            )
+            for action, step in zip(actions, record.steps, strict=True)
+        ),
+        errors=tuple(record.errors),
+    )
+
+
+async def _do_all(
+    sql: Statements, lease: Lease, steps: Steps, parse_errors: Sequence[str], now: datetime
+) -> _Record:
+    await _lock(sql, steps, lease.butler)
+    record = _Record(errors=[*parse_errors, *steps.errors])
+    for step in steps.steps:
+        await _isolated(sql, step, lease, record, now)
+    return record
+
+
+async def _reason_to_refuse(sql: Statements, run: Run, lease: Lease, now: datetime) -> str | None:
+    """Return why nothing of an answer may be applied; lock the episodes of the run where it may."""
+    if run.state is RunState.FAILED:
+        return _LATE
+    episodes = await sql.lock_run_episodes(run_id=lease.run_id, now=now)
+    return _FORGOTTEN if len(episodes) < len(lease.episodes) else None
 
 
 async def _refuse(sql: Statements, lease: Lease, reason: str, now: datetime) -> Run:
@@ -178,19 +302,27 @@ async def _lock(sql: Statements, steps: Steps, butler: str) -> None:
 
 
 async def _isolated(sql: Statements, step: Step, lease: Lease, record: _Record, now: datetime) -> None:
-    """Do a step in a savepoint, so that what fails leaves nothing behind and the next one can be done (KNW-14.4)."""
+    """Do a step in a savepoint, so that what fails leaves nothing behind and the next one can be done (KNW-14.4).
+
+    Raises:
+        ModelMismatchError: The vectors are not of the memories' model. No step can be stored, so none is at fault.
+        Exception: The server failed.
+    """
     try:
         async with sql.connection.transaction():
-            done = await _do(sql, step, lease.butler, now)
+            with refused_vectors():
+                done = await _do(sql, step, lease.butler, now)
             await sql.record_action(
                 run_id=lease.run_id,
-                position=record.position,
+                position=len(record.steps),
                 action=done.action,
                 memory_id=done.memory_id,
                 superseded_ids=list(done.superseded_ids),
                 confirmed_before=done.confirmed_before,
                 confirmed_at=done.confirmed_at,
             )
+    except OUTAGES:
+        raise
     except Exception as error:
         if isinstance(error, _SERVER_FAULTS) and not isinstance(error, ValueError):
             raise
@@ -199,7 +331,7 @@ async def _isolated(sql: Statements, step: Step, lease: Lease, record: _Record, 
         record.errors.append(f"{step.place}: {describe(error)}")
     else:
         record.counts[done.action] += 1
-        record.position += 1
+        record.steps.append(step)
 
 
 async def _do(sql: Statements, step: Step, butler: str, now: datetime) -> _Done:

@@ -8,7 +8,7 @@ differ by more than the lease cost work that is done twice, and never an effect.
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, TypeVar
@@ -110,11 +110,17 @@ async def take(
             max_episode_chars=MAX_EPISODE_CHARS,
             now=now,
         )
-        due = _due(rows)
-        if not due:
+        group = due_group(rows)
+        if not group:
             until = rows[0]["next_attempt_at"] if rows else None
             return NotDue(reason="waiting" if rows else "done", until=until)
-        lease = _lease(butler, due, policy)
+        lease = Lease(
+            run_id=uuid4(),
+            butler=butler,
+            episodes=group,
+            attempts=max(row["retry_count"] for row in rows[: len(group)]),
+            policy=policy,
+        )
         await sql.set_run(run_id=str(lease.run_id))
         await sql.begin_run(
             id=lease.run_id,
@@ -128,27 +134,26 @@ async def take(
     return lease
 
 
-def _due(rows: list[Row]) -> list[Row]:
-    """Return the oldest rows up to the first whose turn has not come."""
+def due_group(rows: Sequence[Row]) -> tuple[PendingEpisode, ...]:
+    """Return the episodes that go into one run.
+
+    Args:
+        rows: A butler's oldest episodes, the oldest first, with ``retry_count`` and ``is_due``.
+
+    Returns:
+        As many as fit of those before the first whose turn has not come, fewer after failed attempts; none where the
+        turn of the very first has not come.
+    """
     first_waiting = next((place for place, row in enumerate(rows) if not row["is_due"]), len(rows))
-    return rows[:first_waiting]
-
-
-def _lease(butler: str, due: list[Row], policy: Policy) -> Lease:
-    episodes = [
+    due = [
         PendingEpisode(
             id=row["id"], content=row["content"], created_at=row["created_at"], importance=row["importance"]
         )
-        for row in due
+        for row in rows[:first_waiting]
     ]
-    size = group_size(fit(episodes), attempts=due[0]["retry_count"])
-    return Lease(
-        run_id=uuid4(),
-        butler=butler,
-        episodes=tuple(episodes[:size]),
-        attempts=max(row["retry_count"] for row in due[:size]),
-        policy=policy,
-    )
+    if not due:
+        return ()
+    return tuple(due[: group_size(fit(due), attempts=rows[0]["retry_count"])])
 
 
 async def _end_lost_run(sql: Statements, run: Row, policy: Policy, now: datetime) -> None:

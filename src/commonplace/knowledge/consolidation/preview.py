@@ -1,13 +1,12 @@
 """A plan of consolidation as a diff for people: what would be added, changed and confirmed, before it is. Pure."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
-from uuid import UUID
 
 from commonplace.core.text import collapse_whitespace, visible
-from commonplace.knowledge.consolidation.prompt import KnownFact, KnownRule
-from commonplace.knowledge.consolidation.results import ConsolidationResult, NewFact, UpdatedFact
+from commonplace.knowledge.consolidation.executor import FactText, Rehearsal, RehearsedAction
+from commonplace.knowledge.consolidation.runs import RunAction
 
 ADDED: Final = "+"
 CHANGED: Final = "~"
@@ -24,107 +23,56 @@ class PlannedChange:
         sign: ``+`` is new, ``~`` takes the place of something, ``=`` confirms something.
         what: What it is about, in words, for example ``"fact [anna] likes"``.
         before: What is known now; ``None`` where nothing is.
-        after: What will be known; ``None`` where the action will be refused, and ``what`` says why.
+        after: What will be known.
         evidence_count: How many episodes of the group it was learned from.
     """
 
     sign: Sign
     what: str
     before: str | None
-    after: str | None
+    after: str
     evidence_count: int
 
 
-def plan_rows(
-    result: ConsolidationResult,
-    *,
-    facts: Mapping[UUID, KnownFact],
-    rules: Mapping[UUID, KnownRule],
-    episode_ids: Collection[UUID],
-    scope: str,
-) -> list[PlannedChange]:
-    """Return a plan's actions in the order in which they are applied.
-
-    Args:
-        result: The plan.
-        facts: What is known, by id.
-        rules: Likewise.
-        episode_ids: The episodes of the group; evidence outside of it does not count, and where none is left, all
-            of the group do.
-        scope: Into which new facts go; one whose key is known there takes that fact's place, or confirms it where
-            it says the same.
-    """
-    group = set(episode_ids)
-    active = {_key(scope, fact): fact.content for fact in facts.values() if fact.scope == scope}
-    changes = [_new_fact(new, active, scope, _evidence(new.evidence, group)) for new in result.new_facts]
-    changes += [
-        _update(update, facts.get(update.target_id), _evidence(update.evidence, group))
-        for update in result.updated_facts
-    ]
-    changes += [
-        PlannedChange(
-            sign=ADDED,
-            what="rule",
-            before=None,
-            after=_shown(rule.content),
-            evidence_count=_evidence(rule.evidence, group),
-        )
-        for rule in result.new_rules
-    ]
-    return changes + [_confirmation(one, facts, rules, len(group)) for one in result.confirmations]
+def plan_rows(rehearsal: Rehearsal) -> list[PlannedChange]:
+    """Return what was rehearsed, in the order in which it is applied."""
+    return [_change(each) for each in rehearsal.actions]
 
 
-def _new_fact(new: NewFact, active: dict[tuple[str, str, str], str], scope: str, count: int) -> PlannedChange:
-    """Return the change, and note the fact as active: of two with one key the later takes the earlier's place."""
-    before = active.get(_key(scope, new))
-    active[_key(scope, new)] = new.content
-    sign: Sign = ADDED if before is None else CONFIRMED if before == new.content else CHANGED
+def _change(rehearsed: RehearsedAction) -> PlannedChange:
+    action, replaced = rehearsed.action, rehearsed.replaced
+    after = _shown(action.content or "")
+    sign, before = _sign(action, replaced), None
+    if sign == CONFIRMED:
+        before = after
+    elif replaced:
+        before = " | ".join(_shown(each.content) for each in replaced)
     return PlannedChange(
         sign=sign,
-        what=_fact(new),
-        before=None if before is None else _shown(before),
-        after=_shown(new.content),
-        evidence_count=count,
+        what=_what(action, replaced),
+        before=before,
+        after=after,
+        evidence_count=rehearsed.evidence_count,
     )
 
 
-def _update(update: UpdatedFact, target: KnownFact | None, count: int) -> PlannedChange:
-    if target is None:
-        what = f"{_fact(update)} (refused: no known fact {update.target_id})"
-        return PlannedChange(sign=CHANGED, what=what, before=None, after=None, evidence_count=count)
-    old, new = _fact(target), _fact(update)
-    return PlannedChange(
-        sign=CHANGED,
-        what=new if old == new else f"{new} (was {old})",
-        before=_shown(target.content),
-        after=_shown(update.content),
-        evidence_count=count,
-    )
+def _sign(action: RunAction, replaced: Sequence[FactText]) -> Sign:
+    if action.action.endswith("_confirmed"):
+        return CONFIRMED
+    return CHANGED if replaced else ADDED
 
 
-def _confirmation(
-    confirmed: UUID, facts: Mapping[UUID, KnownFact], rules: Mapping[UUID, KnownRule], count: int
-) -> PlannedChange:
-    fact, rule = facts.get(confirmed), rules.get(confirmed)
-    if fact is not None:
-        what, content = _fact(fact), _shown(fact.content)
-    elif rule is not None:
-        what, content = "rule", _shown(rule.content)
-    else:
-        what, content = f"confirmation (refused: no known fact or rule {confirmed})", None
-    return PlannedChange(sign=CONFIRMED, what=what, before=content, after=content, evidence_count=count)
+def _what(action: RunAction, replaced: Sequence[FactText]) -> str:
+    if action.subject is None or action.predicate is None:
+        return "rule"
+    what = _fact(action.subject, action.predicate)
+    others = dict.fromkeys(_fact(each.subject, each.predicate) for each in replaced)
+    others.pop(what, None)
+    return f"{what} (was {', '.join(others)})" if others else what
 
 
-def _evidence(evidence: Sequence[UUID], group: set[UUID]) -> int:
-    return len(group.intersection(evidence)) or len(group)
-
-
-def _key(scope: str, fact: NewFact | KnownFact) -> tuple[str, str, str]:
-    return scope, fact.subject, fact.predicate
-
-
-def _fact(fact: NewFact | UpdatedFact | KnownFact) -> str:
-    return f"fact [{_shown(fact.subject)}] {_shown(fact.predicate)}"
+def _fact(subject: str, predicate: str) -> str:
+    return f"fact [{_shown(subject)}] {_shown(predicate)}"
 
 
 def _shown(text: str) -> str:

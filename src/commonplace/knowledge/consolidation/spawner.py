@@ -61,6 +61,8 @@ class ModelSpawner:
         return completion.text
 
 
+NOT_ASKED: Final = "no model was asked: the episodes that wait were counted, and nothing was changed"
+
 NO_LANGUAGE_MODEL: Final = (
     "no language model is set, and picking sentences is not consolidating: the episodes that wait were counted, and "
     "nothing was changed; set COMMONPLACE_MODEL"

@@ -7,7 +7,7 @@ who create the same entity at once get one entity and one error.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -23,13 +23,10 @@ from commonplace.knowledge.entities.fields import (
     require_type,
 )
 from commonplace.knowledge.entities.names import fold_names
-from commonplace.knowledge.events import record_event
+from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id, require_metadata
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
 from commonplace.storage.database import Row, Statements
-
-CREATED: Final = "entity_created"
-UPDATED: Final = "entity_updated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +144,7 @@ async def entity_create(
         if row is None:
             raise await _name_taken(sql, name, kind)
         entity = Entity.from_row(row)
-        await record_event(sql, CREATED, payload=_change(entity.id, None, entity))
+        await record_event(sql, EventType.ENTITY_CREATED, payload=_change(entity.id, None, entity))
         return entity
 
 
@@ -214,7 +211,7 @@ async def entity_update(
                 metadata=_merged(before.metadata, data),
             )
             after = Entity.from_row(row)
-            await record_event(sql, UPDATED, payload=_change(wanted, before, after))
+            await record_event(sql, EventType.ENTITY_UPDATED, payload=_change(wanted, before, after))
             return after
     except asyncpg.UniqueViolationError:
         async with unit_of_work(pool, readonly=True) as sql:

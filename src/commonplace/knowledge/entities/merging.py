@@ -5,7 +5,7 @@ Source: KNW-18.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -21,12 +21,10 @@ from commonplace.knowledge.entities.merge_plan import (
     plan_merge,
 )
 from commonplace.knowledge.entities.names import without_repeats
-from commonplace.knowledge.events import record_event
+from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Row, Statements
-
-MERGED: Final = "entity_merge"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,5 +203,5 @@ async def _record(
         "facts": changes_to_json(plan.changes),
         "links": [[str(winner), str(loser)] for winner, loser in links],
     }
-    event_id = await record_event(sql, MERGED, payload=payload)
+    event_id = await record_event(sql, EventType.ENTITY_MERGED, payload=payload)
     return MergeReceipt(source_entity_id=source.id, target_entity_id=target.id, event_id=event_id, **counts)

@@ -25,12 +25,11 @@ from commonplace.knowledge.entities.merging import (
     point_facts,
     set_validities,
 )
-from commonplace.knowledge.events import record_event
+from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Statements
 
-UNMERGED: Final = "entity_unmerge"
 _SHOWN_CONFLICTS: Final = 5
 
 
@@ -184,7 +183,7 @@ async def _restore_both(
         "facts": changes_to_json(plan.changes),
         "links": [[str(winner), str(loser)] for winner, loser in record.links],
     }
-    event_id = await record_event(sql, UNMERGED, payload=payload)
+    event_id = await record_event(sql, EventType.ENTITY_UNMERGED, payload=payload)
     return UnmergeReceipt(
         source_entity_id=source.id, target_entity_id=target.id, kept=kept, event_id=event_id, **counts
     )

@@ -43,6 +43,30 @@ FROM (
 WHERE coalesce(chars_before, 0) < :max_chars
 ORDER BY created_at, insertion_order;
 
+-- name: is_busy(butler, now)$
+-- Whether a worker has a butler's episodes now.
+SELECT EXISTS (
+  SELECT FROM consolidation_runs
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND butler = :butler AND state = 'running'
+    AND leased_until > :now
+);
+
+-- name: next_episodes(butler, skip, limit, max_attempts, now)
+-- The oldest episodes of a butler that are not consolidated, after skipping some, each with whether its turn has come.
+-- A run that was lost is counted as the attempt that it will be when its episodes are taken again.
+SELECT id, content, created_at, importance, retry_count, next_attempt_at IS NULL OR next_attempt_at <= :now AS is_due
+FROM (
+  SELECT
+    id, content, created_at, insertion_order, importance, next_attempt_at,
+    retry_count + CAST(lease_run IS NOT NULL AS integer) AS retry_count
+  FROM episodes
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND butler = :butler
+    AND consolidation_status IN ('pending', 'failed') AND (expires_at IS NULL OR expires_at > :now)
+) AS waiting
+WHERE retry_count < :max_attempts
+ORDER BY created_at, insertion_order
+LIMIT :limit OFFSET :skip;
+
 -- name: begin_run(id, butler, worker, model, episode_ids, leased_until, now)!
 -- Begins a run and leases its episodes to it.
 WITH begun AS (

@@ -36,6 +36,11 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:id
 ORDER BY id
 FOR UPDATE;
 
+-- name: fact_texts(ids)
+-- What some facts say.
+SELECT id, subject, predicate, content FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
+
 -- name: standing_fact(id)^
 -- A fact that an answer wants to replace, if it is still active.
 SELECT id, scope, entity_id, subject, predicate, content, last_confirmed_at FROM facts

@@ -38,12 +38,52 @@ ORDER BY position;
 SELECT id, scope, subject, predicate, entity_id FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
 
+-- name: stored_by_undone_runs(ids)
+-- Those of some facts and rules that runs stored which are undone now, and what each had taken the place of.
+SELECT memory_id, superseded_ids
+FROM consolidation_actions AS stored
+JOIN consolidation_runs AS run ON run.tenant_id = stored.tenant_id AND run.id = stored.run_id
+WHERE stored.tenant_id = current_setting('commonplace.tenant_id') AND memory_id = ANY(CAST(:ids AS uuid[]))
+  AND action IN ('fact_created', 'fact_updated', 'rule_created') AND state = 'undone';
+
+-- name: since_stored(id)^
+-- What became of a fact or rule since it was stored: whether it is out of every search, whether it was confirmed, how
+-- often it was applied, and whether it is in the actions of a run that is not undone.
+SELECT
+  is_gone, is_confirmed, times_applied,
+  EXISTS (
+    SELECT FROM consolidation_actions AS theirs
+    JOIN consolidation_runs AS run ON run.tenant_id = theirs.tenant_id AND run.id = theirs.run_id
+    WHERE theirs.tenant_id = current_setting('commonplace.tenant_id') AND memory_id = memory.id AND state = 'applied'
+  ) AS is_learned_again
+FROM (
+  SELECT
+    id, validity = 'retracted' AS is_gone, last_confirmed_at IS DISTINCT FROM created_at AS is_confirmed,
+    0 AS times_applied
+  FROM facts WHERE id = :id
+  UNION ALL
+  SELECT
+    id, (metadata -> 'forgotten') IS NOT DISTINCT FROM 'true', last_confirmed_at IS DISTINCT FROM created_at,
+    applied_count
+  FROM rules WHERE id = :id
+) AS memory;
+
 -- name: restore_fact(id)$
--- Makes a superseded fact active again, unless another one of its key is active, and writes the event. Returns its id,
--- or nothing.
-WITH restored AS (
+-- Makes a superseded fact active again, unless another one of its key is active, or one that took its place under
+-- whatever key, directly or by way of others; writes the event. Returns its id, or nothing.
+WITH RECURSIVE later AS (
+  SELECT CAST(:id AS uuid) AS id
+  UNION
+  SELECT memory_links.source_id FROM memory_links JOIN later ON memory_links.target_id = later.id
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND target_type = 'fact' AND source_type = 'fact'
+    AND relation = 'supersedes'
+),
+restored AS (
   UPDATE facts SET validity = 'active'
   WHERE id = :id AND validity = 'superseded' AND NOT EXISTS (
+    SELECT FROM facts AS successor JOIN later ON successor.id = later.id
+    WHERE successor.tenant_id = facts.tenant_id AND successor.validity = 'active'
+  ) AND NOT EXISTS (
     SELECT FROM facts AS newer
     WHERE newer.tenant_id = facts.tenant_id AND newer.validity = 'active' AND newer.scope = facts.scope
       AND newer.predicate = facts.predicate AND newer.entity_id IS NOT DISTINCT FROM facts.entity_id
@@ -62,6 +102,14 @@ event AS (
   FROM restored
 )
 SELECT id FROM restored;
+
+-- name: confirmed_before_undone(run_id, memory_id, confirmed_at)$
+-- When a fact or rule had been confirmed before another run confirmed it at a moment, where that run is undone.
+SELECT min(confirmed_before)
+FROM consolidation_actions AS theirs
+JOIN consolidation_runs AS run ON run.tenant_id = theirs.tenant_id AND run.id = theirs.run_id
+WHERE theirs.tenant_id = current_setting('commonplace.tenant_id') AND memory_id = :memory_id
+  AND run_id <> :run_id AND confirmed_at = :confirmed_at AND confirmed_before < :confirmed_at AND state = 'undone';
 
 -- name: unconfirm_fact(id, confirmed_before, confirmed_at)$
 -- Puts back when a fact was last confirmed, unless it has been confirmed since, and writes the event. Returns its id,
@@ -118,12 +166,13 @@ SELECT
   jsonb_build_object('before', to_jsonb(removed), 'after', NULL)
 FROM removed;
 
--- name: requeue_run(run_id)$
--- Lets the episodes of a run be consolidated again, and writes the events. Returns their number.
+-- name: requeue_run(run_id, now)$
+-- Lets the episodes of a run that have not expired be consolidated again, and writes the events. Returns their number.
 WITH requeued AS (
   UPDATE episodes SET consolidated = false, consolidation_status = 'pending', retry_count = 0
   FROM consolidation_runs AS run
   WHERE run.id = :run_id AND episodes.id = ANY(run.episode_ids) AND episodes.consolidated
+    AND (expires_at IS NULL OR expires_at > :now)
   RETURNING episodes.id
 ),
 events AS (

@@ -16,6 +16,7 @@ from commonplace.core.context import request_context
 from commonplace.core.errors import UpkeepError
 from commonplace.core.settings import Settings
 from commonplace.knowledge.cleanup import run_episode_cleanup
+from commonplace.knowledge.consolidate import without_model
 from commonplace.knowledge.consolidation.consolidation import ConsolidationReport, run_consolidation
 from commonplace.knowledge.consolidation.pending import pending_groups
 from commonplace.knowledge.consolidation.policy import Policy
@@ -119,10 +120,11 @@ async def consolidate(means: Means, butler: str) -> Result:
         UpkeepError: A group of episodes failed; it is tried again, and in the end becomes dead letters.
     """
     policy = Policy()
+    spawner = model_spawner(means.model, policy=policy)
     report = await run_consolidation(
         await means.knowledge.database.pool(),
         means.knowledge.engine,
-        model_spawner(means.model, policy=policy),
+        spawner,
         butler=butler,
         worker=means.worker,
         policy=policy,
@@ -131,7 +133,7 @@ async def consolidate(means: Means, butler: str) -> Result:
     again_in_s = _again_in_s(report.again_at, means.knowledge.clock())
     if len(report.errors) > sum(len(run.errors) for run in report.runs):
         raise UpkeepError("; ".join(report.errors), again_in_s=again_in_s)
-    return _told(report, again_in_s)
+    return _told(without_model(report) if spawner is None else report, again_in_s)
 
 
 def _again_in_s(again_at: datetime | None, now: datetime) -> float | None:
@@ -147,6 +149,8 @@ def _told(report: ConsolidationReport, again_in_s: float | None) -> Result:
         "errors": list(report.errors),
         "note": report.note,
     }
+    if report.dry_run:
+        return told
     if report.busy:
         told["note"] = "another process has the oldest episodes"
     elif report.waiting:

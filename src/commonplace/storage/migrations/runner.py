@@ -21,7 +21,7 @@ Branch = Literal["operational", "apps", "memory", "access"]
 HEADS: Final[dict[Branch, str]] = {
     "operational": "ops_008",
     "apps": "app_004",
-    "memory": "mem_014",
+    "memory": "mem_015",
     "access": "acc_001",
 }
 """The newest revision of each branch; known here so that most starts need not load Alembic."""

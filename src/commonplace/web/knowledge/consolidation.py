@@ -7,6 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Body, Depends, Path, Query, Request
 from pydantic import Field
 
+from commonplace.knowledge.consolidate import without_model
 from commonplace.knowledge.consolidation.runs import RunState
 from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.llm import Model  # noqa: TC001 - beside names of the module that are needed when it runs
@@ -89,6 +90,9 @@ class UndoneShape(Shape):
     rules_forgotten: int
     confirmations_undone: int
     episodes_requeued: int
+    episodes_expired: int = Field(
+        description="how many could not be requeued, because they have expired since"
+    )
     kept: list[str] = Field(description="what was changed after the run and therefore stays")
 
 
@@ -177,4 +181,5 @@ async def run(request: Request, memory: KnowledgeOfCaller, butler: Butler = None
     """
     model: Model | None = request.app.state.model
     spawner = None if model is None else model_spawner(model)
-    return ConsolidatedShape.model_validate(await memory.run_consolidation(spawner, butler=butler))
+    report = await memory.run_consolidation(spawner, butler=butler)
+    return ConsolidatedShape.model_validate(without_model(report) if spawner is None else report)

@@ -8,8 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.knowledge.entities.merging import MERGED
-from commonplace.knowledge.events import ConsolidationEvent, EventType
+from commonplace.knowledge.events import EventType
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.knowledge.listing import ONE_MORE, ItemId, Name, SomeId, stretch
@@ -17,8 +16,6 @@ from commonplace.web.dashboard.paging import Offset
 from commonplace.web.dashboard.rendering import render
 
 PATH: Final = "/knowledge/events"
-ENTITY_EVENTS: Final = ("entity_created", "entity_updated", MERGED, "entity_unmerge")
-TYPES: Final = (*EventType, *ConsolidationEvent, *ENTITY_EVENTS)
 
 router = APIRouter(
     prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
@@ -52,7 +49,7 @@ async def events_page(
         entries=[(entry, *subject_of(entry.payload)) for entry in rows],
         pager=pager,
         query=query,
-        types=[("", "Any"), *((name, str(name).replace("_", " ")) for name in TYPES)],
+        types=[("", "Any"), *((name, str(name).replace("_", " ")) for name in EventType)],
     )
 
 
@@ -73,7 +70,8 @@ async def event_page(request: Request, knowledge: KnowledgeOfCaller, event_id: I
             for name, value in entry.payload.items()
             if name not in {"before", "after", "memory_type", "memory_id", "run_id"}
         },
-        is_merge=entry.event_type == MERGED,
+        is_merge=entry.event_type == EventType.ENTITY_MERGED,
+        is_unmerge=entry.event_type == EventType.ENTITY_UNMERGED,
     )
 
 

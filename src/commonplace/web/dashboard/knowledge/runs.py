@@ -101,7 +101,12 @@ async def undo(
         gone = plural(report.facts_retracted + report.rules_forgotten, "memory", "memories")
         back = plural(report.facts_restored, "fact")
         kept = f" {plural(len(report.kept), 'later change')} stayed." if report.kept else ""
-        notice = f"Undone: {gone} gone, {back} back.{kept}"
+        expired = (
+            f" {plural(report.episodes_expired, 'episode')} expired meanwhile."
+            if report.episodes_expired
+            else ""
+        )
+        notice = f"Undone: {gone} gone, {back} back.{kept}{expired}"
     return done(request, notice, location=f"{PATH}/{run_id}", changed=CHANGED)
 
 
