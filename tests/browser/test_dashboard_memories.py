@@ -64,9 +64,11 @@ async def test_the_page_shows_every_column(page: Page, dashboard: Dashboard, scr
     added = rows(page).filter(has_text=DNS)
     for text in ("general", "remediation", "0.2", "inactive", "Operator"):
         await expect(added).to_contain_text(text)
-    await check_accessibility(page)
     await fill(dashboard)
-    await expect(rows(page)).to_have_count(6)
+    for number in range(6):
+        await dashboard.operational.add(category="timing", observation=f"Number {number}")
+    await expect(rows(page)).to_have_count(12)
+    await check_accessibility(page)
     await screenshot("memories")
 
 
@@ -100,6 +102,33 @@ async def test_a_memory_that_goes_while_it_is_edited(page: Page, dashboard: Dash
 
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_role("alert")).to_contain_text(f"no memory with id {stored[RESTART].id}")
+
+
+@pytest.mark.requirement("OPS-12.2")
+@pytest.mark.parametrize("found", ["by status", "by words"])
+async def test_what_is_edited_stays_when_the_list_no_longer_has_it(
+    page: Page, dashboard: Dashboard, found: str
+) -> None:
+    """The form stays with its text and the keyboard, also where its group or the whole table goes."""
+    stored = await fill(dashboard)
+    edited = stored[VACUUM].id
+    await page.goto("/memories?status=active" if found == "by status" else "/memories?search=VACUUM")
+    await page.get_by_label(f"Edit memory {edited}").click()
+    field = page.get_by_label("Observation", exact=True)
+    await field.fill("Needs VACUUM, half wr")
+    if found == "by status":
+        await dashboard.operational.edit([edited], confidence=0.2)
+    else:
+        await dashboard.operational.edit([edited], observation="Needs it weekly")
+    expected = "Active 3" if found == "by status" else "All 0"
+    await expect(page.get_by_role("link", name=expected, exact=True)).to_be_visible()
+
+    await expect(field).to_have_value("Needs VACUUM, half wr")
+    await expect(field).to_be_focused()
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_text("Saved.")).to_be_visible()
+    assert (await dashboard.operational.get(edited)).observation == "Needs VACUUM, half wr"
+    await expect(page.locator(f"#memory-{edited}")).to_have_count(0 if found == "by status" else 1)
 
 
 @pytest.mark.requirement("OPS-12.3")
