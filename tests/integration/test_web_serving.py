@@ -155,6 +155,20 @@ def test_a_name_is_no_address(commonplace: CommandLine, host: str) -> None:
     assert done.err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("option", "value"), [("--allowed-host", "https://m2.example"), ("--trusted-proxy", "notanip")]
+)
+def test_an_option_that_would_do_nothing_is_said_in_one_line(
+    commonplace: CommandLine, option: str, value: str
+) -> None:
+    """Before the port is opened."""
+    done = commonplace("serve", "--port", "0", option, value)
+    assert done.status == 1
+    assert done.err.startswith(f"error: {option[2:].replace('-', '_')}: expected ")
+    assert value in done.err
+    assert done.err.count("\n") == 1
+
+
 @pytest.mark.requirement("APP-10.5")
 @pytest.mark.parametrize(
     ("host", "expected"),
