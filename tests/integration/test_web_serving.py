@@ -2,6 +2,8 @@
 
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -46,6 +48,51 @@ def test_a_signal_ends_it_in_order(home: Path, number: signal.Signals) -> None:
         assert client.get("/healthz").status_code == 200
         service.signal(number)
         assert service.ended() == (0, "")
+
+
+BEGIN_A_SESSION = """
+import asyncio, sys
+from commonplace.core.settings import Settings
+from commonplace.operational.memory import OperationalMemory
+
+async def main():
+    async with OperationalMemory.open(Settings(home=sys.argv[1])) as memory:
+        await memory.recorder(tier=1, trigger="test").begin()
+        print("begun", flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+def begin_a_session(home: Path) -> subprocess.Popen[bytes]:
+    """Return a process that records a session in a home, and does not end by itself."""
+    process = subprocess.Popen([sys.executable, "-c", BEGIN_A_SESSION, str(home)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"begun\n"
+    return process
+
+
+def test_a_session_whose_process_was_killed_is_shown_as_interrupted(home: Path) -> None:
+    """As soon as the service starts; one whose process lives goes on."""
+    with service_process(home):
+        pass
+    with begin_a_session(home) as killed, begin_a_session(home) as alive:
+        killed.kill()
+        killed.wait()
+        try:
+            with service_process(home) as service:
+                url = f"{service.url}/api/v1/operational/sessions"
+                deadline = time.monotonic() + DEADLINE_S
+                while "interrupted" not in _statuses(url) and time.monotonic() < deadline:
+                    pass
+                assert _statuses(url) == ["running", "interrupted"]
+        finally:
+            alive.kill()
+
+
+def _statuses(url: str) -> list[str]:
+    return [session["status"] for session in httpx2.get(url, timeout=DEADLINE_S).json()["sessions"]]
 
 
 def unfinished_request(url: str) -> socket.socket:

@@ -20,6 +20,7 @@ from commonplace.embedding import EmbeddingOptions, get_embedding_engine
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.llm import Model, open_model
 from commonplace.memories import Memories
+from commonplace.operational.memory import OperationalMemory
 from commonplace.web.loopback import url_of
 from commonplace.web.security import SecurityOptions
 from commonplace.web.service import create_app
@@ -29,7 +30,7 @@ PATIENCE_S: Final = 10
 """How long requests that are under way have when the service stops."""
 
 CATCH_UP_EVERY_S: Final = 60
-"""How often digests that wait for energy or for a model are looked for."""
+"""How often digests that wait for energy or for a model are looked for, and sessions whose process is gone."""
 
 log = logging.getLogger(__name__)
 
@@ -142,7 +143,7 @@ async def serve(
                 model=model,
             )
             server = Server(app, on_ready=lambda: on_ready(url))
-            catching_up = asyncio.create_task(_catch_up(memories.apps))
+            catching_up = asyncio.create_task(_catch_up(memories.apps, memories.operational))
             try:
                 with _first_signal(server.stop):
                     await server.serve(sockets=[listener])
@@ -183,11 +184,20 @@ async def _require_admin(tokens: Tokens) -> None:
         )
 
 
-async def _catch_up(app_memory: AppMemory) -> None:
-    """Make the digests that an earlier process left waiting, now and from time to time."""
+async def _catch_up(app_memory: AppMemory, operational: OperationalMemory) -> None:
+    """Put right what processes that are gone left behind, now and from time to time: sessions, then digests."""
     while True:
+        await _end_lost_sessions(operational)
         try:
             await app_memory.loop.run_deferred()
         except CommonplaceError as error:
             log.error("deferred digests wait for another minute: %s", error)  # noqa: TRY400 - a line is enough
         await asyncio.sleep(CATCH_UP_EVERY_S)
+
+
+async def _end_lost_sessions(operational: OperationalMemory) -> None:
+    try:
+        for session in await operational.interrupt_lost_sessions():
+            log.warning("session %d was interrupted: the process that recorded it is gone", session.id)
+    except CommonplaceError as error:
+        log.error("lost sessions are looked for again in a minute: %s", error)  # noqa: TRY400 - a line is enough
