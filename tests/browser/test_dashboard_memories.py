@@ -148,6 +148,28 @@ async def test_filter_by_service(page: Page, dashboard: Dashboard) -> None:
     assert await shown(page) == [DNS]
 
 
+@pytest.mark.requirement("OPS-12.3")
+async def test_a_service_that_is_new_can_be_chosen(page: Page, dashboard: Dashboard) -> None:
+    """It joins the filter while the page is open, and what was chosen before stays chosen, also without memories."""
+    stored = await fill(dashboard)
+    await page.goto("/memories")
+    service = page.get_by_label("Service")
+    await service.select_option("postgres")
+    await expect(rows(page)).to_have_count(1)
+    await dashboard.operational.add(category="timing", service="caddy", observation="Reloads in 2s")
+    options = service.locator("option")
+    await expect(options).to_have_text(["Any", "caddy (1)", "jellyfin (2)", "postgres (1)", "general (1)"])
+    await expect(service).to_have_value("postgres")
+    await dashboard.operational.delete([stored[VACUUM].id])
+    await expect(options.filter(has_text="postgres")).to_have_text("postgres (0)")
+    await expect(service).to_have_value("postgres")
+    await service.select_option("caddy")
+    await expect(rows(page)).to_have_count(1)
+    assert await shown(page) == ["Reloads in 2s"]
+    await expect(options).to_have_text(["Any", "caddy (1)", "jellyfin (2)", "general (1)"])
+    await expect(service).to_have_value("caddy")
+
+
 @pytest.mark.requirement("OPS-12.4")
 async def test_filter_by_category(page: Page, dashboard: Dashboard) -> None:
     """Only memories of that category are shown."""

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import asyncpg
+import httpx2
 import pytest
 from procrastinate import App
 
@@ -20,6 +21,9 @@ from commonplace.knowledge.workers.schedule import Schedule, Upkeep, set_going
 from commonplace.knowledge.workers.schema import prepare_schema
 from commonplace.knowledge.workers.status import worker_status
 from commonplace.knowledge.workers.worker import in_process_worker
+from commonplace.web.dashboard.wording import iso
+from support.deadlines import DEADLINE_S
+from support.service import open_memories, serving
 from support.workers import (
     fetch,
     held_fact,
@@ -146,6 +150,10 @@ async def test_a_run_that_is_made_up_for_says_when_it_ran(
         assert ran.last_at == waiting.last_at
         assert ran.ran_at is not None
         assert before <= ran.ran_at <= await pool.fetchval("SELECT now()")
+    async with open_memories(settings) as memories, serving(memories) as url:
+        page = (await asyncio.to_thread(httpx2.get, f"{url}/workers", timeout=DEADLINE_S)).text
+    assert f'<time datetime="{iso(ran.ran_at)}"' in page
+    assert "for 2026-03-01 03:00" in page
 
 
 async def test_two_workers_do_not_double(

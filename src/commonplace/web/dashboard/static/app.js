@@ -100,7 +100,8 @@
         return !holdsForm(old) || [...now.classList].every((name) => old.classList.contains(name));
       },
       beforeNodeRemoved: (old) => !(old instanceof Element && (old.matches("[data-editing]") || holdsForm(old))),
-      beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details, dialog")),
+      beforeAttributeUpdated: (name, node) =>
+        !(name === "open" && node.matches("details, dialog")) && !(name === "selected" && node.matches("option")),
     });
   }
 
