@@ -131,6 +131,27 @@ async def test_what_is_edited_stays_when_the_list_no_longer_has_it(
     await expect(page.locator(f"#memory-{edited}")).to_have_count(0 if found == "by status" else 1)
 
 
+@pytest.mark.requirement("OPS-12.2")
+async def test_what_is_edited_stays_when_the_list_is_sorted(page: Page, dashboard: Dashboard) -> None:
+    """Also where the list no longer has it, and the rows around it go to other groups."""
+    stored = await fill(dashboard)
+    edited = stored[LOCK].id
+    await page.goto("/memories?status=active")
+    await page.get_by_label(f"Edit memory {edited}").click()
+    field = page.get_by_label("Observation", exact=True)
+    await field.fill("Fails once, half wr")
+    await dashboard.operational.edit([edited], confidence=0.2)
+    await expect(page.get_by_role("link", name="Active 3", exact=True)).to_be_visible()
+    await page.get_by_role("columnheader", name="Confidence").get_by_role("link").click()
+    await expect(page.get_by_role("columnheader", name="Confidence")).to_have_attribute(
+        "aria-sort", "descending"
+    )
+    await expect(field).to_have_value("Fails once, half wr")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_text("Saved.")).to_be_visible()
+    assert (await dashboard.operational.get(edited)).observation == "Fails once, half wr"
+
+
 @pytest.mark.requirement("OPS-12.3")
 async def test_filter_by_service(page: Page, dashboard: Dashboard) -> None:
     """Only memories of that service are shown, or only general ones; the address says so."""

@@ -105,6 +105,17 @@
     });
   }
 
+  // A part whose other rows go elsewhere is dropped without asking; a form in it goes back to the head of its list.
+  let forms = [];
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    forms = [...event.detail.target.querySelectorAll("[data-editing]")];
+  });
+  document.addEventListener("htmx:afterSwap", (event) => {
+    const list = document.getElementById(event.detail.target.id);
+    for (const form of forms) if (!form.isConnected) list?.querySelector("tbody")?.prepend(form);
+    forms = [];
+  });
+
   // A row that was a form gives the keyboard back to the button that opened it.
   document.addEventListener("htmx:afterSettle", (event) => {
     const form = event.detail.target;
