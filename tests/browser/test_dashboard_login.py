@@ -1,4 +1,4 @@
-"""The dashboard in a browser where a login is asked for: what happens when it ends, and what other tenants see."""
+"""The dashboard in a browser where a login is asked for: what happens to a draft when the login ends."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -21,11 +21,12 @@ class Guarded:
     service: Secured
     page: Page
 
-    async def log_in(self, who: str, *, at: str = "/") -> None:
-        """Open a page as somebody."""
+    async def log_in(self, who: str, *, at: str) -> None:
+        """Open a page as somebody, and wait until its scripts have run."""
         await self.page.goto(at)
         await self.page.get_by_label("Token").fill(self.service.issued[who].secret)
         await self.page.get_by_role("button", name="Log in").click()
+        await self.page.wait_for_url(f"{self.service.url}{at}", wait_until="load")
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -53,6 +54,9 @@ async def test_a_login_that_ends_takes_no_draft_away(guarded: Guarded) -> None:
     await expect(again).to_be_visible()
     await page.get_by_role("button", name="Save").click()
     await expect(page.get_by_role("alert")).to_contain_text("nothing was changed")
+    await expect(field).to_have_value("Takes 90s, half wr")
+    await page.get_by_label("Category").select_option("timing")
+    await expect(page.get_by_text("Log in again in another tab.").last).to_be_visible()
     await expect(field).to_have_value("Takes 90s, half wr")
 
     async with page.context.expect_page() as opened:

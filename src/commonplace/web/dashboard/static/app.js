@@ -54,7 +54,8 @@
   // The service leads to its login whoever opens something. Who reads or types is not sent away from the page.
   document.addEventListener("htmx:beforeOnLoad", (event) => {
     const { elt, xhr, requestConfig } = event.detail;
-    if (xhr.status !== 401 || !(elt.matches("[data-live]") || requestConfig.verb !== "get")) return;
+    const stays = elt.matches("[data-live]") || document.querySelector("[data-editing], dialog[open] form");
+    if (xhr.status !== 401 || !(stays || requestConfig.verb !== "get")) return;
     event.preventDefault();
     askForLogin();
     if (!elt.matches("[data-live]")) tell(elt, "Your login has ended; nothing was changed. Log in again in another tab.");
