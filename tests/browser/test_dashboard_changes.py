@@ -137,8 +137,8 @@ async def test_editing_with_keys_alone(page: Page, dashboard: Dashboard) -> None
     await page.keyboard.type("Thrown away ")
     await page.keyboard.press("Escape")
     await expect(page.locator(f"#memory-{memory_id} .observation")).to_have_text("Number 0")
+    await expect(edit).to_be_focused()
 
-    await edit.focus()
     await page.keyboard.press("Enter")
     await expect(field).to_be_focused()
     await field.fill("Kept")
@@ -147,6 +147,7 @@ async def test_editing_with_keys_alone(page: Page, dashboard: Dashboard) -> None
     await page.keyboard.press("Tab")
     await page.keyboard.press("Enter")
     await expect(page.locator(f"#memory-{memory_id} .observation")).to_have_text("Kept")
+    await expect(edit).to_be_focused()
 
 
 async def test_what_another_changed_meanwhile_stays(page: Page, dashboard: Dashboard) -> None:

@@ -64,9 +64,11 @@ async def test_the_page_shows_every_column(page: Page, dashboard: Dashboard, scr
     added = rows(page).filter(has_text=DNS)
     for text in ("general", "remediation", "0.2", "inactive", "Operator"):
         await expect(added).to_contain_text(text)
-    await check_accessibility(page)
     await fill(dashboard)
-    await expect(rows(page)).to_have_count(6)
+    for number in range(6):
+        await dashboard.operational.add(category="timing", observation=f"Number {number}")
+    await expect(rows(page)).to_have_count(12)
+    await check_accessibility(page)
     await screenshot("memories")
 
 
@@ -102,6 +104,54 @@ async def test_a_memory_that_goes_while_it_is_edited(page: Page, dashboard: Dash
     await expect(page.get_by_role("alert")).to_contain_text(f"no memory with id {stored[RESTART].id}")
 
 
+@pytest.mark.requirement("OPS-12.2")
+@pytest.mark.parametrize("found", ["by status", "by words"])
+async def test_what_is_edited_stays_when_the_list_no_longer_has_it(
+    page: Page, dashboard: Dashboard, found: str
+) -> None:
+    """The form stays with its text and the keyboard, also where its group or the whole table goes."""
+    stored = await fill(dashboard)
+    edited = stored[VACUUM].id
+    await page.goto("/memories?status=active" if found == "by status" else "/memories?search=VACUUM")
+    await page.get_by_label(f"Edit memory {edited}").click()
+    field = page.get_by_label("Observation", exact=True)
+    await field.fill("Needs VACUUM, half wr")
+    if found == "by status":
+        await dashboard.operational.edit([edited], confidence=0.2)
+    else:
+        await dashboard.operational.edit([edited], observation="Needs it weekly")
+    expected = "Active 3" if found == "by status" else "All 0"
+    await expect(page.get_by_role("link", name=expected, exact=True)).to_be_visible()
+
+    await expect(field).to_have_value("Needs VACUUM, half wr")
+    await expect(field).to_be_focused()
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_text("Saved.")).to_be_visible()
+    assert (await dashboard.operational.get(edited)).observation == "Needs VACUUM, half wr"
+    await expect(page.locator(f"#memory-{edited}")).to_have_count(0 if found == "by status" else 1)
+
+
+@pytest.mark.requirement("OPS-12.2")
+async def test_what_is_edited_stays_when_the_list_is_sorted(page: Page, dashboard: Dashboard) -> None:
+    """Also where the list no longer has it, and the rows around it go to other groups."""
+    stored = await fill(dashboard)
+    edited = stored[LOCK].id
+    await page.goto("/memories?status=active")
+    await page.get_by_label(f"Edit memory {edited}").click()
+    field = page.get_by_label("Observation", exact=True)
+    await field.fill("Fails once, half wr")
+    await dashboard.operational.edit([edited], confidence=0.2)
+    await expect(page.get_by_role("link", name="Active 3", exact=True)).to_be_visible()
+    await page.get_by_role("columnheader", name="Confidence").get_by_role("link").click()
+    await expect(page.get_by_role("columnheader", name="Confidence")).to_have_attribute(
+        "aria-sort", "descending"
+    )
+    await expect(field).to_have_value("Fails once, half wr")
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_text("Saved.")).to_be_visible()
+    assert (await dashboard.operational.get(edited)).observation == "Fails once, half wr"
+
+
 @pytest.mark.requirement("OPS-12.3")
 async def test_filter_by_service(page: Page, dashboard: Dashboard) -> None:
     """Only memories of that service are shown, or only general ones; the address says so."""
@@ -117,6 +167,28 @@ async def test_filter_by_service(page: Page, dashboard: Dashboard) -> None:
     assert await shown(page) == [DNS]
     await page.reload()
     assert await shown(page) == [DNS]
+
+
+@pytest.mark.requirement("OPS-12.3")
+async def test_a_service_that_is_new_can_be_chosen(page: Page, dashboard: Dashboard) -> None:
+    """It joins the filter while the page is open, and what was chosen before stays chosen, also without memories."""
+    stored = await fill(dashboard)
+    await page.goto("/memories")
+    service = page.get_by_label("Service")
+    await service.select_option("postgres")
+    await expect(rows(page)).to_have_count(1)
+    await dashboard.operational.add(category="timing", service="caddy", observation="Reloads in 2s")
+    options = service.locator("option")
+    await expect(options).to_have_text(["Any", "caddy (1)", "jellyfin (2)", "postgres (1)", "general (1)"])
+    await expect(service).to_have_value("postgres")
+    await dashboard.operational.delete([stored[VACUUM].id])
+    await expect(options.filter(has_text="postgres")).to_have_text("postgres (0)")
+    await expect(service).to_have_value("postgres")
+    await service.select_option("caddy")
+    await expect(rows(page)).to_have_count(1)
+    assert await shown(page) == ["Reloads in 2s"]
+    await expect(options).to_have_text(["Any", "caddy (1)", "jellyfin (2)", "general (1)"])
+    await expect(service).to_have_value("caddy")
 
 
 @pytest.mark.requirement("OPS-12.4")

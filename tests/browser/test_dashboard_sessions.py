@@ -4,9 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
-from support.browser import Dashboard, Screenshot, check_accessibility
+from support.browser import Dashboard, Screenshot, check_accessibility, look_away, look_back
+from support.deadlines import DEADLINE_S
 from support.streams import chunks, encode, init, result, says, session
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -71,6 +72,53 @@ async def test_a_running_session_is_followed(page: Page, dashboard: Dashboard) -
     await expect(page.locator("#session")).to_contain_text("completed")
     await expect(page.locator("#session")).to_contain_text("All is well.")
     await expect(output.locator(".waiting")).to_have_count(0)
+
+
+@pytest.mark.requirement("OPS-20.1")
+@pytest.mark.parametrize("trouble", ["a tab in the background", "no connection", "a fault"])
+async def test_a_session_is_followed_after_an_interruption(
+    page: Page, dashboard: Dashboard, trouble: str
+) -> None:
+    """What could not be read in between is read later, each line once."""
+    more: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    async def stream() -> AsyncIterator[bytes]:
+        while (piece := await more.get()) is not None:
+            yield piece
+
+    running = asyncio.create_task(dashboard.operational.ingest(stream()))
+    await more.put(encode(init("s-1"), says("Checking DNS first.")))
+    await page.goto("/sessions")
+    await page.locator("#sessions tbody a").first.click()
+    said = page.locator("#output .said")
+    await expect(said.filter(has_text="Checking DNS first.")).to_have_count(1)
+
+    if trouble == "a tab in the background":
+        await look_away(page, unanswered="/output")
+        await look_back(page)
+    else:
+        await miss_one_answer(page, by_fault=trouble == "a fault")
+    await more.put(encode(says("Now the proxy.")))
+    await expect(said.filter(has_text="Now the proxy.")).to_have_count(1)
+    await more.put(encode(result("All is well.")))
+    await more.put(None)
+    await running
+    await expect(page.locator("#output .waiting")).to_have_count(0)
+    lines = await said.all_inner_texts()
+    assert lines.count("Checking DNS first.") == lines.count("Now the proxy.") == 1
+
+
+async def miss_one_answer(page: Page, *, by_fault: bool) -> None:
+    """Let one question for more output fail, on the way or in the service."""
+    missed = asyncio.Event()
+
+    async def fail(route: Route) -> None:
+        await (route.fulfill(status=503, body="") if by_fault else route.abort())
+        missed.set()
+
+    await page.route("**/output?*", fail, times=1)
+    async with asyncio.timeout(DEADLINE_S):
+        await missed.wait()
 
 
 @pytest.mark.requirement("OPS-20.2")

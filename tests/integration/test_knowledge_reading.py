@@ -1,5 +1,6 @@
 """What the pages of knowledge memory read: single memories in any state, links with words, the audit log, previews."""
 
+from datetime import timedelta
 from uuid import uuid4
 
 import asyncpg
@@ -14,7 +15,7 @@ from commonplace.knowledge.episodes import store_episode
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.links import create_link
 from commonplace.knowledge.memories import forget_memory
-from commonplace.knowledge.reading import list_linked, read_memory
+from commonplace.knowledge.reading import list_linked, names_of, read_memory
 from commonplace.knowledge.recall import recall
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.serialization import VECTORS
@@ -93,6 +94,39 @@ async def test_entries_are_found_by_memory_type_and_actor(
         await get_event(pool, uuid4())
     with pytest.raises(InvalidInputError, match="run_id"):
         await list_events(pool, memory_id=first, run_id=uuid4())
+
+
+@pytest.mark.requirement("KNW-33.1")
+async def test_entries_are_found_by_time(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
+    """Both ends count, alone and together, whatever else is asked for."""
+    fact = await store_fact(pool, engine, subject="port", predicate="is", content="1")
+    (entry,) = await list_events(pool)
+    at, moment = entry.created_at, timedelta(microseconds=1)
+    for which in ({}, {"memory_id": fact}):
+        assert await list_events(pool, since=at, until=at, **which) == [entry]
+        assert await list_events(pool, since=at + moment, **which) == []
+        assert await list_events(pool, until=at - moment, **which) == []
+
+
+async def test_memories_go_by_a_few_words(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
+    """What a fact is about, a name, or how a text begins; nothing of what was forgotten."""
+    stored = {
+        "episode": await store_episode(pool, engine, content="It rained " * 20, butler="home"),
+        "fact": await store_fact(pool, engine, subject="roof", predicate="is", content="tight"),
+        "rule": await store_rule(pool, engine, content="Close the windows"),
+    }
+    entity = (await person(pool, "Ann")).id
+    ids = [*stored.values(), entity, uuid4()]
+    names = await names_of(pool, ids)
+    assert names == {
+        stored["episode"]: ("It rained " * 20)[:120],
+        stored["fact"]: "roof is",
+        stored["rule"]: "Close the windows",
+        entity: "Ann",
+    }
+    for kind, memory_id in stored.items():
+        await forget_memory(pool, kind, memory_id)
+    assert await names_of(pool, ids) == {entity: "Ann"}
 
 
 @pytest.mark.requirement("KNW-18.2")

@@ -200,6 +200,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "list_episodes": lambda m, _: m.list_episodes(),
     "list_entities": lambda m, w: m.list_entities(name=w.dice.choice([None, "Anna"]), merged=None),
     "list_linked": lambda m, w: m.list_linked(*w.memory()),
+    "names_of": lambda m, w: m.names_of([w.pick(kind) for kind in ("episode", "fact", "rule", "entity")]),
     "read_memory": lambda m, w: m.read_memory(*w.memory()),
     "knowledge_graph": lambda m, w: m.knowledge_graph(entity_id=w.dice.choice([None, w.pick("entity")])),
     "list_events": lambda m, w: m.list_events(

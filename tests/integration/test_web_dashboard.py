@@ -1,5 +1,6 @@
 """The dashboard over HTTP: pages and their parts, who may see and change what, static files."""
 
+import re
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -71,10 +72,29 @@ async def test_a_reader_sees_and_changes_nothing(service: Secured) -> None:
 async def test_another_tenant_sees_nothing(service: Secured) -> None:
     """Operational memory belongs to the installation."""
     async with service.client(STRANGER, **PAGE) as client:
-        for path in ("/", "/memories", "/memories/1", "/sessions", "/events", "/cooldowns"):
+        for path in ("/memories", "/memories/1", "/sessions", "/events", "/cooldowns"):
             answer = await client.get(path)
             assert answer.status_code == 403
             assert "Takes 60s" not in answer.text
+            assert '<a class="button" href="/knowledge">Knowledge</a>' in answer.text
+        assert (await client.get("/overview/health")).status_code == 403
+
+
+async def test_another_tenant_has_pages_that_answer(settings: Settings, knowledge_url: str) -> None:
+    """The first page leads to knowledge memory, and the sidebar names nothing that would be refused."""
+    with_knowledge = settings.model_copy(update={"postgres_url": knowledge_url})
+    async with secured(with_knowledge) as service, service.client(STRANGER, **PAGE) as client:
+        first = await client.get("/")
+        assert (first.status_code, first.headers["location"]) == (303, "/knowledge")
+        page = await client.get("/knowledge")
+        assert page.status_code == 200
+        links = re.findall(r'class="nav-link" href="([^"]+)"', page.text)
+        assert {"/knowledge", "/knowledge/facts", "/knowledge/events"} <= set(links)
+        for link in links:
+            assert (await client.get(link)).status_code == 200, link
+    async with secured(with_knowledge) as service, service.client("reader", **PAGE) as client:
+        links = re.findall(r'class="nav-link" href="([^"]+)"', (await client.get("/memories")).text)
+        assert {"/", "/memories", "/apps", "/workspace", "/knowledge", "/workers"} <= set(links)
 
 
 async def test_a_writer_changes_memories_under_their_own_name(service: Secured) -> None:
@@ -108,6 +128,34 @@ async def test_errors_are_pages_or_lines(service: Secured, path: str, status: in
     assert page.text.startswith("<!doctype html>")
     assert words in line.text
     assert line.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/nonexistent", 404),
+        ("GET", "/memories/abc", 404),
+        ("GET", "/knowledge/facts/abc", 404),
+        ("POST", "/events", 405),
+        ("GET", "/apps/calendar/memories?limit=x", 422),
+    ],
+)
+async def test_browsers_get_pages_also_where_nothing_is(
+    service: Secured, method: str, path: str, status: int
+) -> None:
+    """With a way back; programs get problem details, and so do scripts and all that asks under /api."""
+    async with service.client("reader") as client:
+        page = await client.request(method, path, headers={"accept": "text/html,*/*;q=0.8"})
+        for headers in ({}, PART):
+            plain = await client.request(method, path, headers=headers)
+            assert plain.status_code == status
+            assert plain.headers["content-type"] == "application/problem+json"
+        api = await client.get("/api/v1/nonexistent", headers=PAGE)
+    assert page.status_code == status
+    assert page.headers["content-type"].startswith("text/html")
+    assert plain.json()["title"] in page.text
+    assert '<a href="/">' in page.text
+    assert api.headers["content-type"] == "application/problem+json"
 
 
 @pytest.mark.parametrize("path", ["/memories/delete", "/memories/confidence"])

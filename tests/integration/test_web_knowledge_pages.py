@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
+from datetime import date, timedelta
 from uuid import uuid4
 
 import httpx2
@@ -59,6 +60,42 @@ async def test_a_tenant_sees_its_own_rows_only(service: Secured) -> None:
         assert (await theirs.post(f"/knowledge/facts/{fact_id}/forget")).status_code == 404
         assert (await theirs.get("/workers")).status_code == 403
         assert (await ours.get("/workers")).status_code == 200
+
+
+@pytest.mark.requirement("KNW-29.2")
+async def test_the_audit_log_says_what_an_entry_is_about(service: Secured) -> None:
+    """As long as it is not forgotten, and to its own tenant only."""
+    async with service.client("writer") as ours, service.client(STRANGER) as theirs:
+        fact_id = await store(ours)
+        (entry,) = (await ours.get("/api/v1/knowledge/events")).json()["events"]
+        paths = ("/knowledge/events", f"/knowledge/events/{entry['id']}")
+        for path in paths:
+            assert "port is" in (await ours.get(path)).text
+            assert "port is" not in (await theirs.get(path)).text
+        await ours.post(f"/knowledge/facts/{fact_id}/forget")
+        for path in paths:
+            assert "port is" not in (await ours.get(path)).text
+
+
+async def test_the_audit_log_of_some_days(service: Secured) -> None:
+    """From the first moment of a day until the last of another, in UTC; an empty field is no end."""
+    async with service.client("writer") as client:
+        fact_id = await store(client)
+        (entry,) = (await client.get("/api/v1/knowledge/events")).json()["events"]
+        day = date.fromisoformat(entry["createdAt"][:10])
+        before, after = day - timedelta(days=1), day + timedelta(days=1)
+        for span, found in (
+            (f"since={day}&until={day}", True),
+            (f"since={before}&until=", True),
+            (f"since=&until={after}", True),
+            (f"since={after}", False),
+            (f"until={before}", False),
+            (f"since={date.min}&until={date.max}", True),
+        ):
+            page = await client.get(f"/knowledge/events?{span}")
+            assert page.status_code == 200
+            assert (fact_id in page.text) is found, span
+        assert (await client.get("/knowledge/events?since=yesterday")).status_code == 422
 
 
 async def test_a_correction_by_a_plain_form(service: Secured) -> None:

@@ -9,6 +9,7 @@ from http.cookies import SimpleCookie
 import httpx2
 import pytest
 
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.web.authentication import COOKIE
 from commonplace.web.login import own_page
@@ -81,6 +82,79 @@ async def test_a_login_in_place_of_a_token(service: Secured) -> None:
         assert again.status_code == 303
 
 
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        'prefs={"theme":"dark"}',
+        "x=a b",
+        "a@b=1",
+        "foo",
+        "=",
+        "ä=ö",
+        'q="; open',
+        "a[b]=c, d",
+        "commonplace_logi=x",
+    ],
+)
+async def test_cookies_of_other_programs_lock_nobody_out(service: Secured, foreign: str) -> None:
+    """Ports of one host share their cookies, and not every program writes them by the book."""
+    async with service.client(accept="text/html") as browser:
+        login = await log_in(browser, service.issued["reader"].secret)
+        own = login.headers["set-cookie"].partition(";")[0]
+        browser.cookies.clear()
+        for cookies in (f"{foreign}; {own}", f"{own}; {foreign}", f"a=b; {foreign}; {own}; c=d"):
+            page = await browser.get("/memories", headers={"cookie": cookies.encode()})
+            assert page.status_code == 200, cookies
+
+
+async def test_two_tabs_at_the_login(service: Secured) -> None:
+    """Logging in at the second one works too, and ends the login of the first; not for another site, though."""
+    async with service.client(accept="text/html", origin=service.url) as browser:
+        first = await log_in(browser, service.issued["reader"].secret)
+        second = await log_in(browser, service.issued["writer"].secret, next="/memories")
+        assert (second.status_code, second.headers["location"]) == (303, "/memories")
+        assert (await browser.get("/memories/new")).status_code == 200
+        forged = await browser.post("/login", data={"token": "x"}, headers={"origin": "https://evil.example"})
+        assert forged.status_code == 403
+        browser.cookies.clear()
+        cookie = first.headers["set-cookie"].partition(";")[0]
+        assert (await browser.get("/memories", headers={"cookie": cookie})).status_code == 303
+
+
+async def test_a_form_that_outlasts_its_login_leads_to_the_login(service: Secured) -> None:
+    """And from there back to the page that it stood on; programs are told 401."""
+    async with service.client(accept="text/html", origin=service.url) as browser:
+        sent = {"observation": "Takes 90s"}
+        page = {"referer": f"{service.url}/memories/1?a=b"}
+        led = await browser.post("/memories/1", data=sent, headers=page)
+        assert (led.status_code, led.headers["location"]) == (303, "/login?next=%2Fmemories%2F1%3Fa%3Db")
+        assert (await browser.post("/logout", data=sent)).headers["location"] == "/login?next=%2F"
+        api = await browser.post("/api/v1/operational/decay", data=sent)
+        assert problem(api) == (401, "unauthenticated")
+
+
+async def test_a_stale_form_is_refused_by_a_page(service: Secured) -> None:
+    """What no page of the dashboard answers is words too, with a way back."""
+    async with service.client(accept="text/html", origin=service.url) as browser:
+        await log_in(browser, service.issued["reader"].secret)
+        stale = await browser.post("/logout", data={"csrf_token": "0" * 64})
+        foreign = await browser.post("/logout", headers={"origin": "https://evil.example"})
+        for refused in (stale, foreign):
+            assert refused.status_code == 403
+            assert refused.headers["content-type"].startswith("text/html")
+            assert '<a href="/">' in refused.text
+
+
+async def test_a_proxy_that_nobody_named_is_explained_in_the_browser(open_url: str) -> None:
+    """The login does not lead to itself for ever, and says what is missing."""
+    headers = {"accept": "text/html", "x-forwarded-for": "203.0.113.9"}
+    async with httpx2.AsyncClient(base_url=open_url, headers=headers, timeout=DEADLINE_S) as browser:
+        led = await browser.get("/memories")
+        page = await browser.get(led.headers["location"])
+    assert page.status_code == 401
+    assert "--trusted-proxy" in page.text
+
+
 async def test_behind_a_proxy_the_cookie_is_for_https(service: Secured) -> None:
     """Where the proxy says that the browser speaks https, the cookie goes nowhere else."""
     async with service.client(**{"x-forwarded-proto": "https", "x-forwarded-for": "203.0.113.9"}) as browser:
@@ -141,6 +215,43 @@ async def test_only_known_hosts_are_served(service: Secured) -> None:
         ):
             for path in ("/api/v1/apps", "/login", "/mcp/knowledge/", "/healthz", "/static/app.css"):
                 assert problem(await client.get(path, headers={"host": host})) == (421, "foreign-host")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "memory.example:8420",
+        "https://m2.example",
+        "m2.example/path",
+        "*.example",
+        "",
+        "a b",
+        "-a",
+        "a..b",
+        "ü.example",
+    ],
+)
+def test_a_host_that_could_never_match_is_refused(host: str) -> None:
+    """An option that does nothing is a fault that shows much later."""
+    with pytest.raises(InvalidInputError, match="allowed_host: expected a name without scheme"):
+        SecurityOptions(login_required=True, allowed_hosts=("memory.example", host))
+
+
+@pytest.mark.parametrize("proxy", ["notanip", "", "10.0.0.2:80", "10.0.0.1/8", "*", "proxy.example"])
+def test_a_proxy_that_could_never_match_is_refused(proxy: str) -> None:
+    """Addresses and networks are compared, names are not."""
+    with pytest.raises(InvalidInputError, match="trusted_proxy: expected an address or a network"):
+        SecurityOptions(login_required=True, trusted_proxies=("10.0.0.2", proxy))
+
+
+def test_hosts_and_proxies_that_can_match() -> None:
+    """Names of one label and more, in any case; addresses and networks of both kinds."""
+    options = SecurityOptions(
+        login_required=True,
+        allowed_hosts=("memory", "Memory.EXAMPLE", "xn--mnchen-3ya.example", "my_nas.lan", "10.0.0.2"),
+        trusted_proxies=("10.0.0.2", "10.0.0.0/24", "::1", "fd00::/8"),
+    )
+    assert options.allows_host("memory.example")
 
 
 async def test_no_other_site_changes_anything(service: Secured, open_url: str) -> None:

@@ -3,6 +3,8 @@
 import asyncio
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -62,7 +64,7 @@ async def test_digests_are_caught_up_with_whatever_goes_wrong(caplog: pytest.Log
         caught_up.set()
         await asyncio.Event().wait()
 
-    catching_up = asyncio.create_task(catch_up(run_deferred, every_s=0))
+    catching_up = asyncio.create_task(catch_up({"deferred digests": run_deferred}, every_s=0))
     try:
         await asyncio.wait_for(caught_up.wait(), DEADLINE_S)
     finally:
@@ -74,6 +76,51 @@ async def test_digests_are_caught_up_with_whatever_goes_wrong(caplog: pytest.Log
     )
     assert unexpected.exc_info is not None
     assert isinstance(unexpected.exc_info[1], RuntimeError)
+
+
+BEGIN_A_SESSION = """
+import asyncio, sys
+from commonplace.core.settings import Settings
+from commonplace.operational.memory import OperationalMemory
+
+async def main():
+    async with OperationalMemory.open(Settings(home=sys.argv[1])) as memory:
+        await memory.recorder(tier=1, trigger="test").begin()
+        print("begun", flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+def begin_a_session(home: Path) -> subprocess.Popen[bytes]:
+    """Return a process that records a session in a home, and does not end by itself."""
+    process = subprocess.Popen([sys.executable, "-c", BEGIN_A_SESSION, str(home)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"begun\n"
+    return process
+
+
+def test_a_session_whose_process_was_killed_is_shown_as_interrupted(home: Path) -> None:
+    """As soon as the service starts; one whose process lives goes on."""
+    with service_process(home):
+        pass
+    with begin_a_session(home) as killed, begin_a_session(home) as alive:
+        killed.kill()
+        killed.wait()
+        try:
+            with service_process(home) as service:
+                url = f"{service.url}/api/v1/operational/sessions"
+                deadline = time.monotonic() + DEADLINE_S
+                while "interrupted" not in _statuses(url) and time.monotonic() < deadline:
+                    pass
+                assert _statuses(url) == ["running", "interrupted"]
+        finally:
+            alive.kill()
+
+
+def _statuses(url: str) -> list[str]:
+    return [session["status"] for session in httpx2.get(url, timeout=DEADLINE_S).json()["sessions"]]
 
 
 def unfinished_request(url: str) -> socket.socket:
@@ -180,6 +227,20 @@ def test_a_name_is_no_address(commonplace: CommandLine, host: str) -> None:
     done = commonplace("serve", "--host", host, "--port", "0")
     assert done.status == 1
     assert done.err.startswith("error: host: expected localhost or an IP address of this machine")
+    assert done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--allowed-host", "https://m2.example"), ("--trusted-proxy", "notanip")]
+)
+def test_an_option_that_would_do_nothing_is_said_in_one_line(
+    commonplace: CommandLine, option: str, value: str
+) -> None:
+    """Before the port is opened."""
+    done = commonplace("serve", "--port", "0", option, value)
+    assert done.status == 1
+    assert done.err.startswith(f"error: {option[2:].replace('-', '_')}: expected ")
+    assert value in done.err
     assert done.err.count("\n") == 1
 
 

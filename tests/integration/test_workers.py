@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import asyncpg
+import httpx2
 import pytest
 from procrastinate import App
 
@@ -20,6 +21,9 @@ from commonplace.knowledge.workers.schedule import Schedule, Upkeep, set_going
 from commonplace.knowledge.workers.schema import prepare_schema
 from commonplace.knowledge.workers.status import worker_status
 from commonplace.knowledge.workers.worker import in_process_worker
+from commonplace.web.dashboard.wording import iso
+from support.deadlines import DEADLINE_S
+from support.service import open_memories, serving
 from support.workers import (
     fetch,
     held_fact,
@@ -127,6 +131,29 @@ async def test_what_was_missed_happens_once(
             async with working(memory, settings):
                 await until(lambda: _done(pool, "sweep.all", 2), what="the run that was missed")
         assert len(await job_states(pool, "sweep.all")) == 2
+
+
+async def test_a_run_that_is_made_up_for_says_when_it_ran(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Not at the moment that it was for; while it waits, it has not run."""
+    async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **OFF) as (memory, settings):
+        pool = await memory.database.pool()
+        nightly = Schedule(upkeep=Upkeep.SWEEP, cron="0 3 * * *")
+        assert await schedule_once(memory, nightly) == [Upkeep.SWEEP]
+        waiting = (await worker_status(pool, settings, clock())).schedules[0]
+        assert (waiting.last_at, waiting.ran_at) == (datetime(2026, 3, 1, 3, 0, tzinfo=UTC), None)
+        before = await pool.fetchval("SELECT now()")
+        async with working(memory, settings):
+            await until(lambda: _done(pool, "sweep.all", 1), what="the run")
+        ran = (await worker_status(pool, settings, clock())).schedules[0]
+        assert ran.last_at == waiting.last_at
+        assert ran.ran_at is not None
+        assert before <= ran.ran_at <= await pool.fetchval("SELECT now()")
+    async with open_memories(settings) as memories, serving(memories) as url:
+        page = (await asyncio.to_thread(httpx2.get, f"{url}/workers", timeout=DEADLINE_S)).text
+    assert f'<time datetime="{iso(ran.ran_at)}"' in page
+    assert "for 2026-03-01 03:00" in page
 
 
 async def test_two_workers_do_not_double(

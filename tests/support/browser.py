@@ -151,6 +151,32 @@ def screenshot(page: Page) -> Screenshot:
     return take
 
 
+async def look_away(page: Page, *, unanswered: str) -> None:
+    """Make a tab believe that it is in the background, until a part of it did not ask for an address that it would."""
+    await page.evaluate(
+        """address => new Promise(resolve => {
+            Object.defineProperty(document, "hidden", { value: true, configurable: true });
+            const listen = event => {
+                if (!event.defaultPrevented || !event.detail.pathInfo.requestPath.includes(address)) return;
+                document.removeEventListener("htmx:beforeRequest", listen);
+                resolve();
+            };
+            document.addEventListener("htmx:beforeRequest", listen);
+        })""",
+        unanswered,
+    )
+
+
+async def look_back(page: Page) -> None:
+    """Bring a tab to the front again."""
+    await page.evaluate(
+        """() => {
+            delete document.hidden;
+            document.dispatchEvent(new Event("visibilitychange"));
+        }"""
+    )
+
+
 async def check_accessibility(page: Page) -> None:
     """Fail on anything that axe calls serious or critical, in light and in dark.
 

@@ -37,6 +37,8 @@ async def list_events(
     memory_id: UUID | str | None = None,
     run_id: UUID | str | None = None,
     actor: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
     limit: int = 100,
     offset: int = 0,
 ) -> list[Entry]:
@@ -48,6 +50,8 @@ async def list_events(
         memory_id: About this episode, fact, rule or entity.
         run_id: Of this run of consolidation; not together with ``memory_id``.
         actor: By this one.
+        since: Of this moment and later (aware).
+        until: Of this moment and earlier (aware).
         limit: At most this many.
         offset: After skipping this many.
 
@@ -58,7 +62,14 @@ async def list_events(
     """
     if memory_id is not None and run_id is not None:
         raise InvalidInputError("run_id", "no memory_id beside it", str(run_id))
-    wanted = {"event_type": event_type, "actor": actor, "limit": limit, "offset": offset}
+    wanted = {
+        "event_type": event_type,
+        "actor": actor,
+        "since": since,
+        "until": until,
+        "limit": limit,
+        "offset": offset,
+    }
     async with unit_of_work(pool, readonly=True) as sql:
         if memory_id is not None:
             rows = await sql.events_about(about=str(require_id(memory_id, field="memory_id")), **wanted)

@@ -253,6 +253,7 @@ class KnowledgeMemory:
     get_memory = _on_pool(memories.get_memory)
     read_memory = _on_pool(reading.read_memory)
     list_linked = _on_pool(reading.list_linked)
+    names_of = _on_pool(reading.names_of)
 
     confirm_memory = _on_pool(memories.confirm_memory)
     mark_helpful = _on_pool(feedback.mark_helpful)

@@ -1,5 +1,6 @@
 """Single memories for people: as they are, whatever their state. Nothing here counts as a reading of a memory."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, assert_never
@@ -104,3 +105,22 @@ async def list_linked(pool: asyncpg.Pool, memory_type: str, memory_id: UUID | st
             )
         )
     return found
+
+
+async def names_of(pool: asyncpg.Pool, ids: Collection[UUID], *, clock: Clock = utc_now) -> dict[UUID, str]:
+    """Return a few words for each memory or entity: what a fact is about, a name, or how a text begins.
+
+    Args:
+        pool: Of the database.
+        ids: Of episodes, facts, rules and entities.
+        clock: Tells which episodes are over.
+
+    Returns:
+        At most 120 characters by id. What was forgotten, has expired as an episode or is not there any more is missing.
+
+    Raises:
+        TenantUnsetError: No request context is set.
+        StorageUnavailableError: The server cannot be reached.
+    """
+    async with unit_of_work(pool, readonly=True) as sql:
+        return {row["id"]: row["name"] for row in await sql.names_of(ids=list(ids), now=clock())}

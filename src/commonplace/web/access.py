@@ -19,7 +19,7 @@ from commonplace.access.roles import LOCAL, Principal, Role
 from commonplace.core.context import request_context
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.memories import Memories
-from commonplace.web.problems import FORBIDDEN, FORGED, UNAUTHENTICATED, ProblemError
+from commonplace.web.problems import FORBIDDEN, FORGED, LOGIN, UNAUTHENTICATED, ProblemError
 
 CSRF_FIELD: Final = "csrf_token"
 """The hidden field that a form carries its proof in."""
@@ -149,13 +149,16 @@ async def refuse_forgery(request: Request) -> None:
 
     Who has sent a token has proved enough, because no browser adds one by itself. A login is in a cookie, and on
     loopback without a login everybody counts: there a change has to carry the proof that only our own pages know.
-    Programs that are no browsers need none on loopback: a browser always says where a change comes from.
+    Programs that are no browsers need none on loopback: a browser always says where a change comes from. Nor does the
+    form of the login, which brings a token; whoever is in already may have begun to log in in another tab.
 
     Raises:
         ProblemError: The proof is missing or wrong: 403.
     """
     caller = known_caller(request)
     if request.method in SAFE_METHODS or caller is None or caller.means is Means.TOKEN:
+        return
+    if request.url.path == LOGIN:
         return
     if caller.means is Means.LOOPBACK and not _may_be_a_browser(request):
         return

@@ -5,8 +5,6 @@ required, whoever sends neither is the operator of the machine; what is sent and
 """
 
 import secrets
-from collections.abc import Mapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Final
 
 from starlette.requests import HTTPConnection
@@ -22,8 +20,8 @@ from commonplace.web.problems import (
     LOGIN,
     UNAUTHENTICATED,
     ProblemError,
+    answer,
     problem_of,
-    problem_response,
     refusal_response,
 )
 from commonplace.web.rate_limits import Limiter, address_of
@@ -70,7 +68,7 @@ class Authentication:
             await response(scope, receive, send)
             return
         except CommonplaceError as error:
-            await problem_response(problem_of(error))(scope, receive, send)
+            await answer(HTTPConnection(scope), problem_of(error))(scope, receive, send)
             return
         scope.setdefault("state", {})["caller"] = caller
         await self._app(scope, receive, send)
@@ -80,7 +78,7 @@ class Authentication:
         header = connection.headers.get("authorization")
         if header is not None:
             return await self._with_token(header, address)
-        cookie = login_in(connection.headers)
+        cookie = login_in(connection)
         if cookie is not None and not connection.scope["path"].startswith(MCP_PREFIX):
             caller = await self._with_login(cookie, address)
             if caller is not None:
@@ -124,10 +122,9 @@ class Authentication:
         raise ProblemError(UNAUTHENTICATED, "this needs a token", headers=CHALLENGE)
 
 
-def login_in(headers: Mapping[str, str]) -> str | None:
-    """Return the secret of the login that a request's cookie holds, if any."""
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return None
-    return None if found is None else found.value
+def login_in(connection: HTTPConnection) -> str | None:
+    """Return the secret of the login that a request's cookie holds, if any.
+
+    Cookies of other programs on this host may have any form, and are passed over.
+    """
+    return connection.cookies.get(COOKIE)

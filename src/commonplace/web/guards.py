@@ -7,10 +7,11 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from commonplace.web.access import SAFE_METHODS
-from commonplace.web.problems import FOREIGN_HOST, FORGED, TOO_LARGE, problem_response
+from commonplace.web.problems import FOREIGN_HOST, FORGED, TOO_LARGE, answer
 from commonplace.web.security import SecurityOptions
 
 MCP_PREFIX: Final = "/mcp/"
@@ -80,12 +81,12 @@ class KnownHostsOnly:
             detail = (
                 "the Host header names neither this machine nor a host of `commonplace serve --allowed-host`"
             )
-            await problem_response(FOREIGN_HOST.problem(detail))(scope, receive, send)
+            await answer(HTTPConnection(scope), FOREIGN_HOST.problem(detail))(scope, receive, send)
             return
         careful = scope["method"] not in SAFE_METHODS or scope["path"].startswith(MCP_PREFIX)
         if careful and _of_another_site(headers):
             detail = "a page of another site sent it, and no other site is let in"
-            await problem_response(FORGED.problem(detail))(scope, receive, send)
+            await answer(HTTPConnection(scope), FORGED.problem(detail))(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
@@ -116,7 +117,7 @@ class BodyLimit:
         """Pass a request on, or answer 413; a body that does not come on in time ends in 408."""
         stated = Headers(scope=scope).get("content-length", "") if scope["type"] == "http" else ""
         if stated.isdecimal() and int(stated) > self._options.max_body_bytes:
-            await problem_response(TOO_LARGE.problem(self._detail))(scope, receive, send)
+            await answer(HTTPConnection(scope), TOO_LARGE.problem(self._detail))(scope, receive, send)
             return
         await self._app(scope, self._limited(receive) if scope["type"] == "http" else receive, send)
 

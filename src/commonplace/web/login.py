@@ -7,19 +7,16 @@ from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from commonplace.access.logins import LIFETIME, Logins
 from commonplace.web.access import known_caller
 from commonplace.web.authentication import COOKIE, login_in
+from commonplace.web.plain_pages import plain_page
 from commonplace.web.problems import LOGIN, ProblemError
 from commonplace.web.rate_limits import Limiter, address_of
 
 MAX_FIELD_CHARS: Final = 500
 WRONG: Final = "This token is unknown, expired or revoked."
-_TEMPLATES: Final = Environment(
-    loader=PackageLoader("commonplace.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-)
 
 router = APIRouter(include_in_schema=False)
 
@@ -41,11 +38,14 @@ async def log_in(
     token: Annotated[str, Form(max_length=MAX_FIELD_CHARS)] = "",
     following: Annotated[str, Form(alias="next", max_length=MAX_FIELD_CHARS)] = "/",
 ) -> Response:
-    """Take a token, and give the browser a login in its place."""
+    """Take a token, and give the browser a login in its place; one that it had before is over then."""
     logins = cast("Logins", request.app.state.logins)
     login = await logins.begin(token.strip())
     if login is None:
         return await _refused(request, following)
+    before = login_in(request)
+    if before is not None:
+        await logins.end(before)
     answer = RedirectResponse(own_page(following), HTTPStatus.SEE_OTHER)
     answer.set_cookie(
         COOKIE,
@@ -61,7 +61,7 @@ async def log_in(
 @router.post("/logout")
 async def log_out(request: Request) -> Response:
     """End the login of this browser."""
-    secret = login_in(request.headers)
+    secret = login_in(request)
     if secret is not None:
         await cast("Logins", request.app.state.logins).end(secret)
     answer = RedirectResponse(LOGIN, HTTPStatus.SEE_OTHER)
@@ -103,6 +103,4 @@ async def _refused(request: Request, following: str) -> HTMLResponse:
 
 
 def _page(following: str, *, error: str | None) -> HTMLResponse:
-    return HTMLResponse(
-        _TEMPLATES.get_template("login.html").render(following=own_page(following), error=error)
-    )
+    return plain_page("login.html", following=own_page(following), error=error)

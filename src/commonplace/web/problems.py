@@ -1,4 +1,4 @@
-"""Errors as every route tells them: one shape, problem details. Source: RFC 9457.
+"""Errors as every route tells them: one shape, problem details, and a page for browsers. Source: RFC 9457.
 
 What a client did wrong names the field, what was expected and what came. What the service could not do says whether
 asking again may help: 503 may, 500 will not.
@@ -31,6 +31,8 @@ from commonplace.core.errors import (
     SecretRefusedError,
     StorageUnavailableError,
 )
+from commonplace.core.text import visible
+from commonplace.web.plain_pages import plain_page
 
 MEDIA_TYPE: Final = "application/problem+json"
 LOGIN: Final = "/login"
@@ -258,11 +260,11 @@ def _form(message: str) -> str:
     return said[:1].lower() + said[1:]
 
 
-async def _on_commonplace_error(_request: Request, error: Exception) -> JSONResponse:
+async def _on_commonplace_error(request: Request, error: Exception) -> Response:
     problem = problem_of(cast("CommonplaceError", error))
     if problem.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         log.error("%s: %s", problem.title, error)
-    return problem_response(problem)
+    return answer(request, problem)
 
 
 async def _on_problem(request: Request, error: Exception) -> Response:
@@ -270,54 +272,68 @@ async def _on_problem(request: Request, error: Exception) -> Response:
     return refusal_response(request, refusal.kind, str(refusal), headers=refusal.headers)
 
 
+def answer(
+    connection: HTTPConnection, problem: Problem, *, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return a problem as a response: a page where a person with a browser waits for it, else problem details."""
+    if not _a_person_waits(connection):
+        return problem_response(problem, headers=headers)
+    shown = problem.model_copy(update={"detail": visible(problem.detail)})
+    page = plain_page("problem.html", http_status=problem.status, problem=shown)
+    page.headers.update(headers or {})
+    return page
+
+
 def refusal_response(
     connection: HTTPConnection, kind: Kind, detail: str, *, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return a problem as a response; who opens a page without having logged in is led to the login instead.
+    """Return a refusal as a response; who opens a page, or sends a form, without a login is led to the login instead.
 
     A part of a page that is asked for by a script (HTMX) leads the whole page there.
     """
     if kind is not UNAUTHENTICATED:
-        return problem_response(kind.problem(detail), headers=headers)
+        return answer(connection, kind.problem(detail), headers=headers)
     where = f"{LOGIN}?{urlencode({'next': _page_to_return_to(connection)})}"
     if "hx-request" in connection.headers:
         return problem_response(kind.problem(detail), headers={**(headers or {}), "HX-Redirect": where})
-    if _asks_for_a_page(connection):
+    has_tried = "authorization" in connection.headers or connection.scope["path"] == LOGIN
+    if _a_person_waits(connection) and not has_tried:
         return RedirectResponse(where, HTTPStatus.SEE_OTHER)
-    return problem_response(kind.problem(detail), headers=headers)
+    return answer(connection, kind.problem(detail), headers=headers)
 
 
-def _asks_for_a_page(connection: HTTPConnection) -> bool:
-    """Tell whether a person with a browser waits for the answer."""
-    wants_page = "text/html" in connection.headers.get("accept", "")
+def _a_person_waits(connection: HTTPConnection) -> bool:
+    """Tell whether the answer takes the place of a page in a browser; scripts and programs do not ask for HTML."""
     return (
-        wants_page
-        and connection.scope.get("method") in {"GET", "HEAD"}
-        and "authorization" not in connection.headers
+        "text/html" in connection.headers.get("accept", "")
+        and "hx-request" not in connection.headers
         and not connection.scope["path"].startswith(("/api/", "/mcp/"))
     )
 
 
 def _page_to_return_to(connection: HTTPConnection) -> str:
-    current = connection.headers.get("hx-current-url")
-    url = URL(current) if current else connection.url
+    """Return the path of the page that somebody looked at: for a form the one that it stood on."""
+    if connection.scope.get("method") in {"GET", "HEAD"}:
+        url = URL(connection.headers.get("hx-current-url") or str(connection.url))
+    else:
+        url = URL(connection.headers.get("hx-current-url") or connection.headers.get("referer") or "/")
     return f"{url.path}?{url.query}" if url.query else url.path
 
 
-async def _on_invalid_request(_request: Request, error: Exception) -> JSONResponse:
-    return problem_response(_invalid(cast("RequestValidationError", error)))
+async def _on_invalid_request(request: Request, error: Exception) -> Response:
+    return answer(request, _invalid(cast("RequestValidationError", error)))
 
 
-async def _on_http_error(request: Request, error: Exception) -> JSONResponse:
+async def _on_http_error(request: Request, error: Exception) -> Response:
     refusal = cast("HTTPException", error)
     if refusal.status_code == NOT_FOUND.status:
-        return problem_response(NOT_FOUND.problem(f"nothing is at {_encodable(request.url.path)}"))
+        return answer(request, NOT_FOUND.problem(f"nothing is at {_encodable(request.url.path)}"))
     kind = TOO_LARGE if refusal.status_code == TOO_LARGE.status else REFUSED
     problem = kind.problem(str(refusal.detail))
     problem.status = refusal.status_code
     if refusal.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        return problem_response(problem, headers={"Allow": _allowed(request)})
-    return problem_response(problem, headers=refusal.headers)
+        return answer(request, problem, headers={"Allow": _allowed(request)})
+    return answer(request, problem, headers=refusal.headers)
 
 
 def _allowed(request: Request) -> str:
@@ -328,9 +344,9 @@ def _allowed(request: Request) -> str:
     return ", ".join(sorted({method for route in matching for method in route.methods or ()}))
 
 
-async def _on_fault(_request: Request, _error: Exception) -> JSONResponse:
+async def _on_fault(request: Request, _error: Exception) -> Response:
     # The server logs the traceback.
-    return problem_response(FAULT.problem("an unexpected fault; the log of the service has the details"))
+    return answer(request, FAULT.problem("an unexpected fault; the log of the service has the details"))
 
 
 def tell_problems(app: FastAPI) -> None:

@@ -1,10 +1,16 @@
 """Who may connect, under which names, and how often: what an operator decides when the service is started."""
 
+import re
 from dataclasses import dataclass, field
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from typing import Final
 
+from commonplace.core.errors import InvalidInputError
 from commonplace.web.loopback import is_loopback
+
+_LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?"
+_HOST_NAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+"""A name as it stands in a Host header: browsers write letters beyond ASCII in the form ``xn--…``."""
 
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024
 """An import of some 40,000 memories."""
@@ -38,6 +44,9 @@ class SecurityOptions:
         body_piece_timeout_s: Slower ones too.
         body_timeout_s: And ones that take longer in all.
         rate_limits: For everything but loopback without a login.
+
+    Raises:
+        InvalidInputError: A host or a proxy is written in a way that no request could ever match.
     """
 
     login_required: bool = False
@@ -47,6 +56,15 @@ class SecurityOptions:
     body_piece_timeout_s: float = BODY_PIECE_TIMEOUT_S
     body_timeout_s: float = BODY_TIMEOUT_S
     rate_limits: RateLimits = field(default_factory=RateLimits)
+
+    def __post_init__(self) -> None:
+        """Refuse what would have no effect."""
+        for host in self.allowed_hosts:
+            if not _HOST_NAME.fullmatch(host) and not _is_address(host):
+                form = "a name without scheme, port and path, such as memory.example"
+                raise InvalidInputError("allowed_host", form, host)
+        for proxy in self.trusted_proxies:
+            _require_network(proxy)
 
     def allows_host(self, host: str) -> bool:
         """Tell whether requests may name a host: loopback, an allowed name, or with a login any address in digits.
@@ -67,3 +85,11 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _require_network(proxy: str) -> None:
+    try:
+        ip_network(proxy)
+    except ValueError:
+        form = "an address or a network, such as 10.0.0.2 or 10.0.0.0/24"
+        raise InvalidInputError("trusted_proxy", form, proxy) from None

@@ -28,7 +28,7 @@ PATIENCE_S: Final = 10
 """How long requests that are under way have when the service stops."""
 
 CATCH_UP_EVERY_S: Final = 60
-"""How often digests that wait for energy or for a model are looked for."""
+"""How often digests that wait for energy or for a model are looked for, and sessions whose process is gone."""
 
 log = logging.getLogger(__name__)
 
@@ -141,7 +141,11 @@ async def serve(
                 model=model,
             )
             server = Server(app, on_ready=lambda: on_ready(url))
-            catching_up = asyncio.create_task(catch_up(memories.apps.loop.run_deferred))
+            chores = {
+                "lost sessions": memories.operational.interrupt_lost_sessions,
+                "deferred digests": memories.apps.loop.run_deferred,
+            }
+            catching_up = asyncio.create_task(catch_up(chores))
             try:
                 with _first_signal(server.stop):
                     await server.serve(sockets=[listener])
@@ -183,19 +187,20 @@ async def _require_admin(tokens: Tokens) -> None:
 
 
 async def catch_up(
-    run_deferred: Callable[[], Awaitable[object]], *, every_s: float = CATCH_UP_EVERY_S
+    chores: Mapping[str, Callable[[], Awaitable[object]]], *, every_s: float = CATCH_UP_EVERY_S
 ) -> None:
-    """Make the digests that an earlier process left waiting, now and from time to time, whatever goes wrong.
+    """Put right what processes that are gone left behind, now and from time to time, whatever goes wrong.
 
     Args:
-        run_deferred: Makes those that wait now.
-        every_s: How long to wait before it is asked again.
+        chores: What is done, by the words that the log has for it; each by itself.
+        every_s: How long to wait before it is done again.
     """
     while True:
-        try:
-            await run_deferred()
-        except CommonplaceError as error:
-            log.error("deferred digests wait for another minute: %s", error)  # noqa: TRY400 - a line is enough
-        except Exception:
-            log.exception("deferred digests wait for another minute")
+        for what, chore in chores.items():
+            try:
+                await chore()
+            except CommonplaceError as error:
+                log.error("%s wait for another minute: %s", what, error)  # noqa: TRY400 - a line is enough
+            except Exception:
+                log.exception("%s wait for another minute", what)
         await asyncio.sleep(every_s)

@@ -39,3 +39,19 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:id
 SELECT id, entity_id, scope, subject, predicate, content, validity, confidence, supersedes_id FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND entity_id = ANY(CAST(:entity_ids AS uuid[]))
 ORDER BY id;
+
+-- name: names_of(ids, now)
+-- A few words each by which memories and entities are known as they are now; none of what was forgotten or is over.
+SELECT id, left(subject || ' ' || predicate, 120) AS name FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[])) AND validity <> 'retracted'
+UNION ALL
+SELECT id, left(content, 120) FROM rules
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+  AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+UNION ALL
+SELECT id, left(content, 120) FROM episodes
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+  AND (expires_at IS NULL OR expires_at > :now)
+UNION ALL
+SELECT id, left(canonical_name, 120) FROM entities
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));

@@ -45,6 +45,8 @@ class ScheduleState:
         upkeep: What it does.
         cron: When, in UTC; ``None`` where it is switched off.
         last_at: The moment that the last run was for; ``None`` before the first.
+        ran_at: When that run began: later, where no worker was there at that moment. ``None`` where it waits, or where
+            its job is so old that it was removed.
         next_at: When it is due next; ``None`` where it is switched off.
         jobs: Jobs of the last run, the newest of each shard, by state: todo, doing, succeeded, failed, aborted.
     """
@@ -52,6 +54,7 @@ class ScheduleState:
     upkeep: str
     cron: str | None
     last_at: datetime | None
+    ran_at: datetime | None
     next_at: datetime | None
     jobs: Mapping[str, int]
 
@@ -116,7 +119,7 @@ async def worker_status(pool: asyncpg.Pool, settings: Settings, now: datetime) -
                 workers=[],
                 jobs={},
                 oldest_waiting_at=None,
-                schedules=[_schedule_state(schedule, None, {}, now) for schedule in wanted],
+                schedules=[_schedule_state(schedule, None, None, {}, now) for schedule in wanted],
                 failures=[],
             )
     last = await last_ticks(pool, now)
@@ -128,7 +131,8 @@ async def worker_status(pool: asyncpg.Pool, settings: Settings, now: datetime) -
         for schedule in wanted:
             last_at = last.get(schedule.upkeep.fan_out)
             jobs = {} if last_at is None else await _jobs_of_run(sql, schedule, last_at)
-            states.append(_schedule_state(schedule, last_at, jobs, now))
+            ran_at = None if last_at is None else await _ran_at(sql, schedule, last_at)
+            states.append(_schedule_state(schedule, last_at, ran_at, jobs, now))
         return WorkerStatus(
             began=True,
             workers=[_worker_state(row) for row in await sql.list_workers()],
@@ -137,6 +141,10 @@ async def worker_status(pool: asyncpg.Pool, settings: Settings, now: datetime) -
             schedules=states,
             failures=[_failed_job(row) for row in await sql.list_failures(limit=MAX_FAILURES)],
         )
+
+
+async def _ran_at(sql: Statements, schedule: Schedule, last_at: datetime) -> datetime | None:
+    return await sql.run_began_at(task_name=schedule.upkeep.fan_out, tick=int(last_at.timestamp()))
 
 
 async def _jobs_of_run(sql: Statements, schedule: Schedule, last_at: datetime) -> dict[str, int]:
@@ -153,12 +161,17 @@ async def _jobs_of_run(sql: Statements, schedule: Schedule, last_at: datetime) -
 
 
 def _schedule_state(
-    schedule: Schedule, last_at: datetime | None, jobs: Mapping[str, int], now: datetime
+    schedule: Schedule,
+    last_at: datetime | None,
+    ran_at: datetime | None,
+    jobs: Mapping[str, int],
+    now: datetime,
 ) -> ScheduleState:
     return ScheduleState(
         upkeep=schedule.upkeep.value,
         cron=schedule.cron,
         last_at=last_at,
+        ran_at=ran_at,
         next_at=schedule.next_at(now),
         jobs=jobs,
     )

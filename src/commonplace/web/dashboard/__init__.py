@@ -13,7 +13,8 @@ How to add a page:
        async def facts_page(request: Request, knowledge: KnowledgeOfCaller) -> HTMLResponse:
            return render(request, "facts/list.html", facts=await knowledge.…)
 
-2. A line for it in ``ROUTERS`` below, and one in ``SIDEBAR`` of :mod:`.navigation`; icons are in ``icons.html``.
+2. A line for it in ``ROUTERS`` below, and one in ``SIDEBAR`` of :mod:`.navigation`, with ``of_installation`` where
+   other tenants are refused; icons are in ``icons.html``.
 
 3. A template in ``templates/``. It extends ``layout``, imports the pieces, and puts what HTMX replaces into the block
    ``fragment``: a request of HTMX gets that block alone, everybody else the whole page::

@@ -12,10 +12,11 @@ from commonplace.operational.decay import GRACE
 from commonplace.operational.markers import MemoryCategory
 from commonplace.operational.memories import Memory, MemoryFilter, Sort
 from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.views import ServiceCount
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, last_offset
-from commonplace.web.dashboard.rendering import link, render
+from commonplace.web.dashboard.rendering import link, render, wants_fragment
 from commonplace.web.limits import LARGEST_ID
 
 PATH: Final = "/memories"
@@ -127,10 +128,18 @@ async def memories_page(request: Request, memories: OpenMemories, wanted: Wanted
             (name.title(), counts[name], wanted.url(status=name), name == wanted.status) for name in STATUSES
         ],
         sorts=[(text, None, wanted.url(sort=name), name == wanted.sort) for name, text in SORTS],
-        services=await views.services(),
+        services=choices(await views.services(), wanted.service),
+        is_part=wants_fragment(request),
         categories=list(MemoryCategory),
         fading_before=views.now() - GRACE,
     )
+
+
+def choices(services: list[ServiceCount], chosen: str) -> list[tuple[str, int]]:
+    """Return the names of services with how many memories they have; the chosen one also where it has none."""
+    found = [(count.service or GENERAL, count.memories) for count in services]
+    names = {name.lower() for name, _ in found}
+    return found if not chosen or chosen.lower() in names else [*found, (chosen, 0)]
 
 
 def grouped(found: list[Memory], *, by_service: bool) -> list[tuple[str | None, list[Memory]]]:

@@ -1,6 +1,6 @@
 """The sidebar: which pages there are, in the order of the specification (OPS-12: Events, Memories, Cooldowns)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 
@@ -13,12 +13,14 @@ class Entry:
         label: What the sidebar calls it.
         icon: One of the names in ``templates/icons.html``.
         is_alone: Whether the pages below it have entries of their own.
+        of_installation: Whether it belongs to the installation, and is refused to other tenants.
     """
 
     path: str
     label: str
     icon: str
     is_alone: bool = False
+    of_installation: bool = False
 
     def holds(self, path: str) -> bool:
         """Tell whether a path is this page or one below it."""
@@ -36,21 +38,21 @@ class Section:
 
 
 SIDEBAR: Final = (
-    Section(heading="", entries=(Entry(path="/", label="Overview", icon="overview"),)),
+    Section(heading="", entries=(Entry(path="/", label="Overview", icon="overview", of_installation=True),)),
     Section(
         heading="Operations",
         entries=(
-            Entry(path="/sessions", label="Sessions", icon="sessions"),
-            Entry(path="/events", label="Events", icon="events"),
-            Entry(path="/memories", label="Memories", icon="memories"),
-            Entry(path="/cooldowns", label="Cooldowns", icon="cooldowns"),
+            Entry(path="/sessions", label="Sessions", icon="sessions", of_installation=True),
+            Entry(path="/events", label="Events", icon="events", of_installation=True),
+            Entry(path="/memories", label="Memories", icon="memories", of_installation=True),
+            Entry(path="/cooldowns", label="Cooldowns", icon="cooldowns", of_installation=True),
         ),
     ),
     Section(
         heading="Agents",
         entries=(
-            Entry(path="/apps", label="Apps", icon="apps"),
-            Entry(path="/workspace", label="Workspace", icon="workspace"),
+            Entry(path="/apps", label="Apps", icon="apps", of_installation=True),
+            Entry(path="/workspace", label="Workspace", icon="workspace", of_installation=True),
         ),
     ),
     Section(
@@ -64,7 +66,22 @@ SIDEBAR: Final = (
             Entry(path="/knowledge/graph", label="Graph", icon="graph"),
             Entry(path="/knowledge/runs", label="Runs", icon="sessions"),
             Entry(path="/knowledge/events", label="Audit log", icon="events"),
-            Entry(path="/workers", label="Workers", icon="tool"),
+            Entry(path="/workers", label="Workers", icon="tool", of_installation=True),
         ),
     ),
 )
+
+
+def sidebar(*, of_installation: bool) -> tuple[Section, ...]:
+    """Return the sections of the sidebar with the pages that somebody may see.
+
+    Args:
+        of_installation: Whether they belong to the installation; other tenants have knowledge memory only.
+    """
+    if of_installation:
+        return SIDEBAR
+    sections = (
+        replace(section, entries=tuple(entry for entry in section.entries if not entry.of_installation))
+        for section in SIDEBAR
+    )
+    return tuple(section for section in sections if section.entries)

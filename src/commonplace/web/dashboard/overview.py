@@ -4,15 +4,17 @@ The cards of operational, app and workspace memory are read with the page. Those
 be starting or out of reach, and of the health of all parts, which takes its time to find out, load themselves.
 """
 
-from typing import Any, Final, cast
+from http import HTTPStatus
+from typing import Annotated, Any, Final, cast
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from commonplace.access.roles import Principal
 from commonplace.core.errors import NotFoundError
 from commonplace.operational.markers import EventLevel
 from commonplace.operational.sessions import SessionStatus
-from commonplace.web.access import installation_reader, memories
+from commonplace.web.access import installation_reader, memories, reader
 from commonplace.web.dashboard import knowledge_cards, learning
 from commonplace.web.dashboard.cards import Card, read_card, read_cards
 from commonplace.web.dashboard.errors import PageRoute
@@ -113,14 +115,17 @@ CARDS: Final = [
 
 APART: Final = {card.key: card for card in (HEALTH, *FIGURES, *CARDS) if card.apart}
 
-router = APIRouter(
-    route_class=PageRoute, include_in_schema=False, dependencies=[Depends(installation_reader)]
-)
+OF_TENANTS: Final = "/knowledge"
+"""The first page of other tenants than the installation's, who have knowledge memory only."""
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/")
-async def overview(request: Request) -> HTMLResponse:
+async def overview(request: Request, who: Annotated[Principal, Depends(reader)]) -> Response:
     """Show what an operator wants to know first; what may be slow is left to load itself."""
+    if not who.of_installation:
+        return RedirectResponse(OF_TENANTS, HTTPStatus.SEE_OTHER)
     first, *figures, chart = await read_cards([HEALTH, *FIGURES, CHART], request)
     return render(
         request,
@@ -132,7 +137,7 @@ async def overview(request: Request) -> HTMLResponse:
     )
 
 
-@router.get("/overview/{key}")
+@router.get("/overview/{key}", dependencies=[Depends(installation_reader)])
 async def card_apart(request: Request, key: str) -> HTMLResponse:
     """Show one of the cards that load themselves.
 

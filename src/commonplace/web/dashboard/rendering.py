@@ -17,13 +17,12 @@ from commonplace.access.roles import Role
 from commonplace.core.text import visible
 from commonplace.web.access import Means, caller_of, csrf_token
 from commonplace.web.dashboard import assets, wording
-from commonplace.web.dashboard.navigation import SIDEBAR
+from commonplace.web.dashboard.navigation import sidebar
 
 _GLOBALS: Final[dict[str, object]] = {
     "asset": assets.asset,
     "has_asset": assets.has_asset,
     "is_complete": assets.is_complete,
-    "sidebar": SIDEBAR,
 }
 _FILTERS: Final[dict[str, Callable[..., str]]] = {
     "ago": wording.ago,
@@ -132,10 +131,13 @@ def _answer(
     values: Mapping[str, Any],
 ) -> HTMLResponse:
     caller = caller_of(request)
+    sections = sidebar(of_installation=caller.principal.of_installation)
     page = ENVIRONMENT.get_template(template).render(
         values,
         layout=layout,
         path=request.url.path,
+        sidebar=sections,
+        front_page=sections[0].entries[0],
         csrf_token=csrf_token(request),
         may_write=caller.principal.role.includes(Role.WRITER),
         may_admin=caller.principal.role.includes(Role.ADMIN),

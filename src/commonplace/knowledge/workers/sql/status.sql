@@ -35,6 +35,12 @@ FROM (
 ) AS newest
 GROUP BY 1;
 
+-- name: run_began_at(task_name, tick)$
+-- When the job of one run of a schedule began, the last time that it did; the tick may have been long before.
+SELECT max(events.at)
+FROM procrastinate_periodic_defers AS ticks JOIN procrastinate_events AS events ON events.job_id = ticks.job_id
+WHERE ticks.task_name = :task_name AND ticks.defer_timestamp = CAST(:tick AS bigint) AND events.type = 'started';
+
 -- name: list_failures(limit)
 -- The jobs that failed last, with their errors.
 SELECT jobs.id, jobs.task_name, jobs.args, jobs.attempts, outcomes.error, outcomes.ended_at

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, Final
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -17,6 +18,8 @@ from commonplace.web.dashboard.rendering import render
 
 PATH: Final = "/knowledge/events"
 
+Day = Annotated[date | Literal[""], Query()]
+
 router = APIRouter(
     prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
 )
@@ -30,6 +33,8 @@ async def events_page(
     actor: Name = "",
     memory: SomeId = None,
     run: SomeId = None,
+    since: Day = "",
+    until: Day = "",
     offset: Offset = 0,
 ) -> HTMLResponse:
     """Show entries, the latest first."""
@@ -38,15 +43,29 @@ async def events_page(
         actor=actor.strip() or None,
         memory_id=memory,
         run_id=None if memory else run,
+        since=datetime.combine(since, time.min, UTC) if since else None,
+        until=datetime.combine(until, time.max, UTC) if until else None,
         limit=ONE_MORE,
         offset=offset,
     )
-    query = {"type": event_type, "actor": actor.strip(), "memory": memory, "run": None if memory else run}
+    query = {
+        "type": event_type,
+        "actor": actor.strip(),
+        "memory": memory,
+        "run": None if memory else run,
+        "since": since,
+        "until": until,
+    }
     rows, pager = stretch(found, PATH, query, offset)
+    subjects = [subject_of(entry.payload) for entry in rows]
+    names = await knowledge.names_of({about for _, about in subjects if about})
     return render(
         request,
         "knowledge/events/list.html",
-        entries=[(entry, *subject_of(entry.payload)) for entry in rows],
+        entries=[
+            (entry, kind, about, names.get(about) if about else None)
+            for entry, (kind, about) in zip(rows, subjects, strict=True)
+        ],
         pager=pager,
         query=query,
         types=[("", "Any"), *((name, str(name).replace("_", " ")) for name in EventType)],
@@ -58,12 +77,14 @@ async def event_page(request: Request, knowledge: KnowledgeOfCaller, event_id: I
     """Show one entry: what was, and what came of it."""
     entry = await knowledge.get_event(event_id)
     kind, about = subject_of(entry.payload)
+    names = await knowledge.names_of([about] if about else [])
     return render(
         request,
         "knowledge/events/one.html",
         entry=entry,
         kind=kind,
         about=about,
+        name=names.get(about) if about else None,
         changes=changes_of(entry.payload),
         rest={
             name: _written(value)

@@ -33,12 +33,33 @@
     line.textContent = text;
   };
 
-  const connected = (works) => {
-    if (works === connection.hidden) return;
-    connection.hidden = works;
-    connection.textContent = works ? "" : "No connection to the service. What is shown may be old.";
-    document.documentElement.toggleAttribute("data-offline", !works);
+  // One line in the sidebar for as long as what is shown may be old; null takes it back.
+  let warning = null;
+  const warn = (text, ...more) => {
+    if (text === warning) return;
+    warning = text;
+    connection.hidden = text === null;
+    connection.replaceChildren(...(text === null ? [] : [text, ...more]));
+    document.documentElement.toggleAttribute("data-offline", text !== null);
   };
+  const connected = (works) => warn(works ? null : "No connection to the service. What is shown may be old.");
+
+  // A login in another tab leaves alone what was typed in this one.
+  const askForLogin = () => {
+    const link = document.createElement("a");
+    Object.assign(link, { href: "/login", target: "_blank", rel: "noopener", textContent: "Log in again" });
+    warn("Your login has ended. What is shown may be old. ", link);
+  };
+
+  // The service leads to its login whoever opens something. Who reads or types is not sent away from the page.
+  document.addEventListener("htmx:beforeOnLoad", (event) => {
+    const { elt, xhr, requestConfig } = event.detail;
+    const stays = elt.matches("[data-live]") || document.querySelector("[data-editing], dialog[open] form");
+    if (xhr.status !== 401 || !(stays || requestConfig.verb !== "get")) return;
+    event.preventDefault();
+    askForLogin();
+    if (!elt.matches("[data-live]")) tell(elt, "Your login has ended; nothing was changed. Log in again in another tab.");
+  });
 
   document.addEventListener("htmx:responseError", (event) => {
     const answer = event.detail.xhr;
@@ -69,14 +90,39 @@
     if (document.hidden && event.detail.elt.matches("[data-live]")) event.preventDefault();
   });
 
-  // What is being edited, selected or unfolded stays as it is.
+  // What is being edited, selected or unfolded stays as it is, and so does what holds a form that is being filled in:
+  // it is not removed, nor turned into something else, as a new class would tell.
+  const holdsForm = (node) => node instanceof Element && node.querySelector("[data-editing]") !== null;
   if (window.Idiomorph) {
     Object.assign(window.Idiomorph.defaults.callbacks, {
-      beforeNodeMorphed: (old) => !(old instanceof Element && old.matches("[data-editing], [data-keep]")),
-      beforeNodeRemoved: (old) => !(old instanceof Element && old.matches("[data-editing]")),
-      beforeAttributeUpdated: (name, node) => !(name === "open" && node.matches("details, dialog")),
+      beforeNodeMorphed: (old, now) => {
+        if (!(old instanceof Element)) return true;
+        if (old.matches("[data-editing], [data-keep]")) return false;
+        return !holdsForm(old) || [...now.classList].every((name) => old.classList.contains(name));
+      },
+      beforeNodeRemoved: (old) => !(old instanceof Element && (old.matches("[data-editing]") || holdsForm(old))),
+      beforeAttributeUpdated: (name, node) =>
+        !(name === "open" && node.matches("details, dialog")) && !(name === "selected" && node.matches("option")),
     });
   }
+
+  // A part whose other rows go elsewhere is dropped without asking; a form in it goes back to the head of its list.
+  let forms = [];
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    forms = [...event.detail.target.querySelectorAll("[data-editing]")];
+  });
+  document.addEventListener("htmx:afterSwap", (event) => {
+    const list = document.getElementById(event.detail.target.id);
+    for (const form of forms) if (!form.isConnected) list?.querySelector("tbody")?.prepend(form);
+    forms = [];
+  });
+
+  // A row that was a form gives the keyboard back to the button that opened it.
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const form = event.detail.target;
+    if (!form?.matches("[data-editing]") || document.activeElement !== document.body) return;
+    document.getElementById(form.id)?.querySelector("[data-edits]")?.focus();
+  });
 
   // A list that grows at its end stays there, unless the reader has scrolled up.
   document.addEventListener("htmx:beforeSwap", (event) => {

@@ -1,0 +1,15 @@
+"""Pages that need nothing but themselves and ``/docs.css``: for browsers that are not logged in, and for refusals."""
+
+from typing import Final
+
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+_TEMPLATES: Final = Environment(
+    loader=PackageLoader("commonplace.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+)
+
+
+def plain_page(template: str, *, http_status: int = 200, **values: object) -> HTMLResponse:
+    """Answer with a page made from a template of ``web/templates``."""
+    return HTMLResponse(_TEMPLATES.get_template(template).render(values), status_code=http_status)

@@ -1,0 +1,68 @@
+"""The dashboard in a browser where a login is asked for: what happens to a draft when the login ends."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Browser, Page, expect
+
+from commonplace.core.settings import Settings
+from support.browser import DEADLINE_MS
+from support.secured import Secured, secured
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarded:
+    """A service that asks for tokens, and a tab in front of its login."""
+
+    service: Secured
+    page: Page
+
+    async def log_in(self, who: str, *, at: str) -> None:
+        """Open a page as somebody, and wait until its scripts have run."""
+        await self.page.goto(at)
+        await self.page.get_by_label("Token").fill(self.service.issued[who].secret)
+        await self.page.get_by_role("button", name="Log in").click()
+        await self.page.wait_for_url(f"{self.service.url}{at}", wait_until="load")
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def guarded(browser: Browser, settings: Settings) -> AsyncIterator[Guarded]:
+    """A service over empty memories, which nobody has logged in to."""
+    async with secured(settings) as service:
+        context = await browser.new_context(base_url=service.url)
+        context.set_default_timeout(DEADLINE_MS)
+        yield Guarded(service=service, page=await context.new_page())
+        await context.close()
+
+
+@pytest.mark.requirement("OPS-12.2")
+async def test_a_login_that_ends_takes_no_draft_away(guarded: Guarded) -> None:
+    """Neither the next look at the list nor saving leads away from the form; who logs in elsewhere reads on."""
+    memory = await guarded.service.memories.operational.add(category="timing", observation="Takes 60s")
+    await guarded.log_in("writer", at="/memories")
+    page = guarded.page
+    await page.get_by_label(f"Edit memory {memory.id}").click()
+    field = page.get_by_label("Observation", exact=True)
+    await field.fill("Takes 90s, half wr")
+    await guarded.service.tokens.revoke(guarded.service.issued["writer"].token.id)
+
+    again = page.locator("#connection").get_by_role("link", name="Log in again")
+    await expect(again).to_be_visible()
+    await page.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("alert")).to_contain_text("nothing was changed")
+    await expect(field).to_have_value("Takes 90s, half wr")
+    await page.get_by_label("Category").select_option("timing")
+    await expect(page.get_by_text("Log in again in another tab.").last).to_be_visible()
+    await expect(field).to_have_value("Takes 90s, half wr")
+
+    async with page.context.expect_page() as opened:
+        await again.click()
+    other = await opened.value
+    await other.get_by_label("Token").fill(guarded.service.issued["admin"].secret)
+    await other.get_by_role("button", name="Log in").click()
+    await expect(again).to_be_hidden()
+    await expect(field).to_have_value("Takes 90s, half wr")
