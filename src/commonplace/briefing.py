@@ -257,7 +257,7 @@ async def _build(sources: Sequence[_Source], *, budget_tokens: int | None, timeo
 async def _fit(
     sources: Sequence[_Source], drafts: Sequence[Section], room: int, timeout_s: float
 ) -> list[Section]:
-    """Bring the sections into the room, in their order; what one leaves of its share is shared anew."""
+    """Bring the sections into the room, in their order; what one leaves of its share is shared again."""
     wants = [len(BETWEEN) + len(draft.text) if draft.text else 0 for draft in drafts]
     fitting: list[Section] = []
     for place, (source, draft) in enumerate(zip(sources, drafts, strict=True)):

@@ -47,7 +47,7 @@ async def test_the_history_of_a_fact(page: Page, dashboard: Dashboard, screensho
     await expect(page.get_by_text("0.79")).to_be_visible()
 
     await page.get_by_role("button", name="Confirm").click()
-    await expect(page.get_by_text("Confirmed: its decay begins anew.")).to_be_visible()
+    await expect(page.get_by_text("Confirmed: its decay starts over.")).to_be_visible()
     await expect(page.get_by_role("region", name="How sure it still is")).to_contain_text("1.0 of 1.0")
     await expect(page.locator(".chart canvas")).to_have_count(1)
 

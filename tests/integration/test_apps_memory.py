@@ -160,7 +160,7 @@ async def test_a_conversation_that_ends_twice_makes_one_memory(opened: Opener) -
 async def test_a_failing_model_skips_the_memory(
     opened: Opener, caplog: pytest.LogCaptureFixture, fault: Exception
 ) -> None:
-    """Logged and counted; the conversation has ended all the same, and ending it again tries anew."""
+    """Logged and counted; the conversation has ended all the same, and ending it again tries again."""
     async with opened(fault, PREFERENCE) as apps:
         await begin(apps, "c-1", "Only after 2pm.")
         receipt = await (await apps.loop.end_conversation("c-1")).digested()

@@ -255,7 +255,7 @@ def test_root_does_not_mistake_a_lost_database_for_a_new_home(tmp_path: Path) ->
 
 @as_root
 def test_a_deleted_home_does_not_give_its_memories_back(tmp_path: Path) -> None:
-    """A home made anew at the same path starts with a new cluster."""
+    """A home made again at the same path starts with a new cluster."""
     requested = tmp_path / "postgres"
     first = locate_cluster(requested).directory
     requested.unlink()

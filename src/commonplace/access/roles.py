@@ -45,4 +45,4 @@ class Principal:
 
 
 LOCAL: Final = Principal(name="local", tenant_id=DEFAULT_TENANT, role=Role.ADMIN)
-"""Who asks where the service listens on loopback without a login."""
+"""The caller where the service listens on loopback without a login."""

@@ -27,7 +27,7 @@ PREFIX: Final = "cpl_"
 """What every token begins with, so that scanners for secrets know one when they see it."""
 SECRET_BYTES: Final = 32
 MAX_TOKEN_CHARS: Final = 200
-"""Longer credentials are none of ours, and are not worth hashing."""
+"""Longer credentials are not ours, and are not worth hashing."""
 MAX_NAME_CHARS: Final = 60
 LARGEST_ID: Final = 2**31 - 1
 """What the integer column of every server holds."""

@@ -1,8 +1,8 @@
 """Brings the memories of an app back to ten: asks, decides, applies in one transaction.
 
 No database connection is held while the model thinks. Meanwhile the memories may change; a decision is applied only
-to the memories that it was made for, else it is made anew. In one process the work on an app's memories is done one
-after the other, so that this is rare.
+to the memories that it was made for, otherwise it is made again. In one process the work on an app's memories is done
+one after the other, so that this is rare.
 """
 
 import asyncio

@@ -35,7 +35,7 @@ class AppMemory:
     """At most ten digests of ended conversations for each app, in a database that is open.
 
     Use :meth:`open`. Everything here is safe to call from several tasks at once, and from several processes on
-    one database. Who changes something is taken from the request context.
+    one database. The author of a change is the actor of the request context.
 
     Args:
         database: Open, with the tables of app memory.

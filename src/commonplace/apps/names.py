@@ -19,7 +19,7 @@ def require_app_id(value: object) -> str:
         InvalidInputError: It does not fit the path of a URL: letters, digits and ``. : @ + - _``, at most 200.
     """
     if not isinstance(value, str) or not _APP_ID.fullmatch(value):
-        form = f"1 to {MAX_ID_CHARS} letters, digits, or . : @ + - _ behind the first"
+        form = f"1 to {MAX_ID_CHARS} letters, digits, or . : @ + - _ after the first character"
         raise InvalidInputError("app_id", form, value)
     return value
 

@@ -286,7 +286,7 @@ class MemorySubAgent:
     async def _settled(
         self, request: MemoryCreationRequest, claim: Claim, outcome: DigestOutcome, reason: str
     ) -> DigestReceipt:
-        """Note an outcome without a memory; where even that fails, the queue's claim runs out and it is tried anew."""
+        """Note an outcome without a memory; where even that fails, the queue's claim runs out and it is tried again."""
         try:
             async with self._store.writing() as sql:
                 await queue.settle(sql, self._store, claim, outcome, reason)

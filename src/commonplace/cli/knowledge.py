@@ -63,7 +63,7 @@ def store_episode(
 @app.command("store-fact")
 def store_fact(
     subject: Annotated[str, typer.Argument(help="Whom or what it is about.")],
-    predicate: Annotated[str, typer.Argument(help="Which side of the subject.")],
+    predicate: Annotated[str, typer.Argument(help="The attribute or relation, such as lives_in.")],
     content: Annotated[str, typer.Argument(help="What is known.")],
     *,
     importance: ImportanceOption = 5.0,

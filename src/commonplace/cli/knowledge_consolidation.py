@@ -46,7 +46,7 @@ def consolidate_command(
     """Have the configured model turn episodes that wait into facts and rules; without one, count what waits."""
     if yes and not preview:
         raise typer.BadParameter(
-            "goes with --preview; without it, plans are applied unasked", param_hint="--yes"
+            "goes with --preview; without it, plans are applied without asking", param_hint="--yes"
         )
     if dry_run and preview:
         raise typer.BadParameter("asks for no plan that could be shown", param_hint="--dry-run")

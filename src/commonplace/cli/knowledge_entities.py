@@ -139,7 +139,7 @@ def resolve(
 
 @app.command()
 def merge(
-    source_id: Annotated[str, typer.Argument(metavar="SOURCE", help="The one that goes.")],
+    source_id: Annotated[str, typer.Argument(metavar="SOURCE", help="The one that is merged away.")],
     target_id: Annotated[str, typer.Argument(metavar="TARGET", help="The one that stays.")],
     *,
     tenant: TenantOption = TENANT,

@@ -33,7 +33,7 @@ def confirm(
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:
-    """Say that a fact or rule still holds; its decay begins anew."""
+    """Say that a fact or rule still holds; its decay starts over."""
     if not use(tenant, lambda memory: memory.confirm_memory(memory_type, memory_id)):
         raise NotFoundError(memory_type, memory_id)
     _say("confirmed", memory_type, memory_id, as_json=as_json)

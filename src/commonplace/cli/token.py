@@ -37,10 +37,10 @@ def create(
     ],
     tenant: Annotated[str, typer.Option(help="Whose memories it opens.")] = DEFAULT_TENANT,
     expires: Annotated[
-        str | None, typer.Option(help="How long it counts, such as 12h, 30d or 8w; for good without.")
+        str | None, typer.Option(help="How long it is valid, such as 12h, 30d or 8w; by default for good.")
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="What the audit trail calls its owner; the role without.")
+        str | None, typer.Option(help="What the audit trail calls its owner; by default the role.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -108,7 +108,7 @@ def read_lifetime(text: str) -> timedelta:
     """Return how long a word such as ``30d`` says.
 
     Raises:
-        InvalidInputError: It is not a number with one of m, h, d and w behind it.
+        InvalidInputError: It is not a number followed by one of m, h, d and w.
     """
     found = _LIFETIME.fullmatch(text.strip().lower())
     if found is None:

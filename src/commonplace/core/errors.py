@@ -221,7 +221,7 @@ class ModelTimeoutError(ModelError):
 
 
 class ModelOutputError(ModelError):
-    """A model answered, and the answer is none: cut off, not of the form asked for, not of its API."""
+    """A model answered, and the answer cannot be used: cut off, not of the form asked for, not of its API."""
 
 
 class ModelCannotError(ModelError):

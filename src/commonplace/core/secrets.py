@@ -32,7 +32,7 @@ class SecretFinding:
 
 _BOUNDARY = r"(?<![A-Za-z0-9\u00c0-\u024f])"
 _NAMING = r"(?!(?:based|keys?|like|prefix|prefixed|style|tokens?|type)(?![\w-]))"
-"""``a glpat-style token`` speaks about the prefix and is none."""
+"""``a glpat-style token`` speaks about the prefix and is not a token."""
 _LIBRARY = r"(?!(?:learn|image|video)(?![A-Za-z0-9]))"
 
 _SHAPES: Final = tuple(

@@ -39,7 +39,7 @@ class EmbeddingOptions:
             with mean pooling.
         backend: What computes the vectors.
         cache_dir: Where models are looked for and kept, and built graphs kept. ``None`` keeps nothing: the
-            graph is then built anew in each process, which takes about half a second.
+            graph is then rebuilt in each process, which takes about half a second.
         allow_download: Whether a model that is found nowhere else may be fetched from the hub.
         threads: Threads that share one computation; ``None`` takes the processors that this process may use,
             up to 4.

@@ -111,7 +111,7 @@ class EmbeddingEngine:
         return await self._off_loop(self.embed_batch, texts)
 
     def close(self) -> None:
-        """Finish what was asked for, then give back the thread and the memory. The next use loads anew."""
+        """Finish what was asked for, then give back the thread and the memory. The next use loads it again."""
         with self._submitting:
             executor, self._executor = self._executor, None
         if executor is not None:

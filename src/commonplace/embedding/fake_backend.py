@@ -1,4 +1,4 @@
-"""A model that is none: vectors from the words of a text, near each other where texts share words.
+"""Not a trained model: vectors from the words of a text, near each other where texts share words.
 
 For tests of whatever embeds something. It gives the same on every machine, and needs no weights and
 no native library but numpy.

@@ -66,7 +66,7 @@ def build_graph(weights: Path) -> bytes:
     try:
         tensors = load_file(weights)
     except (OSError, SafetensorError) as error:
-        raise ModelDamagedError(f"{weights} cannot be read: {error}; install the model anew") from error
+        raise ModelDamagedError(f"{weights} cannot be read: {error}; reinstall the model") from error
     return _BertGraph(config, tensors, str(weights)).serialize()
 
 

@@ -1,4 +1,4 @@
-"""Built graphs on disk: written whole or not at all, by one process at a time, built anew when damaged."""
+"""Built graphs on disk: written whole or not at all, by one process at a time, rebuilt when damaged."""
 
 import logging
 import os

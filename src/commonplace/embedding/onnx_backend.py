@@ -146,7 +146,7 @@ def _open_session(files: ModelFiles, version: str, options: EmbeddingOptions) ->
     try:
         return _checked_session(graph, options)
     except ModelDamagedError as error:
-        _log.warning("the cached embedding graph is damaged and is built anew: %s", error)
+        _log.warning("the cached embedding graph is damaged and is rebuilt: %s", error)
     graph = cached_graph(path, lambda: build_graph(files.weights), rebuild=True)
     return _checked_session(graph, options)
 

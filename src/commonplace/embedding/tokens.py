@@ -37,7 +37,7 @@ class TokenCutter:
         try:
             self._tokenizer = Tokenizer.from_file(str(path))
         except Exception as error:  # tokenizers raises nothing more specific
-            raise ModelDamagedError(f"{path} is not a tokenizer: {error}; install the model anew") from error
+            raise ModelDamagedError(f"{path} is not a tokenizer: {error}; reinstall the model") from error
         pad_id = self._tokenizer.token_to_id(_PAD)
         if pad_id is None:
             raise ModelDamagedError(f"{path} is not the tokenizer of a BERT model: it has no token {_PAD}")

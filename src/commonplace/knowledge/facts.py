@@ -32,7 +32,7 @@ class FactDraft:
 
     Attributes:
         subject: Whom or what it is about, 1 to 256 characters. With predicate and scope the fact's key.
-        predicate: Which side of the subject, 1 to 256 characters.
+        predicate: The attribute or relation, such as ``lives_in``, 1 to 256 characters.
         content: What is known, 1 to 1,000,000 characters.
         importance: 0.0 to 10.0.
         permanence: How long it is expected to hold: a :class:`~commonplace.knowledge.permanence.Permanence`.

@@ -40,7 +40,7 @@ async def create_link(
         Whether the link is new.
 
     Raises:
-        InvalidInputError: A type, an id or the relation is none.
+        InvalidInputError: A type, an id or the relation is not valid.
         NotFoundError: One of the memories does not exist in this tenant.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.

@@ -44,7 +44,7 @@ class ApiBackend:
         Raises:
             ModelUnavailableError: 429, a fault of the server, or no connection.
             ModelRefusedError: The request, its key or its model is refused, or the answer was filtered.
-            ModelOutputError: The answer is none of the API's.
+            ModelOutputError: The answer is not of the API's form.
         """
         try:
             response = await model_request(

@@ -1,6 +1,6 @@
 """Tokens used today by every process of this machine: a line each in one file a day.
 
-A budget that each process counts for itself would begin anew with every command. Lines are appended in one
+A budget that each process counts for itself would start from zero with every command. Lines are appended in one
 write each, which the system keeps apart, so nobody waits for a lock.
 """
 

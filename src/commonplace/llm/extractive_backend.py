@@ -1,4 +1,4 @@
-"""The model that is none: it picks sentences out of the data in a prompt, and never writes one.
+"""Not a language model: it picks sentences out of the data in a prompt, and never writes one.
 
 It needs no network and no key, only the embedding engine.
 """

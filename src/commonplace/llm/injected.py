@@ -31,7 +31,7 @@ _BLOCK: Final = re.compile(rf"<{TAG}>.*?(?:</{TAG}>|\Z)", re.DOTALL)
 
 
 def as_data(text: str) -> str:
-    """Return a text as it stands inside the tag: it cannot close that one, nor any other. Twice is once."""
+    """Return a text as it stands inside the tag: it cannot close that one, nor any other. Idempotent."""
     return fence(text.strip(), TAG).removeprefix(f"<{TAG}>\n").removesuffix(f"\n</{TAG}>")
 
 

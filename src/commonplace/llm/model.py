@@ -175,7 +175,7 @@ class Model:
             raise
 
     async def aclose(self) -> None:
-        """Give back the connections of the backend, if there is one yet. A later call connects anew."""
+        """Give back the connections of the backend, if there is one yet. A later call connects again."""
         backend, self._backend = self._backend, None
         if backend is not None:
             await backend.aclose()

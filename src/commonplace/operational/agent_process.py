@@ -37,7 +37,7 @@ QUIET_S: Final = 0.5
 """Once the CLI has ended, its output has ended too when nothing comes for so long."""
 
 DRAIN_S: Final = 5.0
-"""And after so long whatever still writes is none of ours."""
+"""And after so long whatever still writes is not ours."""
 
 
 class AgentProcess:

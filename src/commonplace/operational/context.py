@@ -61,8 +61,8 @@ def render_heading(name: str) -> str:
 def render_bullet(candidate: Candidate) -> str:
     """Return one memory as one line that teaches nothing.
 
-    No line break in an observation can make a second line, and a marker quoted in one is none any more: an agent
-    that repeats the block must not be taken to have learned it anew.
+    No line break in an observation can make a second line, and a marker quoted in one is no longer a marker: an agent
+    that repeats the block must not be taken to have learned it again.
     """
     observation = visible(_MARKER.sub("(", collapse_whitespace(candidate.observation)))
     return f"- [{candidate.category}] {observation} (confidence: {format_confidence(candidate.confidence)})"

@@ -16,7 +16,7 @@ How a text is read:
   like to put a report into a fence, and hiding it would lose what they learned without a word. The mere form,
   ``[MEMORY:category:service]``, names no category and teaches nothing.
 - Backticks, asterisks, underscores and tildes that open right before a marker are taken off where they close.
-- What looks like a marker and is none is never dropped: it comes back as a :class:`RejectedMarker`.
+- What looks like a marker and is not one is never dropped: it comes back as a :class:`RejectedMarker`.
 
 The block of memories in the prompt writes ``- [timing] …``, without the keyword: an agent that repeats it to
 us teaches us nothing back.
@@ -228,7 +228,7 @@ def _find(form: _Form, line: str) -> Iterator[tuple[int, Marker]]:
                     _rejected(line, f"{form.text_name} of {len(text)} characters cut to {MAX_TEXT_CHARS}"),
                 )
         else:
-            yield at, _rejected(line, f"no {form.text_name} behind the marker")
+            yield at, _rejected(line, f"no {form.text_name} after the marker")
     other = next((match.start() for match in form.near_miss.finditer(line) if match.start() != at), None)
     if other is None:
         return
@@ -240,7 +240,7 @@ def _find(form: _Form, line: str) -> Iterator[tuple[int, Marker]]:
 
 
 def _without_decoration(before: str, text: str) -> str:
-    """Take off markdown that opens right before the marker and closes right behind it or at the end."""
+    """Take off markdown that opens right before the marker and closes right after it or at the end."""
     closing = before[len(before.rstrip(_DECORATION)) :][::-1]
     text = text.strip()
     undecorated = text.removeprefix(closing)
@@ -250,7 +250,7 @@ def _without_decoration(before: str, text: str) -> str:
 
 
 def _what_is_wrong(form: _Form, text: str) -> str:
-    """Say why a text that starts like a marker of this form is none."""
+    """Say why a text that starts like a marker of this form is not one."""
     head, bracket, _ = text[1:].partition("]")
     keyword, _, fields = head.partition(":")
     word, colon, service = fields.partition(":")
@@ -265,7 +265,7 @@ def _what_is_wrong(form: _Form, text: str) -> str:
     if (colon or form.needs_service) and not SERVICE_PATTERN.fullmatch(service):
         shown = masked_excerpt(service, _SHOWN_WORD_CHARS)
         return f"invalid service {shown!r}: expected letters, digits, - and _ only"
-    return f"no {form.text_name} behind the marker"
+    return f"no {form.text_name} after the marker"
 
 
 def _rejected(line: str, reason: str) -> RejectedMarker:

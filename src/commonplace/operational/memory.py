@@ -43,7 +43,7 @@ class OperationalMemory:
     """What a scheduled ops agent learned, in a database that is open.
 
     Use :meth:`open`. Everything here is safe to call from several tasks at once, and from several processes on
-    one database. Who changes something is taken from the request context, else it is the operator.
+    one database. The author of a change is the actor of the request context, or the operator where there is none.
     """
 
     def __init__(self, database: Database, *, clock: Clock = utc_now, budget_tokens: int = 2000) -> None:

@@ -165,7 +165,7 @@ async def store(sql: Statements, session_id: int, lines: Sequence[tuple[Shown, s
 
 
 async def after(sql: Statements, session_id: int, *, after: int, limit: int) -> list[OutputLine]:
-    """Return the lines of a session behind a number, oldest first."""
+    """Return the lines of a session after a number, oldest first."""
     rows = await sql.list_output(session_id=session_id, after=after, limit=limit)
     return [OutputLine.from_row(row) for row in rows]
 

@@ -14,7 +14,7 @@ class ReceiptKind(StrEnum):
     EVENT = "event"
     COOLDOWN = "cooldown"
     MARKER = "marker"
-    """Text that looks like a marker and is none."""
+    """Text that looks like a marker and is not one."""
     LINE = "line"
     """A line of the stream that cannot be read."""
 

@@ -88,7 +88,7 @@ class RunReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watcher:
-    """Who looks on while a session runs.
+    """An observer of a running session.
 
     Attributes:
         on_output: Called with each thing to show, as it comes.
@@ -115,7 +115,7 @@ async def run_session(
         request: What runs.
         lock: Held by the caller.
         stop: Ends the session when it is asked.
-        watcher: Who looks on.
+        watcher: Observes the session.
         clock: Gives the time of each row.
 
     Raises:

@@ -32,7 +32,7 @@ EXCERPT_CHARS: Final = 500
 """How much is kept of a tool's input, of its output, and of a damaged line."""
 
 MAX_ID_CHARS: Final = 200
-"""A longer identifier or name is none."""
+"""A longer identifier or name is ignored."""
 
 _MAX_COUNT: Final = 2**53
 _MAX_NAMES: Final = 1_000

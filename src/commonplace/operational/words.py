@@ -45,7 +45,7 @@ def tokenise(text: str) -> tuple[str, ...]:
     """Return the tokens of a text in order: lower-case words, numbers, and the few signs that qualify numbers.
 
     Compatibility forms are folded (NFKC), apostrophes dropped (``don't`` is ``dont``, ``night's`` is ``nights``),
-    phrases joined, and a range's dash becomes ``-``. A number and the unit behind it are two tokens (``60``, ``s``).
+    phrases joined, and a range's dash becomes ``-``. A number and the unit after it are two tokens (``60``, ``s``).
     """
     folded = (
         unicodedata.normalize("NFKC", text[:MOST_READ_CHARS])

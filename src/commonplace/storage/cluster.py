@@ -1,7 +1,7 @@
 """The directory of the embedded server: where it is, what is in it, and how it is made.
 
     start.lock, users.lock, server.lock, reaper.lock      who does what: see commonplace.storage.embedded
-    commonplace.conf, pg_hba.conf, pg_ident.conf          written anew at every start
+    commonplace.conf, pg_hba.conf, pg_ident.conf          rewritten at every start
     data/                                                 PostgreSQL's own, 0700; postgresql.conf in it may be edited
     run/                                                  its socket, 0700
     log/                                                  its log, seven days of it

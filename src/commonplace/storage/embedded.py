@@ -18,7 +18,7 @@ is held, and ends.
 
 - *Two start at once.* ``start`` lets one through at a time; the second finds a server and joins it.
 - *A user comes while the reaper stops the server.* It waits for ``users`` until the server is gone, and
-  starts it anew. The reaper frees ``reaper`` before ``users``, so the newcomer never counts on a reaper that
+  starts it again. The reaper frees ``reaper`` before ``users``, so the newcomer never counts on a reaper that
   is about to end.
 - *All users are killed.* The kernel frees ``users``, and the reaper does the rest.
 - *A user is killed while it starts the server.* The reaper was there first. It stops the half-started server;
@@ -33,7 +33,7 @@ is held, and ends.
 - *Set-up is killed.* ``initdb`` works in a draft directory, renamed when it is complete. When its user is
   killed it may go on alone, and holds ``server`` while it does; the next user waits for that, and removes the
   draft.
-- *The home is deleted under a running server.* The server notices within a minute and ends. A home made anew
+- *The home is deleted under a running server.* The server notices within a minute and ends. A home made again
   at the same place has new locks, and the old reaper, seeing that its lock is not the one at that path,
   leaves the new server alone.
 

@@ -51,7 +51,7 @@ def main(directory: Path, pg_ctl: str, uid: int, gid: int) -> None:
 
 
 def _is_needed(directory: Path, users: int) -> bool:
-    """Tell whether there is a server, and it is ours: a home deleted and made anew has new locks."""
+    """Tell whether there is a server, and it is ours: a home deleted and made again has new locks."""
     try:
         ours = os.path.samestat(os.fstat(users), (directory / "users.lock").stat())
         return ours and _server_lives(directory / "server.lock")

@@ -147,7 +147,7 @@ def _proof(secret: bytes) -> str:
 async def refuse_forgery(request: Request) -> None:
     """Dependency of every route: refuse a change that another site's page could have made a browser send.
 
-    Who has sent a token has proved enough, because no browser adds one by itself. A login is in a cookie, and on
+    A request with a token needs no further proof, because no browser adds one by itself. A login is in a cookie, and on
     loopback without a login everybody counts: there a change has to carry the proof that only our own pages know.
     Programs that are no browsers need none on loopback: a browser always says where a change comes from. Nor does the
     form of the login, which brings a token; whoever is in already may have begun to log in in another tab.

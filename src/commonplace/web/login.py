@@ -25,7 +25,7 @@ router = APIRouter(include_in_schema=False)
 async def login_page(
     request: Request, *, following: Annotated[str, Query(alias="next", max_length=MAX_FIELD_CHARS)] = "/"
 ) -> Response:
-    """Ask for a token; who is in already goes on."""
+    """Ask for a token; a caller who is logged in already is redirected."""
     if known_caller(request) is not None:
         return RedirectResponse(own_page(following), HTTPStatus.SEE_OTHER)
     return _page(following, error=None)

@@ -50,7 +50,7 @@ def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens, so that a port that is taken shows before anything is opened.
 
     Args:
-        host: See :func:`require_address`. Who listens at another than loopback has to ask for tokens.
+        host: See :func:`require_address`. A service that listens elsewhere than on loopback has to ask for tokens.
         port: 0 for any that is free.
 
     Raises:

@@ -19,7 +19,7 @@ from commonplace.web.metrics.requests import method_of, route_of
 
 SERVICE: Final = "commonplace"
 EXPORT_TIMEOUT_S: Final = 5
-"""Who does not take the last spans within this time does not get them."""
+"""A collector that does not take the last spans within this time does not get them."""
 
 
 @asynccontextmanager

@@ -64,7 +64,7 @@ def render(memories: Iterable[Memory]) -> str:
 
 
 def last_user_message(messages: Sequence[Message]) -> str:
-    """Return the text of the last message in which the user wrote some; tool results are none."""
+    """Return the text of the last message in which the user wrote some; tool results do not count."""
     for message in reversed(messages):
         if message.get("role") == "user" and (text := _text_of(message)):
             return text

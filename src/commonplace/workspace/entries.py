@@ -103,7 +103,7 @@ def parse_line(raw: bytes) -> Memory:
     try:
         record: object = json.loads(raw)
     except (ValueError, RecursionError):
-        raise InvalidInputError("line", "a JSON object", f"{len(raw)} bytes that are none") from None
+        raise InvalidInputError("line", "a JSON object", f"{len(raw)} bytes that are not JSON") from None
     if not isinstance(record, dict):
         raise InvalidInputError("line", "a JSON object", type(record).__name__)
     fields = cast("dict[str, Any]", record)

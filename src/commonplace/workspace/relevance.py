@@ -60,7 +60,7 @@ def words(text: str) -> frozenset[str]:
     """Return the words of a text that count.
 
     Text is split at whatever is no letter and no digit of any script, and lowered; words under three
-    characters and stopwords drop out. Chinese, Japanese and Korean leave no space where a word ends, so that a
+    characters and stopwords drop out. Chinese and Japanese leave no space where a word ends, so that a
     whole clause would count as one word: of such a run each pair of neighbouring characters counts as well.
     """
     found: set[str] = set()

@@ -8,7 +8,7 @@ ON CONFLICT (app_id, conversation_id) DO NOTHING
 RETURNING *;
 
 -- name: claim_digest(app_id, conversation_id, claim, moment, until)^
--- Takes a digest on; returns nothing where it is done, or somebody else is at it. One that was skipped may be tried anew.
+-- Takes a digest on; returns nothing where it is done, or somebody else is at it. One that was skipped may be tried again.
 INSERT INTO app_digests (app_id, conversation_id, state, claim, claimed_until, queued_at, updated_at)
 VALUES (:app_id, :conversation_id, 'running', :claim, :until, :moment, :moment)
 ON CONFLICT (app_id, conversation_id) DO UPDATE

@@ -96,7 +96,7 @@ class _Scan:
         self._work = _WORK_PER_CHAR * len(text)
         self._failures = 0
         self.fault = ""
-        """Why what looks like an answer is none."""
+        """Why what looks like an answer is not one."""
         self._damaged_at = -1
         self._fence_is_damaged = False
 
@@ -111,7 +111,7 @@ class _Scan:
                 at = self._after_quote(mark)
                 continue
             if self._work < 0 or self._failures > _MAX_FAILURES:
-                self.fault = "it holds too much that begins like JSON and is none"
+                self.fault = "it holds too much that begins like JSON and is not"
                 self._damaged_at = len(self._text)
                 return
             read = self._read(mark.start())

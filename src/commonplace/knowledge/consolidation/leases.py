@@ -48,7 +48,7 @@ class Lease:
         run_id: Of the run; only its result will be taken.
         butler: Whose episodes.
         episodes: The oldest first.
-        attempts: The most that one of them has behind it.
+        attempts: The most that were made on one of them.
         policy: How long it lasts.
     """
 

@@ -257,7 +257,7 @@ def _require_uuid(value: object, name: str) -> UUID:
 
 
 def _number(value: object) -> float:
-    """Return a number, or not-a-number for what is none; models send numbers as strings."""
+    """Return a number, or not-a-number for anything else; models send numbers as strings."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return math.nan
     try:

@@ -81,6 +81,6 @@ def group_size(fitting: int, *, attempts: int) -> int:
 
     Args:
         fitting: How many of the oldest fit, 1 or more.
-        attempts: That the oldest has behind it.
+        attempts: Those made on the oldest so far.
     """
     return max(1, fitting >> min(attempts, 30))

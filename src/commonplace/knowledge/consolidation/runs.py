@@ -47,9 +47,9 @@ class Run:
         episode_ids: Its episodes.
         facts_created: New facts; one that said nothing new is confirmed in place of that.
         facts_updated: Facts that took the place of one that the answer named.
-        facts_confirmed: Facts whose decay began anew.
+        facts_confirmed: Facts whose decay started over.
         rules_created: New rules.
-        rules_confirmed: Rules whose decay began anew.
+        rules_confirmed: Rules whose decay started over.
         errors: What of the answer was not applied and why, or why all of it was not.
         undone_at: When it was undone.
         undone_by: Who did that.

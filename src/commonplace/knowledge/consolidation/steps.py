@@ -63,7 +63,7 @@ _NO_VECTORS: Final = Embeddings(vectors=[], model="", version="")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """Steps in their order, and what of the answer is none."""
+    """Steps in their order, and the entries of the answer that are not valid."""
 
     steps: tuple[Step, ...]
     errors: tuple[str, ...]

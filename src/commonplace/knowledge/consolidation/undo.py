@@ -1,4 +1,4 @@
-"""Undoing a run: what it stored goes out of every search, and what it replaced comes back, unless that has changed.
+"""Undoing a run: what it stored disappears from every search, and what it replaced comes back, unless that has changed.
 
 Nothing is deleted. What somebody changed after the run is left as it is, and the report says so. Runs that build on
 each other can be undone in any order: the last one also takes back what an earlier undo had to leave to it.

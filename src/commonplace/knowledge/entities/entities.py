@@ -63,7 +63,7 @@ class Entity:
 
     @classmethod
     def from_row(cls, row: Row) -> "Entity":
-        """Read a row; of a tombstone, only one with its survivor tells more than the next entity."""
+        """Read a row; without ``survivor_id`` a tombstone names what it was merged into, not the end of the chain."""
         metadata: dict[str, Any] = row["metadata"]
         survivor = row.get("survivor_id") or UUID(metadata.get(MERGED_INTO) or str(row["id"]))
         return cls(

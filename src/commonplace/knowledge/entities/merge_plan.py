@@ -106,7 +106,7 @@ def plan_merge(source: UUID, target: UUID, facts: Sequence[FactState]) -> MergeP
     """Decide what becomes of the facts of two entities that are merged.
 
     Args:
-        source: The entity that goes.
+        source: The entity that is merged away.
         target: The entity that stays.
         facts: All facts of both.
     """

@@ -26,7 +26,7 @@ _SLACK: Final = 1e-9
 
 @lru_cache(maxsize=8192)
 def trigrams(folded: str) -> tuple[str, ...]:
-    """Return the trigrams of a folded name, sorted: of each word, with two spaces before and one behind it."""
+    """Return the trigrams of a folded name, sorted: of each word, with two spaces before and one after it."""
     found: set[str] = set()
     for word in _WORD.findall(folded):
         padded = f"  {word} "

@@ -30,7 +30,7 @@ _SETTINGS: Final = (
 
 
 async def build_indexes(pool: asyncpg.Pool) -> None:
-    """Build the indexes of what is missing and of the next vectors; what a process that died left half done, anew.
+    """Build missing indexes and those of the next vectors, and rebuild what a killed process left half done.
 
     Raises:
         StorageUnavailableError: The server cannot be reached.

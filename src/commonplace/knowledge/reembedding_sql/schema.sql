@@ -32,7 +32,7 @@ ALTER TABLE ${memories} FORCE ROW LEVEL SECURITY;
 
 -- name: switch!
 -- Exchanges the vectors in use for the next ones: names change, and no row does. The trigger follows the column by its
--- number, so it is made anew.
+-- number, so it is made again.
 DROP INDEX idx_${memories}_missed;
 DROP INDEX idx_${memories}_embedding;
 DROP TRIGGER ${memories}_vector_changed ON ${memories};

@@ -1,7 +1,7 @@
 -- name: memory_stats(scope, now)^
 -- Numbers of memories by state; facts and rules of the global scope and of :scope where that is given. Episodes are
 -- counted in the indexes that hold their states, which is a fraction of their rows. Facts are counted in the table: which
--- of them fade stands in no index, for with one the sweep, which then enters each anew in all others, takes seven times
+-- of them fade stands in no index, for with one the sweep, which then enters each again in all others, takes seven times
 -- as long.
 SELECT
   (SELECT count(*) FROM episodes) AS episodes_total,

@@ -1,6 +1,6 @@
 """A worker: does the jobs of the queue, sets schedules going, and takes over from workers that died.
 
-It needs no supervisor of its own: where the database goes away it says so, and begins anew when the database is back.
+It needs no supervisor of its own: where the database goes away it says so, and resumes when the database is back.
 """
 
 import asyncio
@@ -106,7 +106,7 @@ class Worker:
             try:
                 await self._work()
             except (StorageError, OSError) as error:
-                _log.warning("background work begins anew in %g s: %s", BEGIN_AGAIN_S, error)
+                _log.warning("background work resumes in %g s: %s", BEGIN_AGAIN_S, error)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._stopping.wait(), BEGIN_AGAIN_S)
 

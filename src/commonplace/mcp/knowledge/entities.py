@@ -118,7 +118,9 @@ async def entity_resolve(
 async def entity_merge(
     memory: KnowledgeMemory,
     *,
-    source_entity_id: Annotated[str, Field(description="The one that goes: its names and facts move.")],
+    source_entity_id: Annotated[
+        str, Field(description="The one that is merged away: its names and facts move.")
+    ],
     target_entity_id: Annotated[str, Field(description="The one that stays.")],
     tenant_id: TenantId = DEFAULT_TENANT,
 ) -> dict[str, Any]:

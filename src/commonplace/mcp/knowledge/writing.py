@@ -42,7 +42,7 @@ async def memory_store_fact(
     ],
     predicate: Annotated[
         str,
-        Field(description='Which side of the subject, as a short stable key, such as "lives_in" or "port".'),
+        Field(description='The attribute or relation, as a short stable key, such as "lives_in" or "port".'),
     ],
     content: Annotated[str, Field(description="What is known, as one sentence that makes sense on its own.")],
     importance: Importance = 5.0,

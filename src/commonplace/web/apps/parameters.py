@@ -19,7 +19,7 @@ def app_id(app_id: Annotated[str, Path(alias="appId", description="the id of an 
     """Return the app that a path names; what cannot be an id is as unknown as any other.
 
     Raises:
-        NotFoundError: It is none.
+        NotFoundError: It is not one.
     """
     try:
         return require_app_id(app_id)
@@ -31,7 +31,7 @@ def memory_id(memory_id: Annotated[int, Path(alias="memoryId", description="the 
     """Return the memory that a path names.
 
     Raises:
-        NotFoundError: It is none.
+        NotFoundError: It is not one.
     """
     if not 1 <= memory_id <= LARGEST_ID:
         raise NotFoundError("memory", memory_id)

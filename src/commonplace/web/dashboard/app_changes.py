@@ -17,7 +17,7 @@ from commonplace.web.dashboard.rendering import done, events, render_dialog
 from commonplace.web.dashboard.wording import plural
 
 CHANGED: Final = "apps-changed"
-"""The event by which the pages of app memory read themselves anew."""
+"""The event by which the pages of app memory refresh themselves."""
 PURGE: Final = "purge"
 
 
@@ -153,7 +153,7 @@ def _document(content: bytes) -> dict[str, object]:
     """Read a file as JSON.
 
     Raises:
-        InvalidInputError: It is none, or something else than an object.
+        InvalidInputError: It is not JSON, or not an object.
     """
     try:
         document: object = json.loads(content)

@@ -33,7 +33,7 @@ class Card:
         url: The page that shows more; nothing where there is none.
         more: What the link there is called.
         key: The name in the address that it loads itself from; only for a card that is ``apart``.
-        every_s: How often a card that is apart reads itself anew.
+        every_s: How often a card that is apart refreshes itself.
         timeout_s: How long it may take to read it.
         is_starting: Tells whether the memory behind it is still opening, so that no answer is no fault.
     """

@@ -19,7 +19,7 @@ from commonplace.web.dashboard.wording import decimal, plural
 from commonplace.web.limits import LARGEST_ID
 
 CHANGED: Final = "memories-changed"
-"""The event by which lists of memories read themselves anew."""
+"""The event by which lists of memories refresh themselves."""
 MOST_AT_ONCE: Final = 500
 
 Id = Annotated[int, Query(ge=1, le=LARGEST_ID)]

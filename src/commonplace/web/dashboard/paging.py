@@ -47,7 +47,7 @@ class Pager:
 
     @property
     def next_url(self) -> str | None:
-        """The page behind, if there is one."""
+        """The next page, if there is one."""
         return self._url(self.offset + PAGE_SIZE) if self.last < self.total else None
 
     @property

@@ -103,8 +103,8 @@ def done(
     Args:
         request: The form's.
         notice: What happened, in one sentence; shown for some seconds.
-        location: The page that shows it. Who is there already stays; everybody else is sent there.
-        changed: An event for the parts of that page to read themselves anew: ``hx-trigger="… from:body"``.
+        location: The page that shows it. A browser that is there already stays; any other is sent there.
+        changed: An event for the parts of that page to refresh themselves: ``hx-trigger="… from:body"``.
         keep: Query of the location, for who has no HTMX.
     """
     if not wants_fragment(request):

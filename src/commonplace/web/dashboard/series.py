@@ -48,6 +48,6 @@ class Series:
 
     @property
     def id(self) -> str:
-        """An id that changes with the values, so that a part of a page that reads itself anew draws it again."""
+        """An id that changes with the values, so that a part of a page that refreshes itself draws it again."""
         content = repr((self.times, list(self.values))).encode()
         return f"{self.name}-{blake2s(content, digest_size=6).hexdigest()}"

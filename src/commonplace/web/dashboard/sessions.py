@@ -80,7 +80,7 @@ async def session_output(
     session_id: SessionId,
     after: Annotated[int, Query(ge=0, le=LARGEST_ID)] = 0,
 ) -> HTMLResponse:
-    """Show what a session printed behind a line; to HTMX the lines alone."""
+    """Show what a session printed after a line; to HTMX the lines alone."""
     session, lines, next_url = await _output(memories.operational, session_id, after=after)
     return render(request, "sessions/output.html", session=session, lines=lines, next_url=next_url)
 
@@ -88,7 +88,7 @@ async def session_output(
 async def _output(
     operational: OperationalMemory, session_id: int, *, after: int
 ) -> tuple[Session, list[OutputLine], str | None]:
-    """Return a session, what it printed behind a line, and where what it prints next will be.
+    """Return a session, what it printed after a line, and where what it prints next will be.
 
     The session is read first: if it has ended by then, all of its lines are there.
     """

@@ -22,7 +22,7 @@ def now() -> datetime:
 
 
 def ago(moment: datetime, at: datetime) -> str:
-    """Return how long a moment is past, in the largest unit that fits; a date behind two weeks."""
+    """Return how long a moment is past, in the largest unit that fits; beyond two weeks, the date."""
     seconds = (at - moment).total_seconds()
     if seconds < JUST_NOW_S:
         return "just now"
@@ -38,7 +38,7 @@ def ago(moment: datetime, at: datetime) -> str:
 
 
 def until(moment: datetime, at: datetime) -> str:
-    """Return how long it is to a moment, in the largest unit that fits; a date behind two weeks."""
+    """Return how long it is to a moment, in the largest unit that fits; beyond two weeks, the date."""
     seconds = (moment - at).total_seconds()
     if seconds <= 0:
         return "now"

@@ -237,7 +237,7 @@ async def forget(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> 
     "/memories/{memoryType}/{memoryId}/confirm",  # noqa: FAST003
     operation_id="confirmKnowledge",
     dependencies=WRITE,
-    response_description="Its decay begins anew",
+    response_description="Its decay starts over",
     summary="Confirm a fact or a rule",
     responses=may_answer(NOT_FOUND),
 )

@@ -140,7 +140,7 @@ class OutputLineShape(Shape):
 
 
 class OutputShape(Shape):
-    """What a session showed, in order; more may follow behind the last `seq`."""
+    """What a session showed, in order; more may follow after the last `seq`."""
 
     lines: list[OutputLineShape]
 

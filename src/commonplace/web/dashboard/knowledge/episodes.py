@@ -99,7 +99,7 @@ async def forget_form(request: Request, knowledge: KnowledgeOfCaller, episode_id
         Question(
             title="Forget this episode?",
             texts=(
-                "It goes out of every search, nothing more is learned from it, and the next cleanup deletes it.",
+                "It disappears from every search, nothing more is learned from it, and the next cleanup deletes it.",
                 "Facts and rules that were learned from it stay.",
             ),
             quote=episode["content"][:1_000],

@@ -23,11 +23,11 @@ router = APIRouter(
 
 @router.post("/{fact_id:uuid}/confirm")
 async def confirm(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> Response:
-    """Let its decay begin anew."""
+    """Start its decay over."""
     fact = await knowledge.read_memory("fact", fact_id)
     if not await knowledge.confirm_memory("fact", fact_id):
         raise InvalidInputError("fact", NOT_ACTIVE, f"one that is {fact['validity']}")
-    return done(request, "Confirmed: its decay begins anew.", location=f"{PATH}/{fact_id}", changed=CHANGED)
+    return done(request, "Confirmed: its decay starts over.", location=f"{PATH}/{fact_id}", changed=CHANGED)
 
 
 @router.get("/{fact_id:uuid}/forget")
@@ -39,7 +39,7 @@ async def forget_form(request: Request, knowledge: KnowledgeOfCaller, fact_id: I
         Question(
             title="Forget this fact?",
             texts=(
-                "It goes out of every search and every prompt at once, and is marked as retracted.",
+                "It disappears from every search and every prompt at once, and is marked as retracted.",
                 "The row stays in the history. What it superseded does not come back.",
             ),
             quote=f"{fact['subject']} {fact['predicate']}: {fact['content']}",

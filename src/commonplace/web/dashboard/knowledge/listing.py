@@ -15,7 +15,7 @@ from commonplace.web.dashboard.paging import PAGE_SIZE
 from commonplace.web.dashboard.rendering import link
 
 CHANGED: Final = "knowledge-changed"
-"""The event by which parts of these pages read themselves anew."""
+"""The event by which parts of these pages refresh themselves."""
 
 MAX_NAME_CHARS: Final = 200
 ONE_MORE: Final = PAGE_SIZE + 1
@@ -37,7 +37,7 @@ class Stretch:
         query: Its filters, without the offset.
         offset: How many come before the page.
         shown: How many stand on it.
-        goes_on: Whether more come behind it.
+        goes_on: Whether more follow.
     """
 
     path: str
@@ -63,7 +63,7 @@ class Stretch:
 
     @property
     def next_url(self) -> str | None:
-        """The page behind, if there is one."""
+        """The next page, if there is one."""
         return self._url(self.offset + PAGE_SIZE) if self.goes_on else None
 
     @property

@@ -104,10 +104,10 @@ async def harmful(
 
 @router.post("/{rule_id:uuid}/confirm", dependencies=WRITE)
 async def confirm(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> Response:
-    """Let its decay begin anew."""
+    """Start its decay over."""
     confirmed = await knowledge.confirm_memory("rule", rule_id)
     await _require(confirmed or None, knowledge, rule_id)
-    return _done(request, rule_id, "Confirmed: its decay begins anew.")
+    return _done(request, rule_id, "Confirmed: its decay starts over.")
 
 
 @router.get("/{rule_id:uuid}/invert", dependencies=WRITE)
@@ -136,7 +136,9 @@ async def forget_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: I
         request,
         Question(
             title="Forget this rule?",
-            texts=("It goes out of every search and every prompt at once. The row stays in the history.",),
+            texts=(
+                "It disappears from every search and every prompt at once. The row stays in the history.",
+            ),
             quote=rule["content"],
             url=f"{PATH}/{rule_id}/forget",
             button="Forget",

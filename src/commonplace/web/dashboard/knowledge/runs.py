@@ -114,7 +114,7 @@ def _undoing(run_id: UUID) -> Question:
     return Question(
         title="Undo this run?",
         texts=(
-            "What it stored goes out of every search, and what it replaced comes back.",
+            "What it stored disappears from every search, and what it replaced comes back.",
             "What it confirmed decays from where it was.",
             "What somebody has changed since stays as it is. Nothing is deleted.",
         ),

@@ -83,7 +83,7 @@
   });
   document.addEventListener("toast", (event) => toast(event.detail.value));
 
-  // --- parts that read themselves anew ----------------------------------------------------------------------------
+  // --- parts that refresh themselves ----------------------------------------------------------------------------
 
   // Nobody looks: ask for nothing.
   document.addEventListener("htmx:beforeRequest", (event) => {

@@ -32,7 +32,7 @@ FILL_PERCENT = 75
 
 
 def upgrade() -> None:
-    """Create the registry, name the model in each row, build the indexes anew, and leave room in the pages."""
+    """Create the registry, name the model in each row, rebuild the indexes, and leave room in the pages."""
     op.execute(VERSIONS)
     for table in TABLES:
         op.execute(f"ALTER TABLE {table} ADD COLUMN embedding_model TEXT, ADD COLUMN embedding_version TEXT")

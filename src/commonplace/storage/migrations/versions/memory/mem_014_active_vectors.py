@@ -18,7 +18,7 @@ INDEX = (
 
 
 def upgrade() -> None:
-    """Build the index anew, over active facts."""
+    """Rebuild the index, over active facts."""
     op.execute("DROP INDEX idx_facts_embedding")
     op.execute(f"{INDEX} WHERE validity = 'active'")
 

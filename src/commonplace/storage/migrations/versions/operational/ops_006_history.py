@@ -35,7 +35,7 @@ def upgrade() -> None:
         sa.Column(
             "memory_id", sa.Integer, sa.ForeignKey("memories.id", ondelete="CASCADE"), primary_key=True
         ),
-        # The weeks count from this value of memories.updated_at; a newer one starts the count anew.
+        # The weeks count from this value of memories.updated_at; a newer one restarts the count.
         sa.Column("counted_from", sa.Text, nullable=False),
         sa.Column("weeks_charged", sa.Integer, nullable=False),
     )
