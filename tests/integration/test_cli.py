@@ -225,7 +225,7 @@ def test_a_reader_that_goes_away_is_no_traceback(commonplace: CommandLine) -> No
         check=False,
     )
     os.close(write_end)
-    assert (done.returncode, done.err) == (1, b"")
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_the_doctor_uses_every_part(commonplace: CommandLine) -> None:

@@ -27,7 +27,6 @@ import sys
 from pathlib import Path
 from commonplace.embedding import EmbeddingOptions
 from commonplace.embedding.model_files import find_model
-from support.deadlines import DEADLINE_S
 model, cache, allowed = sys.argv[1:]
 print(find_model(EmbeddingOptions(model=model, cache_dir=Path(cache), allow_download=allowed == "yes")).weights)
 """

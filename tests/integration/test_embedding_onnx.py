@@ -136,7 +136,7 @@ def test_a_text_is_cut_where_the_model_says(model: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [lambda _: b"", lambda b: b[: len(b) // 2], lambda _: b"no graph"])
-def test_a_damaged_graph_in_the_cache_is_built_anew(
+def test_a_damaged_graph_in_the_cache_is_rebuilt(
     model: Path, cache: Path, caplog: pytest.LogCaptureFixture, damage: Callable[[bytes], bytes]
 ) -> None:
     """Nobody has to delete a file by hand; the log says that it happened."""
@@ -147,7 +147,7 @@ def test_a_damaged_graph_in_the_cache_is_built_anew(
     caplog.set_level(logging.WARNING)
     assert _engine(model, cache).embed("the queue") == vector
     assert graph.read_bytes() == whole
-    assert "damaged and is built anew" in caplog.text
+    assert "damaged and is rebuilt" in caplog.text
 
 
 def _truncate_weights(model: Path) -> None:

@@ -64,9 +64,8 @@ def test_an_operator_looks_after_what_is_stored(knowledge: Knowledge) -> None:
     assert "is candidate, effectiveness 1.00 after 1" in knowledge("helpful", rule_id).out
     marked = knowledge("harmful", rule_id, "--reason", "too brief", "--json").json
     assert (marked["harmful_count"], marked["metadata"]["harmful_reasons"]) == (1, ["too brief"])
-    assert knowledge("consolidate", "--json").json == {
-        "episodes_pending": 1, "groups": {"web": 1}, "consolidated": False,
-    }  # fmt: skip
+    counted = {"episodes_pending": 1, "groups": {"web": 1}, "consolidated": False}
+    assert counted.items() <= knowledge("consolidate", "--json").json.items()
     assert "web" in knowledge("consolidate").out
     assert knowledge("sweep", "--json").json["rules_evaluated"] == 1
     assert "rules evaluated" in knowledge("sweep").out

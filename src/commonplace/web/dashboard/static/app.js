@@ -112,7 +112,8 @@
     forms = [...event.detail.target.querySelectorAll("[data-editing]")];
   });
   document.addEventListener("htmx:afterSwap", (event) => {
-    const list = document.getElementById(event.detail.target.id);
+    // Going back in the history swaps as well, and names no target.
+    const list = document.getElementById(event.detail.target?.id);
     for (const form of forms) if (!form.isConnected) list?.querySelector("tbody")?.prepend(form);
     forms = [];
   });
