@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import signal
 from collections.abc import Coroutine
 from typing import TypeVar
 
@@ -27,4 +28,18 @@ def settings() -> Settings:
 def run(work: Coroutine[None, None, T]) -> T:
     """Run a command's work as the operator of the default tenant, to its end."""
     with request_context(actor=ACTOR):
-        return asyncio.run(work)
+        return asyncio.run(_woken_by_signals(work))
+
+
+async def _woken_by_signals(work: Coroutine[None, None, T]) -> T:
+    """Do some work on an event loop that Ctrl-C wakes at any moment.
+
+    A loop that has no signal handler of its own is not woken by a signal that comes just as it falls asleep: the
+    interrupt is noticed with the next event, and where a question waits for an answer there is none.
+    """
+    asyncio.get_running_loop().add_signal_handler(signal.SIGURG, _nothing)
+    return await work
+
+
+def _nothing() -> None:
+    """Handle a signal that means nothing here."""
