@@ -1,5 +1,6 @@
 """What tests share: a home of their own, settings in it, and a clock that they set."""
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,11 @@ from support.commands import CommandLine, CommandServers
 from support.homes import UsedHome, make_used_home
 
 pytest_plugins = ["support.postgres", "support.knowledge"]
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many processes run tests: one more than there are cores, for tests wait as much as they compute."""
+    return len(os.sched_getaffinity(0)) + 1
 
 
 @pytest.fixture
