@@ -299,7 +299,7 @@ async def test_a_job_that_fails_says_why_and_is_tried_again(
         assert (again["status"], again["args"]["attempt"]) == ("todo", 1)
         assert seen.schedules[0].outcome == "running"
         scheduled = "SELECT scheduled_at - now() FROM procrastinate.procrastinate_jobs WHERE status = 'todo'"
-        assert timedelta(seconds=50) < await pool.fetchval(scheduled) <= timedelta(seconds=60)
+        assert timedelta(seconds=60 - DEADLINE_S) < await pool.fetchval(scheduled) <= timedelta(seconds=60)
         assert seen.oldest_waiting_at is None
 
 
