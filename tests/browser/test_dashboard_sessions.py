@@ -46,17 +46,22 @@ async def test_sessions(page: Page, dashboard: Dashboard, screenshot: Screenshot
     await screenshot("session")
 
 
-@pytest.mark.requirement("OPS-20.1")
-async def test_a_running_session_is_followed(page: Page, dashboard: Dashboard) -> None:
-    """What the agent says appears while it runs; in the end the page says how it went."""
+def begin_session(dashboard: Dashboard) -> tuple[asyncio.Queue[bytes | None], asyncio.Task[object]]:
+    """Have a session recorded that says one thing; return what takes the rest of it, ``None`` for its end."""
     more: asyncio.Queue[bytes | None] = asyncio.Queue()
 
     async def stream() -> AsyncIterator[bytes]:
+        yield encode(init("s-1"), says("Checking DNS first."))
         while (piece := await more.get()) is not None:
             yield piece
 
-    running = asyncio.create_task(dashboard.operational.ingest(stream()))
-    await more.put(encode(init("s-1"), says("Checking DNS first.")))
+    return more, asyncio.create_task(dashboard.operational.ingest(stream()))
+
+
+@pytest.mark.requirement("OPS-20.1")
+async def test_a_running_session_is_followed(page: Page, dashboard: Dashboard) -> None:
+    """What the agent says appears while it runs; in the end the page says how it went."""
+    more, running = begin_session(dashboard)
     await page.goto("/sessions")
     await expect(page.locator("#sessions")).to_contain_text("running")
     await page.locator("#sessions tbody a").first.click()
@@ -80,14 +85,7 @@ async def test_a_session_is_followed_after_an_interruption(
     page: Page, dashboard: Dashboard, trouble: str
 ) -> None:
     """What could not be read in between is read later, each line once."""
-    more: asyncio.Queue[bytes | None] = asyncio.Queue()
-
-    async def stream() -> AsyncIterator[bytes]:
-        while (piece := await more.get()) is not None:
-            yield piece
-
-    running = asyncio.create_task(dashboard.operational.ingest(stream()))
-    await more.put(encode(init("s-1"), says("Checking DNS first.")))
+    more, running = begin_session(dashboard)
     await page.goto("/sessions")
     await page.locator("#sessions tbody a").first.click()
     said = page.locator("#output .said")

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+from collections.abc import Callable
 
 import psutil
 
@@ -11,14 +12,24 @@ def kill_tree(pid: int) -> None:
     """Kill a process that leads its own process group, its descendants, and what is left in its group.
 
     The claude CLI starts its shells in sessions of their own, out of reach of a signal to the group, and a
-    descendant whose parent has died can no longer be found. So everything is stopped first, until a look around
-    finds nothing new, and killed then.
+    descendant whose parent has died can no longer be found.
 
     Args:
         pid: A process started with ``start_new_session=True`` that has not been waited for.
     """
+    kill_found(lambda: _tree(pid))
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def kill_found(look: Callable[[], set[psutil.Process]]) -> set[psutil.Process]:
+    """Kill the processes that a look around finds, and return them.
+
+    Everything is stopped first, until a look finds nothing new, and killed then: what runs could start others
+    meanwhile, and those whose parents were killed could no longer be found.
+    """
     stopped: set[psutil.Process] = set()
-    while fresh := _tree(pid) - stopped:
+    while fresh := look() - stopped:
         for process in fresh:
             with contextlib.suppress(psutil.Error):
                 process.suspend()
@@ -26,8 +37,7 @@ def kill_tree(pid: int) -> None:
     for process in stopped:
         with contextlib.suppress(psutil.Error):
             process.kill()
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
+    return stopped
 
 
 def _tree(pid: int) -> set[psutil.Process]:

@@ -13,6 +13,8 @@ from uuid import uuid4
 
 import psutil
 
+from commonplace.llm.process_tree import kill_found
+
 MARK_VARIABLE: Final = "CLAUDEOPS_RUN"
 """Names the run in the environment of its agent. A process that drops it and leaves its parent is on its own."""
 
@@ -61,17 +63,8 @@ def end_processes(mark: str, known: Collection[psutil.Process]) -> list[int]:
         known: Those that were seen; one whose id was given to another process is left alone.
     """
     spared = {psutil.Process(), *psutil.Process().parents()}
-    stopped: set[psutil.Process] = set()
-    while fresh := (_with_descendants(known) | _marked(mark)) - spared - stopped:
-        # They are stopped until a look around finds nothing new: what runs could start others meanwhile.
-        for process in fresh:
-            with contextlib.suppress(psutil.Error):
-                process.suspend()
-        stopped |= fresh
-    for process in stopped:
-        with contextlib.suppress(psutil.Error):
-            process.kill()
-    return sorted(process.pid for process in stopped)
+    killed = kill_found(lambda: (_with_descendants(known) | _marked(mark)) - spared)
+    return sorted(process.pid for process in killed)
 
 
 def _with_descendants(known: Collection[psutil.Process]) -> set[psutil.Process]:

@@ -68,10 +68,15 @@ async def planned_runs(
 
 async def _runs_of(sql: Statements, butler: str, policy: Policy, now: datetime) -> AsyncIterator[PlannedRun]:
     """Yield a butler's runs, up to the first episode whose turn has not come."""
-    skip = 0
+    after_created_at, after_order = None, 0
     while True:
         rows = await sql.next_episodes(
-            butler=butler, skip=skip, limit=MAX_EPISODES, max_attempts=policy.max_attempts, now=now
+            butler=butler,
+            after_created_at=after_created_at,
+            after_order=after_order,
+            limit=MAX_EPISODES,
+            max_attempts=policy.max_attempts,
+            now=now,
         )
         group = due_group(rows)
         if not group:
@@ -82,4 +87,5 @@ async def _runs_of(sql: Statements, butler: str, policy: Policy, now: datetime) 
             oldest_at=group[0].created_at,
             newest_at=group[-1].created_at,
         )
-        skip += len(group)
+        last = rows[len(group) - 1]
+        after_created_at, after_order = last["created_at"], last["insertion_order"]

@@ -51,10 +51,12 @@ SELECT EXISTS (
     AND leased_until > :now
 );
 
--- name: next_episodes(butler, skip, limit, max_attempts, now)
--- The oldest episodes of a butler that are not consolidated, after skipping some, each with whether its turn has come.
+-- name: next_episodes(butler, after_created_at, after_order, limit, max_attempts, now)
+-- The oldest episodes of a butler that are not consolidated, after one of them, each with whether its turn has come.
 -- A run that was lost is counted as the attempt that it will be when its episodes are taken again.
-SELECT id, content, created_at, importance, retry_count, next_attempt_at IS NULL OR next_attempt_at <= :now AS is_due
+SELECT
+  id, content, created_at, insertion_order, importance, retry_count,
+  next_attempt_at IS NULL OR next_attempt_at <= :now AS is_due
 FROM (
   SELECT
     id, content, created_at, insertion_order, importance, next_attempt_at,
@@ -62,10 +64,12 @@ FROM (
   FROM episodes
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND butler = :butler
     AND consolidation_status IN ('pending', 'failed') AND (expires_at IS NULL OR expires_at > :now)
+    AND (created_at, insertion_order)
+      > (coalesce(CAST(:after_created_at AS timestamptz), '-infinity'), CAST(:after_order AS bigint))
 ) AS waiting
 WHERE retry_count < :max_attempts
 ORDER BY created_at, insertion_order
-LIMIT :limit OFFSET :skip;
+LIMIT :limit;
 
 -- name: begin_run(id, butler, worker, model, episode_ids, leased_until, now)!
 -- Begins a run and leases its episodes to it.

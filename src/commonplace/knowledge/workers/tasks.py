@@ -120,9 +120,14 @@ async def consolidate(means: Means, butler: str) -> Result:
         UpkeepError: A group of episodes failed; it is tried again, and in the end becomes dead letters.
     """
     policy = Policy()
+    pool = await means.knowledge.database.pool()
     spawner = model_spawner(means.model, policy=policy)
+    if spawner is None:
+        groups = await pending_groups(pool, clock=means.knowledge.clock)
+        counted = {group.butler: group.episodes for group in groups if group.butler == butler}
+        return _told(without_model(ConsolidationReport(dry_run=True, groups=counted)), None)
     report = await run_consolidation(
-        await means.knowledge.database.pool(),
+        pool,
         means.knowledge.engine,
         spawner,
         butler=butler,
@@ -133,7 +138,7 @@ async def consolidate(means: Means, butler: str) -> Result:
     again_in_s = _again_in_s(report.again_at, means.knowledge.clock())
     if len(report.errors) > sum(len(run.errors) for run in report.runs):
         raise UpkeepError("; ".join(report.errors), again_in_s=again_in_s)
-    return _told(without_model(report) if spawner is None else report, again_in_s)
+    return _told(report, again_in_s)
 
 
 def _again_in_s(again_at: datetime | None, now: datetime) -> float | None:
@@ -149,8 +154,6 @@ def _told(report: ConsolidationReport, again_in_s: float | None) -> Result:
         "errors": list(report.errors),
         "note": report.note,
     }
-    if report.dry_run:
-        return told
     if report.busy:
         told["note"] = "another process has the oldest episodes"
     elif report.waiting:
