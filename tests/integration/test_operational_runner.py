@@ -503,6 +503,23 @@ def test_what_a_runner_that_was_killed_left_is_ended_though_its_agent_is_dead(
     assert lock.read_text() == "{}"
 
 
+def test_what_an_agent_started_that_ended_at_once_is_found(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its own process can no longer be told by its start, and nobody need be told that; the mark is noted."""
+    settings.home.mkdir(parents=True, exist_ok=True)
+    with subprocess.Popen(["true"]) as agent:
+        pass
+    with run_lock.RunLock(settings.home) as lock:
+        assert lock.acquire()
+        lock.name_agent(agent.pid, "the-mark")
+    assert caplog.records == []
+    with subprocess.Popen(["sleep", "60"], env={**os.environ, MARK_VARIABLE: "the-mark"}) as tool:
+        with run_lock.RunLock(settings.home) as lock:
+            assert lock.acquire()
+        assert tool.wait(DEADLINE_S) == -signal.SIGKILL
+
+
 @pytest.mark.requirement("OPS-11.3", "OPS-06.1", "OPS-20.3")
 async def test_a_session_begins_with_the_staleness_check(settings: Settings, tmp_path: Path) -> None:
     """What has faded by then is not told; what was done lately is."""

@@ -18,6 +18,8 @@ from commonplace.storage.file_locks import FileLock
 FILE: Final = "ops-run.lock"
 _MOST_TOOLS: Final = 1_000
 _MAX_BYTES: Final = 1 << 17
+_LONG_AGO_S: Final = 0.0
+"""A start that no process has."""
 
 log = logging.getLogger(__name__)
 
@@ -64,11 +66,11 @@ class RunLock:
             mark: What its processes carry; see :mod:`commonplace.operational.run_processes`.
         """
         try:
-            agent = SeenProcess(pid=pid, started=psutil.Process(pid).create_time())
-        except psutil.Error as error:
-            log.warning("%s: an agent that is left behind could not be found again: %s", self.path, error)
-            return
-        self._held = _Held(agent=agent, mark=mark)
+            started = psutil.Process(pid).create_time()
+        except psutil.NoSuchProcess:
+            # It has ended already, and what it started may not have: the mark still finds that.
+            started = _LONG_AGO_S
+        self._held = _Held(agent=SeenProcess(pid=pid, started=started), mark=mark)
         self._note(self._held)
 
     def name_tools(self, tools: Sequence[SeenProcess]) -> None:
