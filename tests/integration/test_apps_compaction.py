@@ -129,7 +129,7 @@ async def test_without_an_answer_the_first_in_goes(
     opened: Opener, caplog: pytest.LogCaptureFixture, fault: object
 ) -> None:
     """Logged, counted, and in the receipt."""
-    async with opened(*digests(11), fault, timeout_s=0.5) as apps:
+    async with opened(*digests(11), fault, timeout_s=1) as apps:
         receipt = await eleventh(apps)
         assert (receipt.action, receipt.decider) == ("delete", Decider.FIFO)
         assert receipt.fallback.startswith("Model")

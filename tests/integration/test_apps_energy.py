@@ -202,7 +202,7 @@ async def test_the_loop_wakes_by_itself_when_energy_is_back(
 
 async def test_leaving_does_not_wait_for_energy(opened: Opener) -> None:
     """A conversation that ends as the host stops: its digest waits in the queue, the host does not."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(DEADLINE_S):
         async with opened() as apps:
             await apps.begin_conversation("cal", "c-1")
             await apps.add_message("c-1", "user", "Please note matter1.")
@@ -231,7 +231,7 @@ async def test_a_host_that_fails_leaves_its_digests_in_the_queue(
             await apps.begin_conversation("cal", "c-1")
             await apps.add_message("c-1", "user", "Please note matter1.")
             await apps.loop.end_conversation("c-1")
-            await asyncio.wait_for(asked.wait(), 5)
+            await asyncio.wait_for(asked.wait(), DEADLINE_S)
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):

@@ -19,6 +19,7 @@ from commonplace.knowledge.consolidation.results import ConsolidationResult, New
 from commonplace.knowledge.consolidation.runs import RunState, get_run, list_runs
 from commonplace.knowledge.stats import memory_stats
 from support.consolidation import NOTHING, Spawner, fetch, states, store_some
+from support.deadlines import DEADLINE_S
 
 pytestmark = [pytest.mark.usefixtures("tenant"), pytest.mark.requirement("KNW-12.2", "R-KNW-4")]
 
@@ -121,7 +122,7 @@ async def test_the_lease_is_renewed_while_the_model_works(workers: Workers) -> N
     seen: list[object] = []
 
     async def think(_: str) -> str:
-        deadline = asyncio.get_running_loop().time() + 5
+        deadline = asyncio.get_running_loop().time() + DEADLINE_S
         while len(set(seen)) < 3:
             assert asyncio.get_running_loop().time() < deadline
             workers.clock.advance(seconds=0.01)
@@ -154,7 +155,7 @@ async def test_a_worker_that_loses_its_lease_stops_the_model(workers: Workers) -
             stopped.set()
             raise
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(DEADLINE_S):
         report = await run_consolidation(
             workers.pool, workers.engine, Spawner(think), policy=policy, clock=workers.clock
         )
@@ -173,7 +174,7 @@ async def test_a_worker_that_is_stopped_gives_its_episodes_back(workers: Workers
     work = asyncio.create_task(
         run_consolidation(workers.pool, workers.engine, Spawner(hang), clock=workers.clock)
     )
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(DEADLINE_S):
         await asked.wait()
         work.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -210,7 +211,7 @@ async def test_shards_are_worked_on_side_by_side(workers: Workers) -> None:
     all_four = asyncio.Barrier(4)
 
     async def meet(_: str) -> str:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(DEADLINE_S):
             await all_four.wait()
         return NOTHING
 

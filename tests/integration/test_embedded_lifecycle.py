@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from commonplace.storage.cluster import SOCKET_NAME, Cluster, locate_cluster
-from commonplace.storage.embedded import EmbeddedPostgres, join_server
+from commonplace.storage.embedded import EmbeddedPostgres, Membership, join_server
 from commonplace.storage.postmaster import is_running
 from support.postgres import wait_until
 
@@ -233,14 +233,23 @@ def test_a_cancelled_start_holds_no_server(postgres_directory: Path) -> None:
 
 
 def test_joining_and_restarting_are_fast(postgres_directory: Path) -> None:
-    """An existing cluster starts in less than a second, and a running one is joined in less than half of one."""
-    join_server(postgres_directory).leave()
-    wait_stopped(postgres_directory)
-    started_at = time.monotonic()
-    membership = join_server(postgres_directory)
-    restarted_at = time.monotonic()
-    join_server(postgres_directory).leave()
-    joined_at = time.monotonic()
+    """An existing cluster starts sooner than a new one, and a running one is joined sooner than it starts."""
+    created_s, membership = _joined_within(postgres_directory)
+    restarted_s: list[float] = []
+    joined_s: list[float] = []
+    for _ in range(3):
+        membership.leave()
+        wait_stopped(postgres_directory)
+        took_s, membership = _joined_within(postgres_directory)
+        restarted_s.append(took_s)
+        took_s, another = _joined_within(postgres_directory)
+        joined_s.append(took_s)
+        another.leave()
     membership.leave()
-    assert restarted_at - started_at < 1.0
-    assert joined_at - restarted_at < 0.5
+    assert min(joined_s) < min(restarted_s) < created_s
+
+
+def _joined_within(directory: Path) -> tuple[float, Membership]:
+    began_s = time.monotonic()
+    membership = join_server(directory)
+    return time.monotonic() - began_s, membership

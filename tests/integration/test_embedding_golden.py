@@ -104,9 +104,9 @@ def test_text_that_no_encoder_takes_is_embedded(onnx: EmbeddingEngine) -> None:
 
 def test_ten_megabytes_take_seconds(onnx: EmbeddingEngine) -> None:
     """What is cut off costs nothing: the vector of a huge text is that of its beginning."""
-    began_s = time.monotonic()
+    began_s = time.process_time()
     assert onnx.embed("the queue is full, " * 550_000) == onnx.embed("the queue is full, " * 200)
-    assert time.monotonic() - began_s < 10
+    assert time.process_time() - began_s < 10
 
 
 def test_threads_get_the_vectors_of_their_texts(onnx: EmbeddingEngine) -> None:

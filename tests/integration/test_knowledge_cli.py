@@ -11,6 +11,7 @@ import pytest
 
 from commonplace.storage.embedded import remove_cluster
 from support.commands import COMMAND, CommandLine, Done, clean_environment
+from support.deadlines import DEADLINE_S
 
 Knowledge = Callable[..., Done]
 NO_ID = "6f1e4c1e-0000-4000-8000-000000000000"
@@ -246,5 +247,5 @@ def test_it_needs_no_server_and_no_settings(embedded: CommandLine) -> None:
     command = [COMMAND, "knowledge", "store-rule", "Be kind"]
     environment = clean_environment(embedded.home)
     both = [subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
-    assert [process.wait(timeout=30) for process in both] == [0, 0]
+    assert [process.wait(timeout=DEADLINE_S) for process in both] == [0, 0]
     assert embedded("knowledge", "stats", "--json").json["rules"]["candidate"] == 2

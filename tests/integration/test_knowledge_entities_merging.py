@@ -15,6 +15,7 @@ from commonplace.knowledge.entities.merging import MergeReceipt, entity_merge
 from commonplace.knowledge.entities.unmerging import entity_unmerge
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.unit_of_work import unit_of_work
+from support.deadlines import DEADLINE_S
 from support.entities import add_fact, events, person, rows, snapshot
 from support.knowledge import ACTOR
 
@@ -159,7 +160,7 @@ async def test_a_merge_locks_both_rows_in_the_order_of_their_ids(knowledge_pool:
     async with unit_of_work(knowledge_pool) as sql:
         await sql.connection.fetch("SELECT 1 FROM entities WHERE id = $1 FOR UPDATE", high.id)
         merge = asyncio.create_task(entity_merge(knowledge_pool, high.id, low.id))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(DEADLINE_S):
             while await rows(
                 knowledge_pool, "SELECT 1 FROM entities WHERE id = $1 FOR UPDATE SKIP LOCKED", low.id
             ):

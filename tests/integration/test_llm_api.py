@@ -20,6 +20,7 @@ from commonplace.llm import open_model
 from commonplace.llm.api_backend import ApiBackend, connect
 from commonplace.llm.backend import Request
 from commonplace.llm.options import ApiKind, ApiOptions
+from support.deadlines import DEADLINE_S
 from support.model_api import (
     INPUT_TOKENS,
     OUTPUT_TOKENS,
@@ -234,7 +235,7 @@ async def test_a_server_that_hangs_is_left_in_time(api: ModelApi, kind: ApiKind,
     async with open_model(named(settings, kind), engine=ENGINE, environ=environ(api)) as model:
         await model.complete("?", purpose=PURPOSE)
         with pytest.raises(ModelTimeoutError):
-            await model.complete("?", purpose=PURPOSE, timeout_s=0.3)
+            await model.complete("?", purpose=PURPOSE, timeout_s=1)
         assert (await model.complete("?", purpose=PURPOSE)).text == "There."
 
 
@@ -246,7 +247,7 @@ async def test_cancellation_reaches_the_client(api: ModelApi, kind: ApiKind, set
         await asyncio.to_thread(api.wait_until_asked)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
-            await asyncio.wait_for(task, 2)
+            await asyncio.wait_for(task, DEADLINE_S)
 
 
 async def test_a_compatible_server_needs_no_key(api: ModelApi, settings: Settings) -> None:

@@ -25,6 +25,7 @@ from commonplace.llm import Model, Request, fence, open_model
 from commonplace.llm.claude_backend import ClaudeBackend
 from commonplace.llm.options import ClaudeOptions
 from support.claude import claude_environment
+from support.deadlines import DEADLINE_S
 from support.model_api import (
     INPUT_TOKENS,
     OUTPUT_TOKENS,
@@ -264,7 +265,7 @@ async def test_a_grandchild_that_keeps_its_output_open_holds_nobody_up(tmp_path:
         f"open({str(ids)!r}, 'w').write(f'{{keeper.pid}}\\n')\n"
         f"print({result!r})"
     )
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(DEADLINE_S):
         reply = await backend(program(tmp_path / "claude", code)).send(Request(prompt="?"))
     assert (reply.text, reply.usage.cost_usd) == ("There.", 0.5)
     (keeper,) = ids_when_written(ids)

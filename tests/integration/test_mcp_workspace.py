@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,9 @@ from fastmcp.client.transports import StdioTransport
 
 from commonplace.workspace.guidance import system_prompt_section
 from support.deadlines import DEADLINE_S
+from support.effort import computed_s, importing_s
 
+MOST_BESIDE_THE_LIBRARY = 2.0
 COMMAND = [sys.executable, "-m", "commonplace.mcp.workspace"]
 HANDSHAKE = (
     b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",'
@@ -91,21 +92,23 @@ def start(workspace: Path) -> subprocess.Popen[bytes]:
 
 @pytest.mark.requirement("WSP-02")
 def test_the_server_answers_soon_speaks_only_protocol_and_ends_with_its_client(tmp_path: Path) -> None:
-    """A client that waits two seconds gets its handshake; standard output holds JSON alone; hanging up ends it."""
-    best_s = float("inf")
+    """It computes little beside the protocol's library; standard output holds JSON alone; hanging up ends it.
+
+    ``benchmarks/startup.py`` says how long a client waits for its handshake.
+    """
+    needed_s: list[float] = []
     for _ in range(3):
-        began = time.monotonic()
         with start(tmp_path) as server:
             assert server.stdin is not None
             assert server.stdout is not None
             server.stdin.write(HANDSHAKE)
             server.stdin.flush()
             answer = server.stdout.readline()
-            best_s = min(best_s, time.monotonic() - began)
+            needed_s.append(computed_s(server.pid))
             rest, log = server.communicate(timeout=DEADLINE_S)
         assert answer.startswith(b'{"jsonrpc":"2.0","id":1,"result":')
         assert (rest, log, server.returncode) == (b"", b"", 0)
-    assert best_s < 2.0
+    assert min(needed_s) < MOST_BESIDE_THE_LIBRARY * importing_s("fastmcp.server.server")
 
 
 @pytest.mark.requirement("WSP-02")

@@ -78,7 +78,7 @@ async def test_vectors_work_with_pgvector_in_another_schema(embedded_cluster: Me
 
 async def test_a_statement_that_takes_too_long_is_cancelled(postgres_url: str) -> None:
     """The server ends it, and the connection serves the next one, with the same limit."""
-    async with await open_pool(postgres_url, statement_timeout_s=0.1, max_size=1) as pool:
+    async with await open_pool(postgres_url, statement_timeout_s=0.5, max_size=1) as pool:
         for _ in range(2):
             with pytest.raises(asyncpg.QueryCanceledError):
                 await pool.fetchval("SELECT pg_sleep(30)")

@@ -397,7 +397,7 @@ async def test_a_body_that_does_not_come_on_is_given_up(settings: Settings) -> N
             f"POST /api/v1/workspace/memories HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
             "Content-Type: application/json\r\nContent-Length: 20\r\n\r\n{".encode()
         )
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(DEADLINE_S):
             assert (await reader.readline()).split()[1] == b"408"
         writer.close()
         async with service.client("writer") as client:

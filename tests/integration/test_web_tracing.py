@@ -109,5 +109,5 @@ async def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.Mon
     """One line that names the setting."""
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.raises(SettingsError, match=r"otel_endpoint is .*commonplace\[otel\]"):
-        async with asyncio.timeout(5), tracing("http://127.0.0.1:1/v1/traces"):
+        async with asyncio.timeout(DEADLINE_S), tracing("http://127.0.0.1:1/v1/traces"):
             pytest.fail("it traced")

@@ -332,7 +332,7 @@ async def test_a_worker_beside_others_waits_for_its_database(
     settings = Settings(home=settings_home, workspace=settings_home, postgres_url=nowhere)
     async with (
         KnowledgeMemory.open(settings, engine=engine, clock=clock, lazy=True) as memory,
-        asyncio.timeout(5),
+        asyncio.timeout(DEADLINE_S),
         in_process_worker(settings, knowledge=memory),
     ):
         await until(lambda: _is_said("background work does not run", caplog), what="a line in the log")

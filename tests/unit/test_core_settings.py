@@ -1,9 +1,12 @@
 """Settings: where they come from, and how bad ones are refused."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from commonplace.core.cron import check_cron
 from commonplace.core.errors import SettingsError
 from commonplace.core.settings import Settings, load_settings
 
@@ -125,6 +128,20 @@ def test_settings_are_frozen_and_closed() -> None:
 def test_a_schedule_is_a_cron_expression_or_off(given: str, taken: str) -> None:
     """Blank text switches it off, as the word does."""
     assert Settings(sweep_cron=given).sweep_cron == taken
+
+
+def test_schedules_that_nobody_set_load_nothing() -> None:
+    """What reads a cron takes longer to load than all settings, and every command loads those."""
+    code = "import sys; from commonplace.core.settings import Settings; Settings(); print('croniter' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_the_schedules_that_nobody_set_are_right() -> None:
+    """They are not checked where they are loaded."""
+    settings = Settings()
+    for default in (settings.sweep_cron, settings.cleanup_cron, settings.consolidation_cron):
+        assert check_cron(default) == default
 
 
 def test_a_schedule_that_is_none_is_refused_by_name(tmp_path: Path) -> None:

@@ -161,9 +161,9 @@ def test_hostile_texts_take_linear_time(piece: str) -> None:
     """A judgement of two texts of 100 kB ends within seconds, whatever they repeat."""
     one = piece * (100_000 // len(piece))
     other = one[: len(one) // 2] + " restart " + one[len(one) // 2 :]
-    started = time.perf_counter()
+    started = time.process_time()
     judge(one, other)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.requirement("R-OPS-5")

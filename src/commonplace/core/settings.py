@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, cast
 
 from platformdirs import user_data_path
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from commonplace.core.errors import SettingsError
@@ -133,11 +133,13 @@ class Settings(BaseSettings):
 
     @field_validator("sweep_cron", "cleanup_cron", "consolidation_cron")
     @classmethod
-    def _cron(cls, value: str) -> str:
+    def _cron(cls, value: str, info: ValidationInfo) -> str:
         value = value.strip()
         if value in {"", CRON_OFF}:
             return CRON_OFF
-        # Loaded here, as it costs more than all the rest, and few settings name a cron.
+        if value == cls.model_fields[str(info.field_name)].default:
+            return value
+        # Loaded here, as it costs every command more than all the rest, and few settings name a cron.
         return import_module("commonplace.core.cron").check_cron(value)
 
     @field_validator("otel_endpoint")
