@@ -176,12 +176,16 @@ async def test_secrets_are_not_stored(knowledge_pool: asyncpg.Pool) -> None:
         {"canonical_name": key},
         {"aliases": ["ok", key]},
         {"metadata": {"login": [{"key": key}]}},
+        {"metadata": {"login": {key: 1}}},
+        {"metadata": {"login": {"password": key}}},
+        {"metadata": {"login": {"password": "hunter2"}}},
     ):
         with pytest.raises(SecretRefusedError) as refused:
             await entity_create(
                 knowledge_pool, **{"canonical_name": "Ann", "entity_type": "person", **fields}
             )
         assert key not in str(refused.value)
+        assert "hunter2" not in str(refused.value)
     kept = await entity_create(knowledge_pool, canonical_name=key, entity_type="other", allow_secrets=True)
     with pytest.raises(SecretRefusedError):
         await entity_update(knowledge_pool, kept.id, aliases=[key])

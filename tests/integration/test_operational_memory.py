@@ -681,7 +681,12 @@ async def test_an_operator_may_not_store_a_secret_by_accident(operational: Opera
     with pytest.raises(SecretRefusedError) as caught:
         await operational.add(category="behavior", observation="password: hunter2secret")
     assert "hunter2" not in str(caught.value)
+    key = "sk-abcdef1234567890"
+    with pytest.raises(SecretRefusedError, match="service") as caught:
+        await operational.add(category="behavior", service=key, observation="x")
+    assert key not in str(caught.value)
     await operational.add(category="behavior", observation="password: hunter2secret", allow_secrets=True)
+    await operational.add(category="behavior", service=key, observation="x", allow_secrets=True)
 
 
 async def test_who_asked_is_in_the_history(operational: OperationalMemory) -> None:

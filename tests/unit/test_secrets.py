@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.core.secrets import find_secret, mask_secrets
+from commonplace.core.secrets import find_secret, find_secret_in_json, mask_secrets
 
 BLOB = "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dF3hJ5kL7n"
 
@@ -224,3 +224,20 @@ def test_all_of_a_secret_is_masked_and_no_more(text: str, masked: str) -> None:
 def test_nothing_is_found_in_what_was_masked(pieces: list[str]) -> None:
     """Whatever stood beside each other, the mask itself among it."""
     assert find_secret(mask_secrets("".join(pieces))) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ({"password": "hunter2"}, "password: with a value"),
+        ({"a": [{"Token": "Tr0ub4dor"}]}, "token: with a value"),
+        ([{"a": {"b": "sk-abcdef1234567890"}}], "API key (sk-…)"),
+        ({"sk-abcdef1234567890": None}, "API key (sk-…)"),
+        ({"sk-abcdef1234567890": "x"}, "API key (sk-…)"),
+        ({"password": "see the vault", "tokens": 100, "token": 5, "a": [None, True, 1.5]}, None),
+    ],
+)
+def test_a_json_value_is_read_with_its_keys(value: object, kind: str | None) -> None:
+    """A key says what a label says in a text; what is no text holds no secret."""
+    found = find_secret_in_json(value)
+    assert (found.kind if found else None) == kind

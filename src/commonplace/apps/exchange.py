@@ -16,7 +16,7 @@ from commonplace.apps.registry import App, get_app
 from commonplace.apps.store import AppStore, actor
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import InvalidInputError
-from commonplace.core.secrets import HIGH_ENTROPY, SecretFinding, find_secret
+from commonplace.core.secrets import HIGH_ENTROPY, SecretFinding, find_secret, find_secret_in_json
 from commonplace.core.text import clean_text
 from commonplace.storage.database import Statements
 
@@ -179,16 +179,13 @@ def _is_shorter(kept: str, given: str) -> bool:
 def _secret_beside_content(exported: ExportedMemory) -> SecretFinding | None:
     """Find what looks like a secret in metadata or ids.
 
-    Each text is looked at by itself, and the metadata as JSON, where the key ``password`` stands before its value. Ids
-    may be as long and as mixed as they like, those of related conversations in the metadata too.
+    Ids may be as long and as mixed as they like, those of related conversations in the metadata too.
     """
     related = exported.metadata.get("relatedConversations")
-    ids = {exported.source_conversation_id or "", exported.user_id or "", *_texts(related)}
+    ids = (exported.source_conversation_id or "", exported.user_id or "", *_texts(related))
+    found = [finding for text in ids if (finding := find_secret(text)) and finding.kind != HIGH_ENTROPY]
     rest = {key: value for key, value in exported.metadata.items() if key != "relatedConversations"}
-    texts = (json.dumps(rest, ensure_ascii=False), *_texts(rest))
-    found = [finding for text in texts if (finding := find_secret(text))]
-    found += [finding for text in ids if (finding := find_secret(text)) and finding.kind != HIGH_ENTROPY]
-    return next(iter(found), None)
+    return next(iter(found), None) or find_secret_in_json(rest)
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -5,9 +5,9 @@ text could be read both ways, it is refused. Every pattern takes time linear in 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from commonplace.core.text import trim_to
 
@@ -118,6 +118,27 @@ def find_secret(text: str) -> SecretFinding | None:
         if found := pattern.search(text):
             return SecretFinding(kind=kind, start=found.start(), end=found.end())
     return _find_labelled(text) or _find_blob(text)
+
+
+def find_secret_in_json(value: object) -> SecretFinding | None:
+    """Find what looks like a secret in a JSON value: in a text, in a key, or in a text together with its key.
+
+    ``{"password": "…"}`` says what a text says as ``password: …``.
+
+    Returns:
+        A finding of some text; its places are in that text, not in the value.
+    """
+    left: list[object] = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, Mapping):
+            for key, item in cast("Mapping[str, object]", one).items():
+                left += [f"{key}: {item}"] if isinstance(item, str) else [key, item]
+        elif isinstance(one, list):
+            left += cast("list[object]", one)
+        elif isinstance(one, str) and (secret := find_secret(one)):
+            return secret
+    return None
 
 
 def mask_secrets(text: str) -> str:

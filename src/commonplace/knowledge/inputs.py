@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
-from commonplace.core.secrets import find_secret
+from commonplace.core.secrets import find_secret, find_secret_in_json
 from commonplace.core.text import clean_text, require_text
 
 MAX_CONTENT_CHARS: Final = 1_000_000
@@ -167,13 +167,13 @@ def require_metadata(value: object, *, reserved: Collection[str] = (), allow_sec
 
     Raises:
         InvalidInputError: Not such a mapping, too deep, too large, or with a reserved key.
-        SecretRefusedError: A text in it looks like a secret.
+        SecretRefusedError: A text in it looks like a secret, by itself or under its key.
     """
     if value is None:
         return {}
     if not isinstance(value, Mapping):
         raise InvalidInputError("metadata", "a JSON object", value)
-    cleaned = cast("dict[str, Any]", _clean_json(cast("object", value), depth=0, allow_secrets=allow_secrets))
+    cleaned = cast("dict[str, Any]", _clean_json(cast("object", value), depth=0))
     taken = sorted(set(reserved) & cleaned.keys())
     if taken:
         raise InvalidInputError(
@@ -182,14 +182,17 @@ def require_metadata(value: object, *, reserved: Collection[str] = (), allow_sec
     length = len(json.dumps(cleaned, ensure_ascii=False))
     if length > MAX_METADATA_CHARS:
         raise InvalidInputError("metadata", f"at most {MAX_METADATA_CHARS} characters of JSON", f"{length}")
+    secret = None if allow_secrets else find_secret_in_json(cleaned)
+    if secret is not None:
+        raise SecretRefusedError("metadata", secret.kind)
     return cleaned
 
 
-def _clean_json(value: object, *, depth: int, allow_secrets: bool) -> object:
+def _clean_json(value: object, *, depth: int) -> object:
     if depth > MAX_METADATA_DEPTH:
         raise InvalidInputError("metadata", f"JSON of at most {MAX_METADATA_DEPTH} levels", "more levels")
     if isinstance(value, str):
-        return _without_secret(clean_text(value), "metadata", allowed=allow_secrets)
+        return clean_text(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -204,22 +207,17 @@ def _clean_json(value: object, *, depth: int, allow_secrets: bool) -> object:
         return value
     if isinstance(value, Mapping):
         items = cast("Mapping[object, object]", value).items()
-        return {
-            _json_key(key, allow_secrets=allow_secrets): _clean_json(
-                item, depth=depth + 1, allow_secrets=allow_secrets
-            )
-            for key, item in items
-        }
+        return {_json_key(key): _clean_json(item, depth=depth + 1) for key, item in items}
     if isinstance(value, list | tuple):
         given = cast("Iterable[object]", value)
-        return [_clean_json(item, depth=depth + 1, allow_secrets=allow_secrets) for item in given]
+        return [_clean_json(item, depth=depth + 1) for item in given]
     raise InvalidInputError("metadata", "what JSON can say", value)
 
 
-def _json_key(key: object, *, allow_secrets: bool) -> str:
+def _json_key(key: object) -> str:
     if not isinstance(key, str):
         raise InvalidInputError("metadata", "texts as keys", key)
-    return _without_secret(clean_text(key), "metadata", allowed=allow_secrets)
+    return clean_text(key)
 
 
 def require_batch(rows: Sequence[_Row]) -> Sequence[_Row]:

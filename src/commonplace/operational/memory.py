@@ -234,11 +234,12 @@ class OperationalMemory:
 
         Raises:
             InvalidInputError: A value is not of its form; nothing was written.
-            SecretRefusedError: The observation looks like it holds a secret.
+            SecretRefusedError: The observation or the service looks like it holds a secret.
         """
         kind = require_category(category)
         text = _require_observation(observation, allow_secrets=allow_secrets)
         name = require_service(service)
+        _refuse_secret("service", name or "", allowed=allow_secrets)
         value = _require_confidence(confidence)
         async with self._database.transaction(self._queries) as sql:
             return await memories.create(
@@ -369,10 +370,14 @@ def require_service(service: str | None) -> str | None:
 
 def _require_observation(observation: str, *, allow_secrets: bool) -> str:
     text = require_text(observation, field="observation", max_chars=MAX_TEXT_CHARS)
-    secret = None if allow_secrets else find_secret(text)
-    if secret is not None:
-        raise SecretRefusedError("observation", secret.kind)
+    _refuse_secret("observation", text, allowed=allow_secrets)
     return text
+
+
+def _refuse_secret(field: str, text: str, *, allowed: bool) -> None:
+    secret = None if allowed else find_secret(text)
+    if secret is not None:
+        raise SecretRefusedError(field, secret.kind)
 
 
 def _require_confidence(confidence: float) -> float:
