@@ -12,6 +12,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.context import request_context
 from commonplace.core.errors import (
+    ModelAccessError,
     ModelBudgetError,
     ModelRefusedError,
     ModelUnavailableError,
@@ -267,6 +268,7 @@ async def test_dead_letters_are_tried_again_when_an_operator_says_so(consolidate
     [
         (ModelUnavailableError("busy"), 300),
         (ModelUnavailableError("busy", retry_after_s=900), 900),
+        (ModelAccessError("wrong key"), 300),
         (ModelBudgetError(10, 10), 300),
     ],
 )

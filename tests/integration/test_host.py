@@ -308,12 +308,19 @@ async def test_a_failed_session_is_an_outcome_and_leaves_an_episode(
 
 
 @pytest.mark.requirement("R-KNW-4")
-@pytest.mark.parametrize("outage", ["busy", "failing", "out of reach", "out of time", "not there"])
+@pytest.mark.parametrize(
+    "outage", ["busy", "failing", "out of reach", "out of time", "not there", "a wrong key"]
+)
 async def test_an_outage_counts_as_no_attempt_of_an_episode(
     knowing: Settings, module: MemoryModule, tmp_path: Path, outage: str
 ) -> None:
     """As with the other models: the episodes wait for as long as it lasts."""
-    faults = {"busy": Fails(status=429), "failing": Fails(status=529), "out of reach": Cuts()}
+    faults = {
+        "busy": Fails(status=429),
+        "failing": Fails(status=529),
+        "a wrong key": Fails(status=401),
+        "out of reach": Cuts(),
+    }
     with ModelApi(faults.get(outage, Hangs())) as api:
         environ = claude_environment(tmp_path / "claude-home", api.url) | {"CLAUDE_CODE_MAX_RETRIES": "0"}
         claude = Path(claude_path().split(":")[0]) / ("claude" if outage != "not there" else "no-claude")

@@ -8,6 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from commonplace.core.errors import (
+    ModelAccessError,
     ModelError,
     ModelOutputError,
     ModelRefusedError,
@@ -171,12 +172,24 @@ async def test_a_busy_or_failing_server_is_unavailable(api: ModelApi, kind: ApiK
     assert len(api.asked) == 1
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-async def test_a_request_that_is_refused_says_why(api: ModelApi, kind: ApiKind, status: int) -> None:
-    """Wrong key, name or request: no retry can help."""
+@pytest.mark.parametrize(
+    ("status", "refused"),
+    [
+        (400, ModelRefusedError),
+        (401, ModelAccessError),
+        (402, ModelAccessError),
+        (403, ModelRefusedError),
+        (404, ModelAccessError),
+        (422, ModelRefusedError),
+    ],
+)
+async def test_a_request_that_is_refused_says_why(
+    api: ModelApi, kind: ApiKind, status: int, refused: type[Exception]
+) -> None:
+    """Wrong key, name or request: no retry can help, and only the last says something about the request."""
     api.script(Fails(status=status, message="no such thing"))
     error = await attempt(api, kind)
-    assert isinstance(error, ModelRefusedError)
+    assert type(error) is refused
     assert f"{status}: no such thing" in str(error)
     assert len(api.asked) == 1
 

@@ -14,6 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from commonplace.core.errors import (
+    ModelAccessError,
     ModelOutputError,
     ModelRefusedError,
     ModelTimeoutError,
@@ -42,6 +43,7 @@ from support.processes import ids_when_written, survivors
 
 ENGINE = EmbeddingEngine(EmbeddingOptions(backend=BackendName.FAKE))
 PURPOSE = "test"
+NO_SUCH_MODEL = "issue with the selected model"
 
 
 class Decision(BaseModel):
@@ -168,7 +170,9 @@ async def test_a_memory_call_sets_off_nothing_of_the_user(
 @pytest.mark.parametrize(
     ("step", "error", "message"),
     [
-        (Fails(status=401), ModelRefusedError, "401"),
+        (Fails(status=401), ModelAccessError, "401"),
+        (Fails(status=403), ModelRefusedError, "403"),
+        (Fails(status=404, message="no such model"), ModelAccessError, NO_SUCH_MODEL),
         (Fails(status=400, message="too long"), ModelRefusedError, "400 too long"),
         (Fails(status=429), ModelUnavailableError, "429"),
         (Fails(status=500), ModelUnavailableError, "500"),
@@ -187,9 +191,9 @@ async def test_a_result_that_is_an_error_is_told_apart(
     executable = Path(shutil.which("claude", path=environ["PATH"]) or "")
     with pytest.raises(error, match=message):
         await backend(executable, **environ).send(Request(prompt="Hello"))
-    # A malformed stream is asked for again without streaming, and only then given up; after a cut connection the HTTP
-    # client below may open another.
-    most = 2 if isinstance(step, Garbles | Cuts) else 1
+    # A malformed stream is asked for again without streaming, and only then given up; so is a model that is not known;
+    # after a cut connection the HTTP client below may open another.
+    most = 2 if isinstance(step, Garbles | Cuts) or message == NO_SUCH_MODEL else 1
     assert 1 <= len(api.asked) <= most
 
 
@@ -200,7 +204,7 @@ async def test_a_cli_that_is_not_logged_in_says_so(
     named = settings.model_copy(update={"model": "claude-code"})
     without_key = environ | {"ANTHROPIC_API_KEY": ""}
     async with open_model(named, engine=ENGINE, environ=without_key) as model:
-        with pytest.raises(ModelRefusedError, match="Not logged in"):
+        with pytest.raises(ModelAccessError, match="Not logged in"):
             await model.complete("Hello", purpose=PURPOSE)
     assert api.asked == []
 
@@ -298,7 +302,7 @@ async def test_output_that_is_no_result_is_an_error(
 
 async def test_a_program_that_cannot_be_started_is_an_error(tmp_path: Path) -> None:
     """It may be removed after it was found."""
-    with pytest.raises(ModelRefusedError, match="cannot be started"):
+    with pytest.raises(ModelAccessError, match="cannot be started"):
         await backend(tmp_path / "gone").send(Request(prompt="?"))
 
 

@@ -20,7 +20,8 @@
     │   └── ModelMismatchError              the memories' vectors are another model's
     └── ModelError                          a language model that was asked for something
         ├── ModelUnavailableError           cannot answer now: busy, failing, not reachable
-        ├── ModelRefusedError               will not answer however often it is asked: key, name, request
+        ├── ModelRefusedError               will not answer this however often it is asked
+        │   └── ModelAccessError            will not answer anything: key, account, name, program
         ├── ModelTimeoutError               did not answer in time
         ├── ModelOutputError                answered something else than what was asked for
         ├── ModelCannotError                is not made for this kind of work
@@ -213,7 +214,14 @@ class ModelUnavailableError(ModelError):
 
 
 class ModelRefusedError(ModelError):
-    """A model will not answer this however often it is asked: a wrong key, name or request, a policy."""
+    """A model will not answer this however often it is asked: a wrong request, a policy."""
+
+
+class ModelAccessError(ModelRefusedError):
+    """A model will not answer anything: its key, account or name is refused, or its program does not start.
+
+    It says nothing about what was asked, which can be asked again once somebody has put it right.
+    """
 
 
 class ModelTimeoutError(ModelError):

@@ -13,7 +13,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from commonplace.core.text import clean_text, trim_to
 from commonplace.host.sessions import SessionOutcome, SessionRequest
-from commonplace.llm.claude_process import Printed, outside_a_session, run_claude
+from commonplace.llm.claude_process import (
+    Printed,
+    is_unavailable,
+    is_without_access,
+    outside_a_session,
+    run_claude,
+)
 
 DEFAULT_TIMEOUT_S: Final = 1800.0
 _SHOWN_CHARS: Final = 300
@@ -28,6 +34,7 @@ class _Result(BaseModel):
     result: str = ""
     subtype: str = ""
     is_error: bool
+    api_error_status: int | None = None
     session_id: UUID | None = None
 
 
@@ -71,9 +78,9 @@ class ClaudeRuntime:
                         environ=outside_a_session(self._environ),
                     )
             except TimeoutError:
-                return SessionOutcome(answer="", failure=f"it took longer than {self._timeout_s:g} s")
+                return _outage(f"it took longer than {self._timeout_s:g} s")
             except OSError as error:
-                return SessionOutcome(answer="", failure=f"{self._executable} cannot be started: {error}")
+                return _outage(f"{self._executable} cannot be started: {error}")
         return _outcome(printed)
 
     def _command(self, request: SessionRequest, scratch: Path) -> list[str]:
@@ -98,6 +105,10 @@ def _written(path: Path, text: str) -> Path:
     return path
 
 
+def _outage(failure: str) -> SessionOutcome:
+    return SessionOutcome(answer="", failure=failure, is_outage=True)
+
+
 def _outcome(printed: Printed) -> SessionOutcome:
     try:
         result = _Result.model_validate_json(printed.out)
@@ -106,6 +117,12 @@ def _outcome(printed: Printed) -> SessionOutcome:
         failure = f"it ended with status {printed.status} and printed no result: {shown}"
         return SessionOutcome(answer="", failure=failure)
     if result.is_error:
+        error = (result.api_error_status, result.result)
         reason = trim_to(result.result, _SHOWN_CHARS) or result.subtype
-        return SessionOutcome(answer="", session_id=result.session_id, failure=reason)
+        return SessionOutcome(
+            answer="",
+            session_id=result.session_id,
+            failure=reason,
+            is_outage=is_unavailable(*error) or is_without_access(*error),
+        )
     return SessionOutcome(answer=result.result, session_id=result.session_id)

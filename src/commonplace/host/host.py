@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from graphlib import CycleError, TopologicalSorter
@@ -11,7 +10,7 @@ from typing import Final
 from fastmcp import FastMCP
 
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import CommonplaceError, ModelUnavailableError, ModuleError
+from commonplace.core.errors import ModelUnavailableError, ModuleError
 from commonplace.core.settings import Settings
 from commonplace.host.butler import Butler
 from commonplace.host.endpoint import Endpoint, serve_tools
@@ -22,14 +21,6 @@ from commonplace.knowledge.opening import KnowledgeDatabase
 
 OPERATOR_TRIGGER: Final = "operator"
 CONSOLIDATION_TRIGGER: Final = "schedule:consolidation"
-
-_OUTAGE: Final = re.compile(
-    r"API Error: (?:408|409|5\d\d)\b|rejected \(429\)|API Error: 429\b|unable to connect|connection error|timed out"
-    r"|it took longer than|cannot be started",
-    re.IGNORECASE,
-)
-"""In the failure of a session that says nothing about its prompt, as the claude CLI and its runtime word it: busy,
-failing, not reachable, out of time, not started. Source: measured with Claude Code 2.1.197."""
 
 _log = logging.getLogger(__name__)
 
@@ -114,8 +105,7 @@ class Host:
         """Run a session without tools, context or episode, and return what it said: for the host's own work.
 
         Raises:
-            ModelUnavailableError: There is an outage: the API is busy or out of reach, or the runtime did not start or
-                ran out of time.
+            ModelUnavailableError: There is an outage, as :attr:`SessionOutcome.is_outage` tells.
             ModuleError: The session failed for another reason; the message says which.
 
         Source: KNW-12.2.
@@ -129,7 +119,8 @@ class Host:
         )
         outcome = await self._runtime.run(request)
         if outcome.failure:
-            raise _failed(trigger_source, outcome.failure)
+            message = f"a session for {trigger_source} failed: {outcome.failure}"
+            raise ModelUnavailableError(message) if outcome.is_outage else ModuleError(message)
         return outcome.answer
 
     async def _context(self, prompt: str) -> str:
@@ -151,11 +142,6 @@ class Host:
             await module.session_ended(session, self.butler.butler.name)
         except Exception:  # noqa: BLE001 - the fail-open boundary: the session itself is over and stays so
             _log.exception("module %r took no notice of a session that ended", module.name)
-
-
-def _failed(trigger_source: str, failure: str) -> CommonplaceError:
-    message = f"a session for {trigger_source} failed: {failure}"
-    return ModelUnavailableError(message) if _OUTAGE.search(failure) else ModuleError(message)
 
 
 def _in_order(butler: Butler, known: Sequence[Module]) -> list[Module]:

@@ -34,11 +34,14 @@ class SessionOutcome:
         answer: The last thing that it said.
         session_id: Its id in the runtime, where it has one.
         failure: Why it did not end well; ``None`` where it did.
+        is_outage: Whether that says nothing about its prompt, which may be tried again: the runtime did not start or
+            ran out of time, or its model is busy, failing, out of reach or refuses whoever asks.
     """
 
     answer: str
     session_id: UUID | None = None
     failure: str | None = None
+    is_outage: bool = False
 
 
 class Runtime(Protocol):

@@ -15,7 +15,13 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from commonplace.core.errors import ModelError, ModelOutputError, ModelRefusedError, ModelUnavailableError
+from commonplace.core.errors import (
+    ModelAccessError,
+    ModelError,
+    ModelOutputError,
+    ModelRefusedError,
+    ModelUnavailableError,
+)
 from commonplace.llm.backend import Reply, Request, Usage
 from commonplace.llm.options import ApiOptions
 
@@ -43,7 +49,8 @@ class ApiBackend:
 
         Raises:
             ModelUnavailableError: 429, a fault of the server, or no connection.
-            ModelRefusedError: The request, its key or its model is refused, or the answer was filtered.
+            ModelRefusedError: The request is refused, or the answer was filtered.
+            ModelAccessError: The key, the account or the model's name is refused.
             ModelOutputError: The answer is not of the API's form.
         """
         try:
@@ -110,11 +117,17 @@ class ApiBackend:
                 | failures.ModelConnectionError()
             ):
                 return ModelUnavailableError(message, retry_after_s=error.retry_after)
+            case failures.ModelHTTPError(status_code=403):
+                return ModelRefusedError(
+                    message
+                )  # a key without the right, or a guard that dislikes the request
             case (
-                failures.ModelHTTPError()
-                | failures.ModelRequestRejectedError()
+                failures.ModelAuthenticationError()
+                | failures.ModelNotFoundError()
                 | failures.ModelQuotaExceededError()
             ):
+                return ModelAccessError(message)
+            case failures.ModelHTTPError() | failures.ModelRequestRejectedError():
                 return ModelRefusedError(message)
             case _:
                 return ModelOutputError(message)

@@ -16,11 +16,23 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from commonplace.core.errors import ModelError, ModelOutputError, ModelRefusedError, ModelUnavailableError
+from commonplace.core.errors import (
+    ModelAccessError,
+    ModelError,
+    ModelOutputError,
+    ModelRefusedError,
+    ModelUnavailableError,
+)
 from commonplace.core.text import clean_text, trim_to
 from commonplace.llm.answers import form_of
 from commonplace.llm.backend import Reply, Request, Usage
-from commonplace.llm.claude_process import Printed, outside_a_session, run_claude
+from commonplace.llm.claude_process import (
+    Printed,
+    is_unavailable,
+    is_without_access,
+    outside_a_session,
+    run_claude,
+)
 from commonplace.llm.options import ClaudeOptions
 
 _OPTIONS: Final = (
@@ -35,10 +47,7 @@ _OPTIONS: Final = (
 _DEFAULT_SYSTEM: Final = "Do the task that the user gives, and answer with its result only."
 _MENTION: Final = "@\N{WORD JOINER}"
 _CUT_OFF: Final = "output token maximum"
-_NO_CONNECTION: Final = ("Unable to connect", "Connection error", "timed out")
 _MALFORMED: Final = "malformed response"
-_BUSY_STATUSES: Final = frozenset({408, 409, 429})
-_FIRST_SERVER_FAULT: Final = 500
 _SHOWN_CHARS: Final = 300
 
 
@@ -79,7 +88,8 @@ class ClaudeBackend:
 
         Raises:
             ModelUnavailableError: The API behind it is busy, failing or not reachable.
-            ModelRefusedError: It is not logged in, refuses the request, or does not start.
+            ModelRefusedError: It refuses the request, or ends without a result.
+            ModelAccessError: It is not there, not logged in, or its key, account or model is refused.
             ModelOutputError: It printed something else than a result.
         """
         with tempfile.TemporaryDirectory(prefix="commonplace-claude-") as name:
@@ -106,7 +116,7 @@ class ClaudeBackend:
                 environ=self._environment(request),
             )
         except OSError as error:
-            raise ModelRefusedError(f"{self._options.executable} cannot be started: {error}") from None
+            raise ModelAccessError(f"{self._options.executable} cannot be started: {error}") from None
 
     def _command(self, system: Path) -> list[str]:
         model = ["--model", self._options.model] if self._options.model else []
@@ -151,10 +161,10 @@ def _prompt(request: Request) -> str:
 def _failure(result: _Result) -> ModelError:
     status = result.api_error_status
     message = f"the claude CLI failed: {trim_to(result.result, _SHOWN_CHARS) or result.subtype}"
-    if status in _BUSY_STATUSES or (status or 0) >= _FIRST_SERVER_FAULT:
+    if is_unavailable(status, result.result):
         return ModelUnavailableError(message)
-    if status is None and any(sign in result.result for sign in _NO_CONNECTION):
-        return ModelUnavailableError(message)
+    if is_without_access(status, result.result):
+        return ModelAccessError(message)
     if status is None and _MALFORMED in result.result:
         return ModelOutputError(message)
     return ModelRefusedError(message)

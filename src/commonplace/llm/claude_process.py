@@ -19,6 +19,12 @@ _OF_A_SESSION: Final = re.compile(
 )
 """Variables that tell a CLI that it runs inside a session; one that we start does not belong to any."""
 
+_BUSY_STATUSES: Final = frozenset({408, 409, 429})
+_FIRST_SERVER_FAULT: Final = 500
+_NO_CONNECTION: Final = ("Unable to connect", "Connection error", "timed out")
+_NO_ACCESS_STATUSES: Final = frozenset({401, 402, 404})
+_NOT_LOGGED_IN: Final = "Not logged in"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Printed:
@@ -32,6 +38,27 @@ class Printed:
 def outside_a_session(environ: Mapping[str, str]) -> dict[str, str]:
     """Return an environment without what belongs to a session that this process may run in."""
     return {name: value for name, value in environ.items() if not _OF_A_SESSION.fullmatch(name)}
+
+
+def is_unavailable(status: int | None, text: str) -> bool:
+    """Tell whether a result that is an error says that the API is busy, failing or out of reach.
+
+    Args:
+        status: The result's ``api_error_status``, the HTTP status of the API; ``None`` where the API did not answer.
+        text: The result's text, which is all that tells where there is no status. Source: measured with Claude Code
+            2.1.197.
+    """
+    if status is None:
+        return any(sign in text for sign in _NO_CONNECTION)
+    return status in _BUSY_STATUSES or status >= _FIRST_SERVER_FAULT
+
+
+def is_without_access(status: int | None, text: str) -> bool:
+    """Tell whether a result that is an error says that the key, the account or the model's name is refused.
+
+    Args: as of :func:`is_unavailable`.
+    """
+    return _NOT_LOGGED_IN in text if status is None else status in _NO_ACCESS_STATUSES
 
 
 async def run_claude(

@@ -152,7 +152,8 @@ class Model:
             ModelCannotError: An object was asked of a model that only picks sentences.
             ModelTimeoutError: Time was over.
             ModelUnavailableError: It could not answer, to the last attempt.
-            ModelRefusedError: It will not answer: a wrong key, name or request.
+            ModelRefusedError: It will not answer this.
+            ModelAccessError: It will not answer anything: a wrong key, account or name.
             ModelOutputError: Its answer was cut off, or was twice not of the form asked for.
         """
         if output is not None and self.extractive:

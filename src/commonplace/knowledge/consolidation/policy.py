@@ -10,13 +10,21 @@ from typing import Final
 from commonplace.core.errors import (
     EmbeddingError,
     InvalidInputError,
+    ModelAccessError,
     ModelBudgetError,
     ModelCannotError,
     ModelUnavailableError,
     StorageError,
 )
 
-OUTAGES: Final = (ModelUnavailableError, ModelBudgetError, ModelCannotError, EmbeddingError, StorageError)
+OUTAGES: Final = (
+    ModelUnavailableError,
+    ModelAccessError,
+    ModelBudgetError,
+    ModelCannotError,
+    EmbeddingError,
+    StorageError,
+)
 """What is no fault of the episodes: they wait, and no attempt is counted. A refusal, a time limit and an answer that
 cannot be read may well be theirs, and count."""
 
