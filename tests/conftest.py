@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from commonplace.core.clock import ManualClock
@@ -14,6 +15,10 @@ from support.commands import CommandLine, CommandServers
 from support.homes import UsedHome, make_used_home
 
 pytest_plugins = ["support.postgres", "support.knowledge"]
+
+# How long an example takes says how busy the machine is.
+hypothesis.settings.register_profile("tests", deadline=None)
+hypothesis.settings.load_profile("tests")
 
 
 def pytest_xdist_auto_num_workers() -> int:

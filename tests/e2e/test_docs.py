@@ -11,6 +11,7 @@ import pytest
 
 from commonplace.storage.embedded import remove_cluster
 from support.commands import clean_environment
+from support.deadlines import DEADLINE_S
 from support.homes import UsedHome
 
 ROOT = Path(__file__).parents[2]
@@ -67,7 +68,7 @@ def test_every_command_of_a_page_works(
                 env=environment,
                 capture_output=True,
                 text=True,
-                timeout=110,
+                timeout=9 * DEADLINE_S,
                 check=False,
             )
             assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
@@ -92,7 +93,7 @@ def test_the_tour_runs_and_leaves_nothing(tmp_path: Path) -> None:
         env=clean_environment(tmp_path / "home", TMPDIR=str(temporary)),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=2 * DEADLINE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -5,7 +5,7 @@ import inspect
 import logging
 import time
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 
@@ -363,6 +363,27 @@ async def test_slow_work_on_a_database_that_answers_is_not_given_up(
     )
     assert all(receipt.stored for receipt in receipts)
     assert (await memory.memory_stats())["episodes"]["total"] == 200
+
+
+async def test_an_answer_to_another_is_an_answer(
+    memory: KnowledgeMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All connections are taken, so that nobody can ask whether the server answers."""
+    monkeypatch.setattr(outage, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(outage, "ANSWER_S", 0.05)
+    pool = await memory.database.pool()
+    may_end = asyncio.Event()
+    async with AsyncExitStack() as taken:
+        for _ in range(pool.get_max_size()):
+            await taken.enter_async_context(pool.acquire())
+        slow = asyncio.create_task(outage.while_it_answers(memory.database, pool, may_end.wait()))
+        for _ in range(20):
+            await outage.while_it_answers(memory.database, pool, asyncio.sleep(0.01))
+        assert not slow.done()
+        may_end.set()
+        await slow
+        with pytest.raises(StorageUnavailableError, match="does not answer"):
+            await outage.while_it_answers(memory.database, pool, asyncio.sleep(DEADLINE_S))
 
 
 async def test_a_session_that_is_cancelled_takes_its_work_with_it(memory: KnowledgeMemory) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from commonplace.core.settings import Settings
 from support.commands import clean_environment
+from support.deadlines import DEADLINE_S
 from support.service import open_app_memory, service_process
 
 SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
@@ -76,7 +77,7 @@ def test_the_service_does_what_it_says(settings: Settings, tmp_path: Path) -> No
             env=clean_environment(settings.home),
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=9 * DEADLINE_S,
             check=False,
         )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -36,7 +36,7 @@ def whole() -> Tokenizer:
     return tokenizer
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(start=st.lists(pieces, max_size=300), unit=st.lists(pieces, min_size=1, max_size=4))
 @example(start=["word "] * 250 + [" "] * (WINDOWS[0] - 1253), unit=["[MASK]"])
 @example(start=["word "] * 253 + [" "] * (WINDOWS[0] - 1268), unit=["x" * 120])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
@@ -63,7 +63,6 @@ def test_central_sentences_come_first_and_repetitions_not_at_all() -> None:
 
 
 @pytest.mark.requirement("R-APP-5")
-@settings(deadline=None)
 @given(texts, st.integers(1, 120))
 async def test_an_extract_is_made_of_sentences_of_the_text_in_their_order(text: str, chars: int) -> None:
     """Within the characters and the number of sentences; only where none fits, the beginning of one."""

@@ -415,7 +415,7 @@ class KnowledgeMemory:
     async def _unless_out_of_reach(self, work: Callable[[asyncpg.Pool], Coroutine[Any, Any, _R]]) -> _R:
         with request_context(tenant_id=self.tenant_id, actor=self.actor):
             pool = await open_soon(self.database)
-            return await while_it_answers(pool, work(pool))
+            return await while_it_answers(self.database, pool, work(pool))
 
 
 def _log_failure(what: str, task: asyncio.Task[Any]) -> None:

@@ -5,6 +5,7 @@ the database is opened in the background, and whoever needs it waits for it.
 """
 
 import asyncio
+import math
 from contextlib import AsyncExitStack
 from typing import Final
 
@@ -34,6 +35,8 @@ class KnowledgeDatabase:
         self._source: str | EmbeddedPostgres = settings.postgres_url or ""
         self.was_tried = False
         """Whether an opening has come to its end, good or bad: from then on an answer may be expected at once."""
+        self.answered_at = -math.inf
+        """When work on it last came to a good end, in seconds of the event loop's clock."""
 
     def begin(self) -> asyncio.Task[asyncpg.Pool]:
         """Start opening in the background, unless that is under way or done; return the task, not to be cancelled."""

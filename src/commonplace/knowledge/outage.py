@@ -43,21 +43,33 @@ async def open_soon(database: KnowledgeDatabase) -> asyncpg.Pool:
         raise StorageUnavailableError(f"knowledge memory is not open after {patience_s:g} s") from None
 
 
-async def while_it_answers(pool: asyncpg.Pool, work: Coroutine[Any, Any, _T]) -> _T:
+async def while_it_answers(
+    database: KnowledgeDatabase, pool: asyncpg.Pool, work: Coroutine[Any, Any, _T]
+) -> _T:
     """Do some work on the database for as long as the database answers, however long the work takes.
 
-    Work that is slow for other reasons, such as a queue before the embedding model, is not given up. To cancel a
+    Work that is slow for other reasons, such as a queue before the embedding model, is not given up. Who asks for an
+    answer may have to queue for a connection, so work of others that ended meanwhile is an answer too. To cancel a
     statement on a server that hangs may hang as well, so the work is left behind, not waited for.
 
     Raises:
         StorageUnavailableError: The server does not answer; whether the work was done is not known.
     """
-    task = asyncio.create_task(work)
+    loop, task = asyncio.get_running_loop(), asyncio.create_task(work)
+
+    def note(ended: asyncio.Task[_T]) -> None:
+        if _ended_well(ended):
+            database.answered_at = loop.time()
+
+    task.add_done_callback(note)
     try:
         while not await _ends_within(task, PATIENCE_S):
+            asked_at = loop.time()
             probe = asyncio.create_task(_ask(pool))
-            if not await _ends_within(probe, ANSWER_S) or probe.exception() is not None:
-                _leave(probe)
+            await asyncio.wait({task, probe}, timeout=ANSWER_S, return_when=asyncio.FIRST_COMPLETED)
+            answered = _ended_well(probe) or database.answered_at >= asked_at
+            _leave(probe)
+            if not (task.done() or answered):
                 raise StorageUnavailableError("the database of knowledge memory does not answer")
         return task.result()
     finally:
@@ -72,6 +84,10 @@ async def _ask(pool: asyncpg.Pool) -> None:
 async def _ends_within(task: asyncio.Task[Any], seconds: float) -> bool:
     done, _ = await asyncio.wait({task}, timeout=seconds)
     return bool(done)
+
+
+def _ended_well(task: asyncio.Task[Any]) -> bool:
+    return task.done() and not task.cancelled() and task.exception() is None
 
 
 def _leave(task: asyncio.Task[Any]) -> None:
