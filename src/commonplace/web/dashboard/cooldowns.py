@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse
 
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, last_offset
+from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, page_at
 from commonplace.web.dashboard.rendering import render
 
 PATH: Final = "/cooldowns"
@@ -28,10 +28,7 @@ async def cooldowns_page(
     """Show cooldown actions, newest first."""
     views = memories.operational.views
     name = service.strip() or None
-    page = await views.cooldowns(service=name, limit=PAGE_SIZE, offset=offset)
-    if offset >= page.total > 0:
-        offset = last_offset(page.total)
-        page = await views.cooldowns(service=name, limit=PAGE_SIZE, offset=offset)
+    page, offset = await page_at(lambda at: views.cooldowns(service=name, limit=PAGE_SIZE, offset=at), offset)
     return render(
         request,
         "cooldowns/list.html",
