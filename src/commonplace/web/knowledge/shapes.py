@@ -150,7 +150,7 @@ class Application(Wanted):
 class StatsShape(Shape):
     """Counts by state."""
 
-    episodes: dict[str, float | None]
+    episodes: dict[str, int | float | None]
     facts: dict[str, int]
     rules: dict[str, int]
 
