@@ -11,6 +11,7 @@ from commonplace.core.errors import NotFoundError
 from commonplace.knowledge.config import SearchMode
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.table_search import MAX_LIMIT as MAX_FOUND
+from commonplace.knowledge.table_search import MAX_QUERY_CHARS
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.knowledge.shapes import (
     Application,
@@ -40,7 +41,6 @@ from commonplace.web.problems import (
 )
 from commonplace.web.workspace.rest import BlockShape
 
-MAX_QUERY_CHARS: Final = 10_000
 READ: Final = [Depends(reader)]
 WRITE: Final = [Depends(writer)]
 BODY: Final = may_answer(
