@@ -132,7 +132,7 @@ async def search(
     memory: KnowledgeOfCaller,
     query: Annotated[str, Query(max_length=MAX_QUERY_CHARS, description="a question or key words")],
     types: Annotated[
-        list[MemoryType] | None, Query(alias="type", description="which kinds; all three")
+        list[MemoryType] | None, Query(alias="type", description="which kinds; by default all three")
     ] = None,
     scope: Scope = None,
     mode: Annotated[SearchMode | None, Query(description="by meaning, by words, both, or by context")] = None,
@@ -182,7 +182,10 @@ async def context(
     budget_tokens: Annotated[
         int | None,
         Query(
-            alias="budgetTokens", ge=0, le=MAX_BUDGET_TOKENS, description="of the text; the configured one"
+            alias="budgetTokens",
+            ge=0,
+            le=MAX_BUDGET_TOKENS,
+            description="of the text; by default the configured one",
         ),
     ] = None,
 ) -> BlockShape:
