@@ -306,13 +306,22 @@ def _numbers(text: str) -> list[int]:
     return [int(part) for part in text.split(",")]
 
 
+def _questions(text: str) -> int:
+    number = int(text)
+    if number <= WARM_UP:
+        raise argparse.ArgumentTypeError(f"expected more than the first {WARM_UP}, which do not count")
+    return number
+
+
 def main() -> int:
     """Print the tables, or one JSON document."""
     parser = argparse.ArgumentParser(description="Speed and index recall of knowledge memory as it grows.")
     parser.add_argument("--sizes", type=_numbers, default=[10_000, 100_000], help="memories, by commas")
     parser.add_argument("--tenants", type=_numbers, default=[1, 100, 1000], help="tenants, by commas")
     parser.add_argument("--million", action="store_true", help="a million memories as well")
-    parser.add_argument("--queries", type=int, default=210, help="questions of each case (default: 210)")
+    parser.add_argument(
+        "--queries", type=_questions, default=210, help="questions of each case (default: 210)"
+    )
     parser.add_argument("--directory", type=Path, default=None, help="where the servers are set up")
     parser.add_argument("--json", action="store_true", help="one JSON document")
     options = parser.parse_args()

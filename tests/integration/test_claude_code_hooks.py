@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import stat
 import subprocess
 import sys
 from typing import Any
@@ -110,6 +111,14 @@ def test_a_hook_never_stands_in_the_way(
 
     assert (done.status, done.out) == (0, "")
     assert logged in log_of(commonplace)
+
+
+def test_a_home_that_a_hook_is_the_first_to_use_is_closed_to_others(new_commonplace: CommandLine) -> None:
+    """As is the directory of its log."""
+    call(new_commonplace, "user-prompt", {"prompt": "which port?"})
+
+    for directory in (new_commonplace.home, new_commonplace.home / "logs"):
+        assert stat.S_IMODE(directory.stat().st_mode) == 0o700
 
 
 def test_what_cannot_be_logged_is_said_on_standard_error(commonplace: CommandLine) -> None:

@@ -249,7 +249,9 @@ async def test_results_hold_no_vectors(
     await store_rule(knowledge_pool, engine, content="restart the gateway first")
     await store_episode(knowledge_pool, engine, content="the gateway restarted", butler="b")
 
-    for memory in await memory_search(knowledge_pool, engine, "gateway", mode=mode):
+    found = await memory_search(knowledge_pool, engine, "gateway", mode=mode)
+    assert {memory["memory_type"] for memory in found} == {"episode", "fact", "rule"}
+    for memory in found:
         assert not memory.keys() & {"embedding", "search_vector", "tenant_id", "insertion_order", "place"}
         assert isinstance(memory["id"], UUID)
         assert memory["created_at"].tzinfo is not None

@@ -128,7 +128,10 @@ async def test_text_of_memories_is_text(service: Secured) -> None:
             "predicate": "is",
             "content": "a\u202eb <img src=x>",
         }
-        fact_id = (await client.post("/api/v1/knowledge/facts", json=hostile)).json()["id"]
+        entity = {"canonicalName": hostile["subject"], "entityType": "other"}
+        entity_id = (await client.post("/api/v1/knowledge/entities", json=entity)).json()["id"]
+        fact = {**hostile, "entityId": entity_id}
+        fact_id = (await client.post("/api/v1/knowledge/facts", json=fact)).json()["id"]
         for path in (
             "/knowledge/facts",
             f"/knowledge/facts/{fact_id}",
@@ -136,6 +139,7 @@ async def test_text_of_memories_is_text(service: Secured) -> None:
             "/knowledge/graph",
         ):
             text = (await client.get(path)).text
+            assert "&lt;script&gt;alert" in text, path
             assert "<script>alert" not in text
             assert "<img" not in text
             assert "\u202e" not in text

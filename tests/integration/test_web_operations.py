@@ -133,7 +133,7 @@ async def test_health_is_found_out_by_reading(client: httpx2.AsyncClient) -> Non
         "knowledge": "starting",
         "embedding model": "ok",
     }
-    assert 0 < health["parts"]["apps"]["ms"] < 3000
+    assert health["parts"]["apps"]["ms"] > 0
 
 
 async def test_every_operation_is_described(client: httpx2.AsyncClient) -> None:

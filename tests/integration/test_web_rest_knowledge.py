@@ -98,6 +98,7 @@ async def test_what_is_stored_is_found(client: httpx2.AsyncClient) -> None:
     assert "The staging port is 5433." in block
     stats = (await client.get("/stats")).json()
     assert (stats["episodes"]["total"], stats["facts"]["active"]) == (1, 1)
+    assert isinstance(stats["episodes"]["total"], int)
 
 
 @pytest.mark.requirement("KNW-05.7", "KNW-02.3", "KNW-09.1")

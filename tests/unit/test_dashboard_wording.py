@@ -1,12 +1,13 @@
 """How the dashboard writes times, numbers and money, and where a reader is in a list."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from commonplace.web.dashboard import wording
 from commonplace.web.dashboard.navigation import Entry
-from commonplace.web.dashboard.paging import Pager, last_offset
+from commonplace.web.dashboard.paging import Pager, last_offset, page_at
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -78,6 +79,26 @@ def test_pager() -> None:
 def test_last_page(total: int, offset: int) -> None:
     """A full last page is not followed by an empty one."""
     assert last_offset(total) == offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A page of a list that is read."""
+
+    offset: int
+    total: int
+
+
+@pytest.mark.parametrize(
+    ("total", "asked", "shown"), [(120, 50, 50), (120, 119, 119), (120, 120, 100), (0, 50, 50)]
+)
+async def test_behind_the_end_of_a_list_is_its_last_page(total: int, asked: int, shown: int) -> None:
+    """A list that became shorter meanwhile shows no empty page."""
+
+    async def read(offset: int) -> Listed:
+        return Listed(offset=offset, total=total)
+
+    assert await page_at(read, asked) == (Listed(offset=shown, total=total), shown)
 
 
 def test_the_sidebar_lights_up() -> None:

@@ -26,6 +26,14 @@ def leaves(command: object, path: tuple[str, ...]) -> Iterator[tuple[str, set[st
         yield " ".join(path), {word for word in spelt if word.startswith("--")}
 
 
+def arguments_of(command: object, path: str) -> Iterator[tuple[str, list[str | None]]]:
+    """Yield every command below a group as it is typed, with the words that its help has for its arguments."""
+    for name, each in getattr(command, "commands", {}).items():
+        yield from arguments_of(each, f"{path} {name}")
+    parameters = getattr(command, "params", ())
+    yield path, [each.metavar for each in parameters if each.param_type_name == "argument"]
+
+
 def all_commands() -> dict[str, set[str]]:
     """Return every command of the command line with its options."""
     return {
@@ -56,3 +64,11 @@ def test_every_command_is_there_with_its_options() -> None:
     assert shown.keys() == commands.keys()
     for command, options in commands.items():
         assert shown[command] - COMMON == options - COMMON, command
+
+
+def test_arguments_are_in_capitals_in_the_help_too() -> None:
+    """Without brackets of their own, for the help puts its own around them."""
+    for name, entry in Commands.entries.items():
+        for command, arguments in arguments_of(typer.main.get_command(import_module(entry.module).app), name):
+            for argument in arguments:
+                assert re.fullmatch(r"[A-Z|-]+( [A-Z]+)?", argument or ""), command

@@ -13,7 +13,7 @@ from commonplace.apps.memories import MAX_MEMORIES, Author, ChangeKind, Draft, M
 from commonplace.apps.names import require_id
 from commonplace.apps.receipts import ImportReceipt, Refusal
 from commonplace.apps.registry import App, get_app
-from commonplace.apps.store import AppStore, actor
+from commonplace.apps.store import OPERATOR, AppStore, actor
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.secrets import HIGH_ENTROPY, SecretFinding, find_secret, find_secret_in_json
@@ -21,7 +21,6 @@ from commonplace.core.text import clean_text
 from commonplace.storage.database import Statements
 
 FORMAT: Final = "commonplace-app-memories"
-OPERATOR: Final = "operator"
 MAX_METADATA_CHARS: Final = 64 * 1024
 """Of one memory, as JSON: as much as in knowledge memory."""
 

@@ -18,8 +18,8 @@ from commonplace.apps.receipts import DigestReceipt, ImportReceipt, ShareReceipt
 from commonplace.apps.registry import App, AppRegistry, AppStatus, get_app
 from commonplace.apps.search import Hit, by_meaning, by_words
 from commonplace.apps.statistics import Statistics
-from commonplace.apps.store import AppStore, actor
-from commonplace.apps.subagent import DEFAULT_TIMEOUT_S, OPERATOR, MemorySubAgent
+from commonplace.apps.store import OPERATOR, AppStore, actor
+from commonplace.apps.subagent import DEFAULT_TIMEOUT_S, MemorySubAgent
 from commonplace.apps.views import AppViews
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError

@@ -10,6 +10,7 @@ from commonplace.core.context import current_context
 from commonplace.storage.database import Database, Statements
 
 SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
+OPERATOR: Final = "operator"
 
 
 class AppStore:

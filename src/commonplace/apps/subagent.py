@@ -30,7 +30,7 @@ from commonplace.apps.receipts import (
 )
 from commonplace.apps.registry import get_app
 from commonplace.apps.retrying import twice
-from commonplace.apps.store import AppStore, actor
+from commonplace.apps.store import OPERATOR, AppStore, actor
 from commonplace.apps.vectors import Vectors
 from commonplace.core.errors import ModelBudgetError, ModelError, StorageError
 from commonplace.embedding import EmbeddingEngine
@@ -39,8 +39,6 @@ from commonplace.llm import Completion, Model
 PURPOSE: Final = "app.digest"
 DEFAULT_TIMEOUT_S: Final = 30.0
 """For one answer of the model. Source: APP-04.3."""
-
-OPERATOR: Final = "operator"
 
 log = logging.getLogger(__name__)
 

@@ -221,7 +221,7 @@ def context(app_id: AppArgument, *, user: UserOption = None, as_json: JsonOption
 @app.command()
 def search(
     app_id: AppArgument,
-    query: Annotated[str, typer.Argument(help="Words, or with --semantic a question.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, or with --semantic a question.")],
     *,
     semantic: Annotated[bool, typer.Option("--semantic", help="By meaning instead of by words.")] = False,
     user: UserOption = None,

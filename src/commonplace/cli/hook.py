@@ -68,7 +68,7 @@ class _NeverRefuses(TyperCommand):
 
 @app.command(cls=_NeverRefuses)
 def hook(
-    event: Annotated[str, typer.Argument(help="session-start, user-prompt or session-end.")],
+    event: Annotated[str, typer.Argument(metavar="EVENT", help="session-start, user-prompt or session-end.")],
     *,
     butler: Annotated[
         str | None, typer.Option(help="Whose session it is.", show_default="the workspace's name")
@@ -136,9 +136,13 @@ class _LogFile(RotatingFileHandler):
 
 
 def _log_to(home: Path) -> None:
-    """Send the log to a file of bounded size; to a person who tries a hook by hand as well."""
+    """Send the log to a file of bounded size; to a person who tries a hook by hand as well.
+
+    A hook may be the first to use a home, and closes it to others.
+    """
     with suppress(OSError):
-        (home / "logs").mkdir(parents=True, exist_ok=True)
+        for directory in (home, home / "logs"):
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     handler = _LogFile(
         home / "logs" / LOG_FILE, maxBytes=MAX_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
     )

@@ -36,7 +36,8 @@ def run_session(
         float, typer.Option("--timeout", min=1, help="Seconds that the session may take.")
     ] = DEFAULT_TIMEOUT_S,
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="After --, arguments of the claude program.")
+        list[str] | None,
+        typer.Argument(metavar="-- ARGUMENTS", help="Further arguments of the claude program."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -32,7 +32,7 @@ ExplainOption = Annotated[bool, typer.Option("--explain", help="Say of each resu
 
 @app.command("store-episode")
 def store_episode(
-    content: Annotated[str, typer.Argument(help="What happened.")],
+    content: Annotated[str, typer.Argument(metavar="TEXT", help="What happened.")],
     *,
     butler: Annotated[str, typer.Option(help="Whose session it was.")],
     session: Annotated[str | None, typer.Option(help="The session's id, a UUID.")] = None,
@@ -62,9 +62,11 @@ def store_episode(
 
 @app.command("store-fact")
 def store_fact(
-    subject: Annotated[str, typer.Argument(help="Whom or what it is about.")],
-    predicate: Annotated[str, typer.Argument(help="The attribute or relation, such as lives_in.")],
-    content: Annotated[str, typer.Argument(help="What is known.")],
+    subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="Whom or what it is about.")],
+    predicate: Annotated[
+        str, typer.Argument(metavar="PREDICATE", help="The attribute or relation, such as lives_in.")
+    ],
+    content: Annotated[str, typer.Argument(metavar="TEXT", help="What is known.")],
     *,
     importance: ImportanceOption = 5.0,
     permanence: Annotated[
@@ -102,7 +104,7 @@ def store_fact(
 
 @app.command("store-rule")
 def store_rule(
-    content: Annotated[str, typer.Argument(help="What to do, and when.")],
+    content: Annotated[str, typer.Argument(metavar="TEXT", help="What to do, and when.")],
     *,
     scope: StoreScope = "global",
     tag: TagOption = None,
@@ -123,7 +125,7 @@ def store_rule(
 
 @app.command()
 def search(
-    query: Annotated[str, typer.Argument(help="A question, or words.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A question, or words.")],
     *,
     kind: Annotated[
         list[str] | None, typer.Option("--type", help="episode, fact or rule; may be given more than once.")
@@ -157,7 +159,7 @@ def search(
 
 @app.command()
 def recall(
-    topic: Annotated[str, typer.Argument(help="What it is about.")],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="What it is about.")],
     *,
     scope: ScopeOption = None,
     limit: Annotated[int, typer.Option(help="Most results.")] = DOOR_LIMIT,

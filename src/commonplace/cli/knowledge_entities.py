@@ -39,7 +39,7 @@ def group() -> None:
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(help="The name that it is best known by.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name that it is best known by.")],
     *,
     kind: Annotated[str, typer.Option("--type", help="person, organization, place or other.")],
     alias: AliasOption = None,
@@ -98,7 +98,7 @@ def update(
 
 @app.command()
 def resolve(
-    name: Annotated[str, typer.Argument(help="A name, or a part of one.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name, or a part of one.")],
     *,
     kind: KindOption = None,
     topic: Annotated[str | None, typer.Option(help="What the talk is about.")] = None,

@@ -49,7 +49,7 @@ async def read_chunks(source: str) -> AsyncGenerator[bytes]:
 @app.command()
 def ingest(
     source: Annotated[
-        str, typer.Argument(metavar="[FILE|-]", help="A stream-json transcript; - reads standard input.")
+        str, typer.Argument(metavar="FILE|-", help="A stream-json transcript; - reads standard input.")
     ] = "-",
     *,
     tier: Annotated[
@@ -184,7 +184,7 @@ def list_memories(
 
 @app.command()
 def add(
-    observation: Annotated[str, typer.Argument(help="What is known.")],
+    observation: Annotated[str, typer.Argument(metavar="TEXT", help="What is known.")],
     *,
     category: Annotated[str, typer.Option(help="timing, dependency, behavior, remediation or maintenance.")],
     service: ServiceOption = None,
@@ -231,7 +231,7 @@ def edit(
 
 
 @app.command()
-def delete(ids: Annotated[list[int], typer.Argument(metavar="ID…")], *, as_json: JsonOption = False) -> None:
+def delete(ids: Annotated[list[int], typer.Argument(metavar="ID")], *, as_json: JsonOption = False) -> None:
     """Remove memories for good; all of them, or none where one id is unknown."""
 
     async def work() -> list[int]:

@@ -75,7 +75,7 @@ ClaudeOption = Annotated[
     str | None, typer.Option("--claude", metavar="PATH", help="The claude CLI.", show_default="on the PATH")
 ]
 ExtraArguments = Annotated[
-    list[str] | None, typer.Argument(metavar="[-- ARGUMENTS…]", help="Further arguments of the claude CLI.")
+    list[str] | None, typer.Argument(metavar="-- ARGUMENTS", help="Further arguments of the claude CLI.")
 ]
 
 

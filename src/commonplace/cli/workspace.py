@@ -18,7 +18,7 @@ app = typer.Typer(
 
 @app.command()
 def store(
-    text: Annotated[str, typer.Argument(help="The fact, at most 500 characters.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The fact, at most 500 characters.")],
     *,
     tag: Annotated[list[str] | None, typer.Option(help="A label to find it by; at most five.")] = None,
     scope: Annotated[
@@ -47,7 +47,7 @@ def store(
 
 @app.command()
 def search(
-    query: Annotated[str | None, typer.Argument(help="Part of the text.")] = None,
+    query: Annotated[str | None, typer.Argument(metavar="QUERY", help="Part of the text.")] = None,
     *,
     tag: Annotated[str | None, typer.Option(help="A whole tag.")] = None,
     as_json: JsonOption = False,

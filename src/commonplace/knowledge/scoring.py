@@ -12,6 +12,7 @@ from uuid import UUID
 
 from commonplace.core.confidence import effective_confidence
 from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.inputs import MAX_IMPORTANCE
 
 RRF_K: Final = 60
 """The constant of Reciprocal Rank Fusion. Source: KNW-07.3."""
@@ -20,7 +21,6 @@ BEST_RRF: Final = 2 / (RRF_K + 1)
 """The score of what is first in both lists."""
 
 RECENCY_HALF_LIFE_DAYS: Final = 7.0
-MAX_IMPORTANCE: Final = 10.0
 RULE_IMPORTANCE: Final = 5.0
 """Rules have none of their own. Source: R-KNW-5."""
 

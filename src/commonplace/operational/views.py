@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from aiosql.queries import Queries
 
@@ -11,14 +11,12 @@ from commonplace.core.clock import Clock, format_timestamp
 from commonplace.core.errors import NotFoundError
 from commonplace.operational import memories
 from commonplace.operational.cooldowns import Cooldown
-from commonplace.operational.decay import GRACE
+from commonplace.operational.decay import GRACE, WEEK
 from commonplace.operational.events import Event
 from commonplace.operational.markers import EventLevel
 from commonplace.operational.memories import Memory, MemoryFilter
 from commonplace.operational.sessions import Session, SessionStatus
 from commonplace.storage.database import Database, Row
-
-WEEK: Final = timedelta(days=7)
 
 T = TypeVar("T")
 

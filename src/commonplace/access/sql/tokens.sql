@@ -10,10 +10,6 @@ RETURNING *;
 -- Every token, revoked and expired ones too, in the order in which they were made.
 SELECT * FROM access_tokens ORDER BY id;
 
--- name: get_token(token_id)^
--- One token by its id, or nothing.
-SELECT * FROM access_tokens WHERE id = :token_id;
-
 -- name: token_by_hash(hash)^
 -- The token that has a hash, whatever its state, or nothing.
 SELECT * FROM access_tokens WHERE hash = :hash;

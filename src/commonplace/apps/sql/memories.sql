@@ -22,10 +22,6 @@ RETURNING *;
 -- Removes a memory with its vector and its shares, and returns its id.
 DELETE FROM app_memories WHERE id = :id RETURNING id;
 
--- name: delete_memories_of(app_id)
--- Removes every memory of an app and returns their ids.
-DELETE FROM app_memories WHERE app_id = :app_id RETURNING id;
-
 -- name: memories_of(app_id, limit, offset)
 -- The memories of an app, of all its spaces, newest first.
 SELECT * FROM app_memories WHERE app_id = :app_id

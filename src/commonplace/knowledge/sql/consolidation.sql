@@ -116,11 +116,6 @@ WITH ended AS (
 INSERT INTO memory_events (tenant_id, event_type, payload)
 SELECT current_setting('commonplace.tenant_id'), 'consolidation_' || state, to_jsonb(ended) FROM ended;
 
--- name: run_attempts(run_id)$
--- The most attempts that an episode of a run has behind it.
-SELECT max(retry_count) FROM episodes
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND lease_run = :run_id;
-
 -- name: fail_episodes(run_id, error, counted, max_attempts, next_attempt_at)$
 -- Gives the episodes of a run back, to be tried again at a time, or not at all after the last attempt; then with an
 -- event for each. Returns how many are dead letters now.

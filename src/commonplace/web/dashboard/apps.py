@@ -16,7 +16,7 @@ from commonplace.core.text import visible
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.apps.parameters import AppId
 from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, last_offset
+from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, last_offset, page_at
 from commonplace.web.dashboard.rendering import NOT_KEPT, render
 from commonplace.web.dashboard.series import Series
 
@@ -46,10 +46,7 @@ async def apps_page(
 ) -> HTMLResponse:
     """Show apps, how all of them use their memory, and which digests wait; to HTMX the part that lives."""
     apps, words = memories.apps, search.strip()
-    page = await apps.views.apps(words=words, limit=PAGE_SIZE, offset=offset)
-    if offset >= page.total > 0:
-        offset = last_offset(page.total)
-        page = await apps.views.apps(words=words, limit=PAGE_SIZE, offset=offset)
+    page, offset = await page_at(lambda at: apps.views.apps(words=words, limit=PAGE_SIZE, offset=at), offset)
     return render(
         request,
         "apps/list.html",

@@ -5,13 +5,13 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
+from commonplace.operational.memory import MAX_SERVICE_CHARS
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, last_offset
+from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, page_at
 from commonplace.web.dashboard.rendering import render
 
 PATH: Final = "/cooldowns"
-MAX_SERVICE_CHARS: Final = 100
 
 router = APIRouter(
     prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(installation_reader)]
@@ -28,10 +28,7 @@ async def cooldowns_page(
     """Show cooldown actions, newest first."""
     views = memories.operational.views
     name = service.strip() or None
-    page = await views.cooldowns(service=name, limit=PAGE_SIZE, offset=offset)
-    if offset >= page.total > 0:
-        offset = last_offset(page.total)
-        page = await views.cooldowns(service=name, limit=PAGE_SIZE, offset=offset)
+    page, offset = await page_at(lambda at: views.cooldowns(service=name, limit=PAGE_SIZE, offset=at), offset)
     return render(
         request,
         "cooldowns/list.html",

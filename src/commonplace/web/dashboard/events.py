@@ -6,13 +6,13 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
 from commonplace.operational.markers import EventLevel
+from commonplace.operational.memory import MAX_SERVICE_CHARS
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, last_offset
+from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, page_at
 from commonplace.web.dashboard.rendering import render
 
 PATH: Final = "/events"
-MAX_SERVICE_CHARS: Final = 100
 
 router = APIRouter(
     prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(installation_reader)]
@@ -31,14 +31,12 @@ async def events_page(
     """Show events, newest first."""
     views = memories.operational.views
     chosen, name, session_id = level or None, service.strip() or None, int(session) if session else None
-    page = await views.events(
-        level=chosen, service=name, session_id=session_id, limit=PAGE_SIZE, offset=offset
+    page, offset = await page_at(
+        lambda at: views.events(
+            level=chosen, service=name, session_id=session_id, limit=PAGE_SIZE, offset=at
+        ),
+        offset,
     )
-    if offset >= page.total > 0:
-        offset = last_offset(page.total)
-        page = await views.events(
-            level=chosen, service=name, session_id=session_id, limit=PAGE_SIZE, offset=offset
-        )
     query = {"level": level, "service": service, "session": session}
     return render(
         request,

@@ -1,8 +1,8 @@
 """Where a reader is in a list, and the addresses of the pages around."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Final, Protocol, TypeVar
 
 from fastapi import Query
 
@@ -12,6 +12,18 @@ from commonplace.web.limits import MAX_OFFSET
 PAGE_SIZE: Final = 50
 
 Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET)]
+
+
+class Counted(Protocol):
+    """A page of a list that says how many the whole list holds."""
+
+    @property
+    def total(self) -> int:
+        """How many the whole list holds."""
+        ...
+
+
+_Page = TypeVar("_Page", bound=Counted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +71,20 @@ class Pager:
         return link(self.path, **self.query, offset=offset or None)
 
 
+async def page_at(read: Callable[[int], Awaitable[_Page]], offset: int) -> tuple[_Page, int]:
+    """Return the page at an offset and where it begins: the last page where the offset lies behind the end.
+
+    Args:
+        read: Reads the page at an offset.
+        offset: Where the reader wants to be.
+    """
+    page = await read(offset)
+    if offset >= page.total > 0:
+        offset = last_offset(page.total)
+        page = await read(offset)
+    return page, offset
+
+
 def last_offset(total: int) -> int:
-    """Return where the last page of a list begins; for an offset that lies behind its end."""
+    """Return where the last page of a list begins."""
     return max(0, (total - 1) // PAGE_SIZE * PAGE_SIZE)

@@ -10,7 +10,7 @@ from commonplace.operational.output import OutputLine
 from commonplace.operational.sessions import TIERS, Session, SessionStatus
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, last_offset
+from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, page_at
 from commonplace.web.dashboard.rendering import link, render
 from commonplace.web.limits import LARGEST_ID
 
@@ -39,10 +39,9 @@ async def sessions_page(
     """Show sessions, newest first."""
     views = memories.operational.views
     chosen, level = status or None, int(tier) if tier else None
-    page = await views.sessions(status=chosen, tier=level, limit=PAGE_SIZE, offset=offset)
-    if offset >= page.total > 0:
-        offset = last_offset(page.total)
-        page = await views.sessions(status=chosen, tier=level, limit=PAGE_SIZE, offset=offset)
+    page, offset = await page_at(
+        lambda at: views.sessions(status=chosen, tier=level, limit=PAGE_SIZE, offset=at), offset
+    )
     return render(
         request,
         "sessions/list.html",

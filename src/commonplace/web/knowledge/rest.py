@@ -11,6 +11,7 @@ from commonplace.core.errors import NotFoundError
 from commonplace.knowledge.config import SearchMode
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.table_search import MAX_LIMIT as MAX_FOUND
+from commonplace.knowledge.table_search import MAX_QUERY_CHARS
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.knowledge.shapes import (
     Application,
@@ -40,7 +41,6 @@ from commonplace.web.problems import (
 )
 from commonplace.web.workspace.rest import BlockShape
 
-MAX_QUERY_CHARS: Final = 10_000
 READ: Final = [Depends(reader)]
 WRITE: Final = [Depends(writer)]
 BODY: Final = may_answer(
@@ -132,7 +132,7 @@ async def search(
     memory: KnowledgeOfCaller,
     query: Annotated[str, Query(max_length=MAX_QUERY_CHARS, description="a question or key words")],
     types: Annotated[
-        list[MemoryType] | None, Query(alias="type", description="which kinds; all three")
+        list[MemoryType] | None, Query(alias="type", description="which kinds; by default all three")
     ] = None,
     scope: Scope = None,
     mode: Annotated[SearchMode | None, Query(description="by meaning, by words, both, or by context")] = None,
@@ -182,7 +182,10 @@ async def context(
     budget_tokens: Annotated[
         int | None,
         Query(
-            alias="budgetTokens", ge=0, le=MAX_BUDGET_TOKENS, description="of the text; the configured one"
+            alias="budgetTokens",
+            ge=0,
+            le=MAX_BUDGET_TOKENS,
+            description="of the text; by default the configured one",
         ),
     ] = None,
 ) -> BlockShape:

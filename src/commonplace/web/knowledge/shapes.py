@@ -12,7 +12,7 @@ from commonplace.knowledge.inputs import MemoryType
 from commonplace.web.paging import PageShape
 from commonplace.web.shape import Shape, Wanted
 
-Importance = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False, description="1 to 10")]
+Importance = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False, description="0 to 10; 5 is ordinary")]
 Tags = Annotated[list[str], Field(description="labels to find it by")]
 
 
@@ -150,7 +150,7 @@ class Application(Wanted):
 class StatsShape(Shape):
     """Counts by state."""
 
-    episodes: dict[str, float | None]
+    episodes: dict[str, int | float | None]
     facts: dict[str, int]
     rules: dict[str, int]
 

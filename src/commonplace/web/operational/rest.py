@@ -353,7 +353,7 @@ async def context(
             alias="budgetTokens",
             ge=0,
             le=MAX_BUDGET_TOKENS,
-            description="for the whole block; the configured one",
+            description="for the whole block; by default the configured one",
         ),
     ] = None,
     services: Annotated[

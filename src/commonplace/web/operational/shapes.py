@@ -36,8 +36,8 @@ class ObservationsShape(PageShape):
 
     memories: list[ObservationShape]
     total: int = Field(description="how many the filter lets through")
-    active: int = Field(description="how many of one kind there are, whatever the filter says of active")
-    inactive: int = Field(description="and of the other")
+    active: int = Field(description="how many active ones it lets through, whatever it says of active")
+    inactive: int = Field(description="how many inactive ones, likewise")
 
 
 class NewObservation(Wanted):
