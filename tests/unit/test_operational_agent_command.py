@@ -8,7 +8,7 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.cli.ops_run import parse_span
+from commonplace.cli.session_options import parse_span
 from commonplace.core.errors import InvalidInputError
 from commonplace.llm.claude_process import outside_a_session
 from commonplace.operational.agent_command import (

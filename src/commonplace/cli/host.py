@@ -1,6 +1,6 @@
 """``commonplace host``: sessions of a butler, which start with what it remembers and end with an episode."""
 
-import shutil
+import os
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -8,12 +8,14 @@ import typer
 
 from commonplace.cli.output import JsonOption, console, print_json, table
 from commonplace.cli.run import run, settings
-from commonplace.core.errors import InvalidInputError, SettingsError
+from commonplace.cli.session_options import ClaudeOption, ExtraArguments, TimeoutOption
+from commonplace.core.errors import SettingsError
 from commonplace.host.butler import FILE_NAME, load_butler
 from commonplace.host.claude_runtime import DEFAULT_TIMEOUT_S, ClaudeRuntime
 from commonplace.host.host import Host
 from commonplace.host.memory_module import MemoryModule
 from commonplace.host.sessions import SessionOutcome
+from commonplace.operational.agent_command import find_claude
 
 FAILED: Final = 1
 
@@ -31,26 +33,21 @@ def run_session(
     *,
     prompt: Annotated[str, typer.Option(help="What the session shall do.")],
     butler: ButlerOption = Path(FILE_NAME),
-    claude: Annotated[str, typer.Option(help="The claude program.")] = "claude",
-    timeout_s: Annotated[
-        float, typer.Option("--timeout", min=1, help="Seconds that the session may take.")
-    ] = DEFAULT_TIMEOUT_S,
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="-- ARGUMENTS", help="Further arguments of the claude program."),
-    ] = None,
+    timeout: TimeoutOption = None,
+    claude: ClaudeOption = None,
+    arguments: ExtraArguments = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a session of the claude CLI with the butler's tools and memory, and keep an episode of it."""
-    executable = shutil.which(claude)
-    if executable is None:
-        raise InvalidInputError("claude", "a program on the PATH, or its path", claude)
+    """Run a session of the claude CLI with the butler's tools and memory, and keep an episode of it.
+
+    It may take half an hour where no ``--timeout`` is given. Exit status 1 if it failed.
+    """
     loaded = load_butler(butler)
     runtime = ClaudeRuntime(
-        Path(executable).absolute(),
+        find_claude(claude, os.environ),
         directory=Path.cwd(),
         arguments=tuple(arguments or ()),
-        timeout_s=timeout_s,
+        timeout_s=timeout.total_seconds() if timeout else DEFAULT_TIMEOUT_S,
     )
 
     async def session() -> SessionOutcome:

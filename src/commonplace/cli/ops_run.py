@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import re
 import signal
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from rich.console import Console
 from commonplace.cli.ops_output import receipt_line
 from commonplace.cli.output import JsonOption, console, print_json, shown
 from commonplace.cli.run import run, settings
+from commonplace.cli.session_options import ClaudeOption, ExtraArguments, TimeoutOption, parse_span
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import StorageError, StorageUnavailableError
 from commonplace.core.settings import Settings
@@ -34,25 +34,9 @@ from commonplace.operational.watch import watch as keep_watch
 SCHEDULED: Final = "scheduled"
 LOCK_EVERY_S: Final = 1.0
 
-_SPAN: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)(s|m|h|d)")
-_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-_LONGEST: Final = timedelta(days=366)
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 log = logging.getLogger(__name__)
-
-
-def parse_span(text: str) -> timedelta:
-    """Read a span of time such as ``90s``, ``60m``, ``6h`` or ``1d``; one second to a year.
-
-    Raises:
-        typer.BadParameter: It is none.
-    """
-    found = _SPAN.fullmatch(text)
-    span = timedelta(seconds=float(found[1]) * _SECONDS[found[2]]) if found else timedelta()
-    if not timedelta(seconds=1) <= span <= _LONGEST:
-        raise typer.BadParameter(f"expected a span from 1s to 366d such as 90s, 60m, 6h or 1d, got {text!r}")
-    return span
 
 
 TierOption = Annotated[
@@ -64,18 +48,6 @@ PromptOption = Annotated[
 ServicesOption = Annotated[
     list[str] | None,
     typer.Option("--service", help="A service to check; its memories are chosen first. May be repeated."),
-]
-TimeoutOption = Annotated[
-    timedelta | None,
-    typer.Option(
-        "--timeout", parser=parse_span, metavar="SPAN", help="End a session that takes longer, such as 30m."
-    ),
-]
-ClaudeOption = Annotated[
-    str | None, typer.Option("--claude", metavar="PATH", help="The claude CLI.", show_default="on the PATH")
-]
-ExtraArguments = Annotated[
-    list[str] | None, typer.Argument(metavar="-- ARGUMENTS", help="Further arguments of the claude CLI.")
 ]
 
 

@@ -1,0 +1,38 @@
+"""Options of the commands that run sessions of the claude CLI."""
+
+import re
+from datetime import timedelta
+from typing import Annotated, Final
+
+import typer
+
+_SPAN: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)(s|m|h|d)")
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
+_LONGEST: Final = timedelta(days=366)
+
+
+def parse_span(text: str) -> timedelta:
+    """Read a span of time such as ``90s``, ``60m``, ``6h`` or ``1d``; one second to a year.
+
+    Raises:
+        typer.BadParameter: It is none.
+    """
+    found = _SPAN.fullmatch(text)
+    span = timedelta(seconds=float(found[1]) * _SECONDS[found[2]]) if found else timedelta()
+    if not timedelta(seconds=1) <= span <= _LONGEST:
+        raise typer.BadParameter(f"expected a span from 1s to 366d such as 90s, 60m, 6h or 1d, got {text!r}")
+    return span
+
+
+TimeoutOption = Annotated[
+    timedelta | None,
+    typer.Option(
+        "--timeout", parser=parse_span, metavar="SPAN", help="End a session that takes longer, such as 30m."
+    ),
+]
+ClaudeOption = Annotated[
+    str | None, typer.Option("--claude", metavar="PATH", help="The claude CLI.", show_default="on the PATH")
+]
+ExtraArguments = Annotated[
+    list[str] | None, typer.Argument(metavar="-- ARGUMENTS", help="Further arguments of the claude CLI.")
+]
