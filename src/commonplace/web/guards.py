@@ -3,7 +3,6 @@
 import asyncio
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
@@ -11,6 +10,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from commonplace.web.access import SAFE_METHODS
+from commonplace.web.client_urls import split_url
 from commonplace.web.problems import FOREIGN_HOST, FORGED, TOO_LARGE, answer
 from commonplace.web.security import SecurityOptions
 
@@ -95,7 +95,8 @@ def _of_another_site(headers: Headers) -> bool:
     """Tell whether a browser says that a page of another origin sent a request; no origin counts as another."""
     origin = headers.get("origin")
     if origin is not None:
-        return urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+        url = split_url(origin)
+        return url is None or url.netloc.lower() != headers.get("host", "").lower()
     return headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}
 
 
