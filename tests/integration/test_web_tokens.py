@@ -95,7 +95,10 @@ async def test_a_login_ends_with_its_token(tokens: Tokens, clock: ManualClock) -
     assert first is not None
     assert second is not None
     assert first.secret not in repr(first)
-    assert await logins.verify(first.secret) == issued.token.principal
+    visitor = await logins.verify(first.secret)
+    assert visitor is not None
+    assert visitor.principal == issued.token.principal
+    assert visitor.form_secret.decode() not in repr(visitor)
     assert await tokens.verify(first.secret) is None
     assert await logins.verify(issued.secret) is None
     await logins.end(first.secret)
