@@ -304,6 +304,15 @@ async def test_no_other_site_changes_anything(service: Secured, open_url: str) -
             assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
+async def test_a_proxy_that_changes_the_host_is_told_from_the_refusal(service: Secured) -> None:
+    """Both names stand in it: the one that the browser knows, and the one that came."""
+    async with service.client(accept="text/html", origin="https://memory.example") as browser:
+        refused = await log_in(browser, service.issued["admin"].secret)
+    assert refused.status_code == 403
+    host = service.url.removeprefix("http://")
+    assert f"a page of https://memory.example sent it to {host}" in refused.text
+
+
 async def test_a_page_proves_that_it_is_ours(service: Secured, open_url: str) -> None:
     """With a login, and on loopback without one: in a form or in a header; one token's proof is not another's."""
     async with (
