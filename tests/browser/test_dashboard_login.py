@@ -66,3 +66,27 @@ async def test_a_login_that_ends_takes_no_draft_away(guarded: Guarded) -> None:
     await other.get_by_role("button", name="Log in").click()
     await expect(again).to_be_hidden()
     await expect(field).to_have_value("Takes 90s, half wr")
+
+
+@pytest.mark.requirement("OPS-12.2")
+async def test_a_draft_is_saved_after_the_next_login(guarded: Guarded) -> None:
+    """Whoever logs in again with the same token in another tab goes on where they were."""
+    memory = await guarded.service.memories.operational.add(category="timing", observation="Takes 60s")
+    await guarded.log_in("writer", at="/memories")
+    page = guarded.page
+    await page.get_by_label(f"Edit memory {memory.id}").click()
+    await page.get_by_label("Observation", exact=True).fill("Takes 90s")
+    await page.context.clear_cookies()
+    save = page.get_by_role("button", name="Save")
+    await save.click()
+    await expect(page.get_by_role("alert")).to_contain_text("nothing was changed")
+
+    async with page.context.expect_page() as opened:
+        await page.locator("#connection").get_by_role("link", name="Log in again").click()
+    other = await opened.value
+    await other.get_by_label("Token").fill(guarded.service.issued["writer"].secret)
+    await other.get_by_role("button", name="Log in").click()
+    await other.wait_for_url(f"{guarded.service.url}/")
+    await save.click()
+    await expect(page.get_by_text("Saved.")).to_be_visible()
+    assert (await guarded.service.memories.operational.get(memory.id)).observation == "Takes 90s"

@@ -261,6 +261,13 @@ def test_logs_go_to_standard_error(commonplace: CommandLine) -> None:
     assert "invalid category 'misc'" in done.err
 
 
+def test_a_marker_is_printed_as_it_stands(commonplace: CommandLine) -> None:
+    """Names of emoji between colons and what looks like markup among it."""
+    data = session("[MEMORY:behavior:x] logs [EVENT:warning:caddy] at :fire: and [bold]this[/]")
+    for done in (commonplace("ops", "ingest", "-", stdin=data), commonplace("ops", "list")):
+        assert "logs [EVENT:warning:caddy] at :fire: and [bold]this[/]" in " ".join(done.out.split())
+
+
 def test_a_memory_cannot_drive_the_terminal(commonplace: CommandLine) -> None:
     """Neither in a receipt, nor in a table, nor in the block."""
     data = session("[MEMORY:behavior:x] title \x1b]0;owned\x07 set")

@@ -4,6 +4,7 @@ Every test on a database runs on SQLite and on PostgreSQL.
 """
 
 import asyncio
+import shutil
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -167,6 +168,25 @@ async def test_a_session_of_another_machine_is_lost_when_it_was_not_seen_for_lon
     clock.advance(minutes=2)
     (lost,) = await operational.interrupt_lost_sessions()
     assert lost.status is SessionStatus.INTERRUPTED
+
+
+CONTAINER = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc")
+"""Starts a command where process ids begin at 1, under the name of this machine, as in a container."""
+
+
+async def test_a_session_of_another_container_is_not_lost(settings: Settings) -> None:
+    """Its process id is another's here, or nobody's."""
+    if shutil.which("unshare") is None or subprocess.run([*CONTAINER, "true"], check=False).returncode != 0:
+        pytest.skip("needs Linux, and the right to make namespaces")
+    arguments = [*CONTAINER, sys.executable, "-c", RECORD_AND_HANG, str(settings.home), settings.database]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE) as process:
+        try:
+            assert process.stdout is not None
+            assert await asyncio.to_thread(process.stdout.readline) == b"begun\n"
+            async with OperationalMemory.open(settings) as memory:
+                assert await memory.interrupt_lost_sessions() == []
+        finally:
+            process.kill()
 
 
 @pytest.mark.requirement("OPS-20.1")

@@ -16,7 +16,13 @@ from commonplace.mcp.access import ROLES, role_for
 from support.mcp import ask
 from support.secured import STRANGER, Secured, secured
 
-OPEN = {("GET", "/login"), ("POST", "/login"), ("GET", "/healthz"), ("GET", "/docs.css")}
+OPEN = {
+    ("GET", "/login"),
+    ("POST", "/login"),
+    ("GET", "/healthz"),
+    ("HEAD", "/healthz"),
+    ("GET", "/docs.css"),
+}
 """What nobody needs a token for."""
 
 FRONT_PAGE = ("GET", "/")

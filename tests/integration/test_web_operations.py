@@ -136,6 +136,12 @@ async def test_health_is_found_out_by_reading(client: httpx2.AsyncClient) -> Non
     assert health["parts"]["apps"]["ms"] > 0
 
 
+async def test_health_can_be_asked_for_without_its_words(client: httpx2.AsyncClient) -> None:
+    """As `wget --spider` and `curl --head` do, by which containers are watched."""
+    answer = await client.head("/healthz")
+    assert (answer.status_code, answer.content) == (200, b"")
+
+
 async def test_every_operation_is_described(client: httpx2.AsyncClient) -> None:
     """Each has a name, a sentence and its answers; each parameter says what it is."""
     document = (await client.get("/openapi.json")).json()

@@ -133,6 +133,28 @@ async def test_a_form_that_outlasts_its_login_leads_to_the_login(service: Secure
         assert problem(api) == (401, "unauthenticated")
 
 
+async def test_a_long_link_leads_to_the_login_and_back(service: Secured) -> None:
+    """One with a search in another alphabet among them; what is too long for any page begins at the front page."""
+    search = f"/memories?search={'%C3%A9' * 200}"
+    async with service.client(accept="text/html") as browser:
+        page = await browser.get(search, follow_redirects=True)
+        assert page.status_code == 200
+        assert search in page.text
+        right = await log_in(browser, service.issued["reader"].secret, next=search)
+        assert right.headers["location"] == search
+        assert (await log_in(browser, "cpl_" + "x" * 5_000)).status_code == 401
+
+
+@pytest.mark.parametrize("header", ["origin", "referer", "hx-current-url"])
+async def test_a_header_that_is_no_url_is_no_fault(service: Secured, header: str) -> None:
+    """Whoever sends it, with a token or without."""
+    for who in (None, "writer"):
+        async with service.client(who, accept="text/html", **{header: "http://["}) as client:
+            for method in ("GET", "POST"):
+                answer = await client.request(method, "/memories", data={"observation": "Takes 60s"})
+                assert answer.status_code < 500
+
+
 async def test_a_stale_form_is_refused_by_a_page(service: Secured) -> None:
     """What no page of the dashboard answers is words too, with a way back."""
     async with service.client(accept="text/html", origin=service.url) as browser:
@@ -282,15 +304,25 @@ async def test_no_other_site_changes_anything(service: Secured, open_url: str) -
             assert not [name for name in answer.headers if name.startswith("access-control")]
 
 
+async def test_a_proxy_that_changes_the_host_is_told_from_the_refusal(service: Secured) -> None:
+    """Both names stand in it: the one that the browser knows, and the one that came."""
+    async with service.client(accept="text/html", origin="https://memory.example") as browser:
+        refused = await log_in(browser, service.issued["admin"].secret)
+    assert refused.status_code == 403
+    host = service.url.removeprefix("http://")
+    assert f"a page of https://memory.example sent it to {host}" in refused.text
+
+
 async def test_a_page_proves_that_it_is_ours(service: Secured, open_url: str) -> None:
-    """With a login, and on loopback without one: in a form or in a header; one browser's proof is not another's."""
+    """With a login, and on loopback without one: in a form or in a header; one token's proof is not another's."""
     async with (
         service.client() as first,
         service.client() as second,
         httpx2.AsyncClient(base_url=open_url, timeout=DEADLINE_S) as third,
     ):
-        for browser in (first, second):
-            await log_in(browser, service.issued["admin"].secret)
+        another = await service.tokens.create(role="admin")
+        for browser, issued in ((first, service.issued["admin"]), (second, another)):
+            await log_in(browser, issued.secret)
         proofs = [await csrf_token(browser) for browser in (first, second, third)]
         assert len(set(proofs)) == 3
         for browser, own, other in (
@@ -306,6 +338,19 @@ async def test_a_page_proves_that_it_is_ours(service: Secured, open_url: str) ->
             assert (await browser.post(path, headers={"x-csrf-token": own})).status_code == 200
             assert problem(await browser.post(path, data={"csrf_token": other})) == (403, "forged")
             assert (await browser.post(path, data={"csrf_token": own})).status_code == 200
+
+
+async def test_a_page_outlasts_its_login(service: Secured) -> None:
+    """What was begun on it is saved by whoever logs in again with the same token, and by nobody else."""
+    async with service.client(**{"sec-fetch-site": "same-origin"}) as browser:
+        await log_in(browser, service.issued["admin"].secret)
+        page = {"x-csrf-token": await csrf_token(browser)}
+        await log_in(browser, service.issued["admin"].secret)
+        assert (await browser.post("/api/v1/operational/decay", headers=page)).status_code == 200
+        await browser.post("/logout", headers=page)
+        await log_in(browser, service.issued["writer"].secret)
+        refused = await browser.post("/api/v1/operational/memories", headers=page)
+        assert problem(refused) == (403, "forged")
 
 
 async def test_programs_on_this_machine_need_no_proof(open_url: str) -> None:
@@ -348,6 +393,7 @@ async def test_every_answer_tells_browsers_what_pages_may_do(service: Secured) -
         ("javascript:alert(1)", "/"),
         ("/a\r\nset-cookie: x=y", "/"),
         ("http://[", "/"),
+        (f"/{'x' * 10_000}", "/"),
         ("memories", "/"),
         ("", "/"),
     ],

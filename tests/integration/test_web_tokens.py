@@ -1,9 +1,10 @@
 """Tokens: made once, kept as a hash, and over at once when they are revoked; on both servers."""
 
 import json
+import resource
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import closing
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing, contextmanager
 from datetime import timedelta
 
 import pytest
@@ -87,6 +88,31 @@ async def test_use_is_noted_once_a_minute(tokens: Tokens, clock: ManualClock) ->
     assert seen == [began, began, began + timedelta(minutes=1), began + timedelta(minutes=1)]
 
 
+@contextmanager
+def no_room_on_disk() -> Iterator[None]:
+    """Let this process write to no file."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+async def test_a_token_counts_where_its_use_cannot_be_noted(
+    settings: Settings, clock: ManualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """On a disk that is full, what is there can still be read; nobody comes in whom the table does not know."""
+    async with Tokens.open(settings, clock=clock) as tokens:
+        issued = await tokens.create(role="reader")
+        with no_room_on_disk():
+            assert await tokens.verify(issued.secret) == issued.token.principal
+            assert await tokens.verify(f"{issued.secret}x") is None
+        assert (await tokens.list_tokens())[0].last_used_at is None
+    assert "is not noted" in caplog.text
+    assert issued.secret not in caplog.text
+
+
 async def test_a_login_ends_with_its_token(tokens: Tokens, clock: ManualClock) -> None:
     """And by itself after a working day, and when somebody logs out; it is no token."""
     logins = Logins(tokens)
@@ -95,7 +121,10 @@ async def test_a_login_ends_with_its_token(tokens: Tokens, clock: ManualClock) -
     assert first is not None
     assert second is not None
     assert first.secret not in repr(first)
-    assert await logins.verify(first.secret) == issued.token.principal
+    visitor = await logins.verify(first.secret)
+    assert visitor is not None
+    assert visitor.principal == issued.token.principal
+    assert visitor.form_secret.decode() not in repr(visitor)
     assert await tokens.verify(first.secret) is None
     assert await logins.verify(issued.secret) is None
     await logins.end(first.secret)

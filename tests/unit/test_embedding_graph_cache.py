@@ -59,3 +59,11 @@ def test_damaged_weights_leave_no_graph_behind(tmp_path: Path) -> None:
         cached_graph(path, damaged)
     assert not path.exists()
     assert cached_graph(path, lambda: b"graph") == path
+
+
+def test_a_graph_that_cannot_be_kept_takes_no_room(tmp_path: Path) -> None:
+    """On a full disk the half of it that was written would keep memories out."""
+    path = tmp_path / "g.onnx"
+    path.mkdir()
+    assert cached_graph(path, lambda: b"graph", rebuild=True) == b"graph"
+    assert not (tmp_path / "g.partial").exists()

@@ -26,6 +26,20 @@ class Login:
     secret: str = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visitor:
+    """Who a login belongs to.
+
+    Attributes:
+        principal: Who comes with it.
+        form_secret: What the proof of a form is made of; of the token, so that a page outlasts its login and goes on
+            with the next one of the same token.
+    """
+
+    principal: Principal
+    form_secret: bytes = field(repr=False)
+
+
 class Logins:
     """The logins of an installation.
 
@@ -54,12 +68,14 @@ class Logins:
             )
         return Login(principal=found.principal, expires_at=expires_at, secret=secret)
 
-    async def verify(self, secret: str) -> Principal | None:
+    async def verify(self, secret: str) -> Visitor | None:
         """Return who a login belongs to; ``None`` where it is over, or its token is."""
         async with self._store.reading() as sql:
             row = await sql.token_of_login(hash=hash_of(secret), moment=self._store.moment())
-        token = None if row is None else await self._tokens.use(Token.from_row(row))
-        return None if token is None else token.principal
+        if row is None:
+            return None
+        token = await self._tokens.use(Token.from_row(row))
+        return token and Visitor(principal=token.principal, form_secret=row["hash"].encode())
 
     async def end(self, secret: str) -> None:
         """Log out; one that is over already is over."""

@@ -6,6 +6,7 @@ What a token may do is read from its row at every use; revoking one counts from 
 
 import hashlib
 import hmac
+import logging
 import secrets
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -18,7 +19,7 @@ from commonplace.access.roles import Principal, Role
 from commonplace.access.store import AccessStore
 from commonplace.core.clock import Clock, format_timestamp, parse_timestamp, utc_now
 from commonplace.core.context import DEFAULT_TENANT, require_tenant
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import InvalidInputError, NotFoundError, StorageError
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
 from commonplace.storage.database import Row, Statements
@@ -33,6 +34,8 @@ LARGEST_ID: Final = 2**31 - 1
 """What the integer column of every server holds."""
 USE_NOTED_EVERY: Final = timedelta(minutes=1)
 """How exact ``last_used_at`` is: a write at each request would cost more than the request."""
+
+log = logging.getLogger(__name__)
 
 
 class TokenState(StrEnum):
@@ -186,13 +189,19 @@ class Tokens:
         return await self.use(Token.from_row(row))
 
     async def use(self, token: Token) -> Token | None:
-        """Return a token if it still counts, and note that it was used, at most once a minute."""
+        """Return a token if it still counts, and note that it was used, at most once a minute.
+
+        Where that cannot be written, as on a full disk, the token counts all the same: what is there can be read.
+        """
         now = self.store.now()
         if token.state(now) is not TokenState.LIVE:
             return None
         if token.last_used_at is None or now - token.last_used_at >= USE_NOTED_EVERY:
-            async with self.store.writing() as sql:
-                await sql.note_use(token_id=token.id, moment=format_timestamp(now))
+            try:
+                async with self.store.writing() as sql:
+                    await sql.note_use(token_id=token.id, moment=format_timestamp(now))
+            except StorageError as error:
+                log.warning("the use of token %d is not noted: %s", token.id, error)
         return token
 
     async def has_admin(self) -> bool:

@@ -50,7 +50,7 @@ def consolidate_command(
         )
     if dry_run and preview:
         raise typer.BadParameter("asks for no plan that could be shown", param_hint="--dry-run")
-    talk = Console(stderr=True, highlight=False)
+    talk = console(stderr=True)
 
     async def approve(plan: Plan) -> bool:
         _show_plan(talk, plan)

@@ -20,9 +20,14 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 _WIDE = 200
 
 
-def console() -> Console:
-    """Return a console on standard output; where no person looks, lines are not cut to a screen's width."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else _WIDE)
+def console(*, stderr: bool = False) -> Console:
+    """Return a console on standard output, or on standard error.
+
+    Where no person looks, lines are not cut to a screen's width. Names of emoji between colons stay as they are: the
+    marker ``[EVENT:warning:caddy]`` holds one.
+    """
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(stderr=stderr, highlight=False, emoji=False, width=None if stream.isatty() else _WIDE)
 
 
 def print_json(value: object) -> None:

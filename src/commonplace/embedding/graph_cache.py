@@ -40,8 +40,13 @@ def cached_graph(path: Path, build: Callable[[], bytes], *, rebuild: bool = Fals
 def _write(path: Path, graph: bytes) -> None:
     # Under the lock there is one writer, so that what a killed one left behind is simply written over.
     partial = path.with_suffix(".partial")
-    with partial.open("wb") as file:
-        file.write(graph)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    try:
+        with partial.open("wb") as file:
+            file.write(graph)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError:
+        # The last room on a disk is for memories.
+        partial.unlink(missing_ok=True)
+        raise

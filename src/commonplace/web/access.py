@@ -135,7 +135,8 @@ KnowledgeOfCaller = Annotated[KnowledgeMemory, Depends(knowledge_of)]
 def csrf_token(request: Request) -> str:
     """Return the proof that forms and scripts of our pages send back: see :data:`CSRF_FIELD`, :data:`CSRF_HEADER`.
 
-    It belongs to the login, or without one to this process, and is the same for as long as that lasts.
+    It belongs to the token that somebody logged in with, or without a login to this process, and is the same for as
+    long as that lasts.
     """
     return _proof(caller_of(request).secret)
 
@@ -165,7 +166,7 @@ async def refuse_forgery(request: Request) -> None:
     given = request.headers.get(CSRF_HEADER) or await _given_in_form(request)
     if not hmac.compare_digest(given.encode(), _proof(caller.secret).encode()):
         raise ProblemError(
-            FORGED, "the page that sent this is older than the service or the login: load it again"
+            FORGED, "the page that sent this is older than the service, or of another login: load it again"
         )
 
 

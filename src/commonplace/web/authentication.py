@@ -97,12 +97,13 @@ class Authentication:
         return Caller(principal=found.principal, means=Means.TOKEN, secret=b"")
 
     async def _with_login(self, cookie: str, address: str) -> Caller | None:
-        principal = await self._logins.verify(cookie)
-        if principal is None:
+        visitor = await self._logins.verify(cookie)
+        if visitor is None:
             await self._limiter.count_address(address)
             return None
+        principal = visitor.principal
         await self._limiter.count_token(f"{principal.tenant_id} {principal.name}")
-        return Caller(principal=principal, means=Means.LOGIN, secret=cookie.encode())
+        return Caller(principal=principal, means=Means.LOGIN, secret=visitor.form_secret)
 
     async def _nobody_in_particular(self, connection: HTTPConnection, address: str) -> Caller | None:
         """Return the operator where no login is required, and ``None`` for what everybody may see.

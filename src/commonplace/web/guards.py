@@ -3,14 +3,15 @@
 import asyncio
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from commonplace.core.text import trim_to
 from commonplace.web.access import SAFE_METHODS
+from commonplace.web.client_urls import split_url
 from commonplace.web.problems import FOREIGN_HOST, FORGED, TOO_LARGE, answer
 from commonplace.web.security import SecurityOptions
 
@@ -30,6 +31,7 @@ HEADERS: Final = {
 }
 UNCACHED: Final = "no-store"
 """What memories say is for nobody's cache; a route that may be kept says so itself."""
+_SHOWN_CHARS: Final = 200
 TRANSPORT_SECURITY: Final = "max-age=31536000"
 
 
@@ -85,7 +87,8 @@ class KnownHostsOnly:
             return
         careful = scope["method"] not in SAFE_METHODS or scope["path"].startswith(MCP_PREFIX)
         if careful and _of_another_site(headers):
-            detail = "a page of another site sent it, and no other site is let in"
+            site = trim_to(headers.get("origin", "another site"), _SHOWN_CHARS)
+            detail = f"a page of {site} sent it to {headers['host']}, and no other site is let in"
             await answer(HTTPConnection(scope), FORGED.problem(detail))(scope, receive, send)
             return
         await self._app(scope, receive, send)
@@ -95,7 +98,8 @@ def _of_another_site(headers: Headers) -> bool:
     """Tell whether a browser says that a page of another origin sent a request; no origin counts as another."""
     origin = headers.get("origin")
     if origin is not None:
-        return urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+        url = split_url(origin)
+        return url is None or url.netloc.lower() != headers.get("host", "").lower()
     return headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}
 
 

@@ -173,6 +173,7 @@ def state_of(parts: Mapping[str, PartShape]) -> State:
 router = APIRouter(tags=["operations"])
 
 
+@router.head("/healthz", include_in_schema=False, response_model=None)
 @router.get(
     "/healthz",
     operation_id="health",

@@ -3,7 +3,6 @@
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Annotated, Final, cast
-from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -11,20 +10,20 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from commonplace.access.logins import LIFETIME, Logins
 from commonplace.web.access import known_caller
 from commonplace.web.authentication import COOKIE, login_in
+from commonplace.web.client_urls import split_url
 from commonplace.web.plain_pages import plain_page
 from commonplace.web.problems import LOGIN, ProblemError
 from commonplace.web.rate_limits import Limiter, address_of
 
-MAX_FIELD_CHARS: Final = 500
+MAX_PATH_CHARS: Final = 8_000
+"""Of the page to go on to: longer than any link of ours, and no header gets too long for a proxy."""
 WRONG: Final = "This token is unknown, expired or revoked."
 
 router = APIRouter(include_in_schema=False)
 
 
 @router.get(LOGIN)
-async def login_page(
-    request: Request, *, following: Annotated[str, Query(alias="next", max_length=MAX_FIELD_CHARS)] = "/"
-) -> Response:
+async def login_page(request: Request, *, following: Annotated[str, Query(alias="next")] = "/") -> Response:
     """Ask for a token; a caller who is logged in already is redirected."""
     if known_caller(request) is not None:
         return RedirectResponse(own_page(following), HTTPStatus.SEE_OTHER)
@@ -35,8 +34,8 @@ async def login_page(
 async def log_in(
     request: Request,
     *,
-    token: Annotated[str, Form(max_length=MAX_FIELD_CHARS)] = "",
-    following: Annotated[str, Form(alias="next", max_length=MAX_FIELD_CHARS)] = "/",
+    token: Annotated[str, Form()] = "",
+    following: Annotated[str, Form(alias="next")] = "/",
 ) -> Response:
     """Take a token, and give the browser a login in its place; one that it had before is over then."""
     logins = cast("Logins", request.app.state.logins)
@@ -81,12 +80,11 @@ def own_page(following: str) -> str:
 
     Browsers read ``//host`` and ``/\host`` as addresses of another site.
     """
-    try:
-        split = urlsplit(following)
-    except ValueError:
+    split = split_url(following)
+    if split is None or len(following) > MAX_PATH_CHARS or not following.isprintable():
         return "/"
     outside = split.scheme or split.netloc or not following.startswith("/") or following[1:2] in {"/", "\\"}
-    return "/" if outside or not following.isprintable() or "\\" in following else following
+    return "/" if outside or "\\" in following else following
 
 
 async def _refused(request: Request, following: str) -> HTMLResponse:

@@ -17,7 +17,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel, Field
-from starlette.datastructures import URL
 from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection
 from starlette.routing import compile_path
@@ -32,6 +31,7 @@ from commonplace.core.errors import (
     StorageUnavailableError,
 )
 from commonplace.core.text import visible
+from commonplace.web.client_urls import split_url
 from commonplace.web.plain_pages import plain_page
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -313,10 +313,11 @@ def _a_person_waits(connection: HTTPConnection) -> bool:
 
 def _page_to_return_to(connection: HTTPConnection) -> str:
     """Return the path of the page that somebody looked at: for a form the one that it stood on."""
-    if connection.scope.get("method") in {"GET", "HEAD"}:
-        url = URL(connection.headers.get("hx-current-url") or str(connection.url))
-    else:
-        url = URL(connection.headers.get("hx-current-url") or connection.headers.get("referer") or "/")
+    opens = connection.scope.get("method") in {"GET", "HEAD"}
+    elsewhere = str(connection.url) if opens else connection.headers.get("referer")
+    url = split_url(connection.headers.get("hx-current-url") or elsewhere or "/")
+    if url is None:
+        return "/"
     return f"{url.path}?{url.query}" if url.query else url.path
 
 

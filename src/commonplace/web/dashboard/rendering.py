@@ -7,7 +7,7 @@ opens over a page. :func:`done` answers a form that was accepted.
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from commonplace.access.roles import Role
 from commonplace.core.text import visible
 from commonplace.web.access import Means, caller_of, csrf_token
+from commonplace.web.client_urls import split_url
 from commonplace.web.dashboard import assets, wording
 from commonplace.web.dashboard.navigation import sidebar
 
@@ -109,7 +110,8 @@ def done(
     """
     if not wants_fragment(request):
         return RedirectResponse(f"{location}?{urlencode(keep)}" if keep else location, status_code=303)
-    if urlsplit(request.headers.get("hx-current-url", "")).path != location:
+    shown = split_url(request.headers.get("hx-current-url", ""))
+    if shown is None or shown.path != location:
         return Response(status_code=204, headers={"HX-Redirect": location} | NOT_KEPT)
     return Response(
         status_code=204, headers=events({"close-dialog": None, "toast": notice, changed: None}) | NOT_KEPT
