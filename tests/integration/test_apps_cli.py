@@ -117,7 +117,7 @@ def test_delete_purge_and_uninstall(calendar: CommandLine) -> None:
     """Each says what it removed."""
     calendar("apps", "ingest", "cal", "-", stdin=conversation(1, "The office in Graz has a garden."))
     assert calendar("apps", "delete", "1", "--json").json == {"deleted": 1, "app_id": "cal"}
-    assert calendar("apps", "uninstall", "cal").out == "uninstalled cal: 1 memories retained, 0 purged\n"
+    assert calendar("apps", "uninstall", "cal").out == "uninstalled cal: 1 memory retained, 0 purged\n"
     assert calendar("apps", "ingest", "cal", "-", stdin=conversation(2, "x y")).status == 1
     assert calendar("apps", "purge", "cal", "--json").json == {"app_id": "cal", "deleted": 1}
     assert calendar("apps", "uninstall", "cal", "--purge-memories", "--json").json["purged"] == 0

@@ -86,3 +86,10 @@ def test_what_is_shown_drives_no_terminal() -> None:
     """Control characters become escapes that can be read; line breaks, tabs and every script stay."""
     assert text.visible("a\x1b[2Jb\x07\u202ec\x9b") == r"a\x1b[2Jb\x07\u202ec\x9b"
     assert text.visible("a\tb\nc é 启 🐢") == "a\tb\nc é 启 🐢"
+
+
+def test_plurals() -> None:
+    """A count takes its noun with it."""
+    assert text.plural(1, "memory", "memories") == "1 memory"
+    assert text.plural(2000, "memory", "memories") == "2,000 memories"
+    assert text.plural(0, "day") == "0 days"

@@ -56,13 +56,6 @@ def test_money(value: float, words: str) -> None:
     assert wording.money(value) == words
 
 
-def test_plurals() -> None:
-    """A count takes its noun with it."""
-    assert wording.plural(1, "memory", "memories") == "1 memory"
-    assert wording.plural(2000, "memory", "memories") == "2,000 memories"
-    assert wording.plural(0, "day") == "0 days"
-
-
 def test_pager() -> None:
     """It knows its place, and keeps the filters."""
     pager = Pager(path="/memories", query={"service": "a b", "category": ""}, offset=50, total=120)

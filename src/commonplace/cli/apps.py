@@ -21,7 +21,7 @@ from commonplace.apps.receipts import CompactionReceipt, DigestOutcome, DigestRe
 from commonplace.cli.output import JsonOption, console, print_json, table
 from commonplace.cli.run import run, settings
 from commonplace.core.errors import InvalidInputError
-from commonplace.core.text import replace_surrogates
+from commonplace.core.text import plural, replace_surrogates
 
 AppArgument = Annotated[str, typer.Argument(metavar="APP", help="Id of the app.")]
 UserOption = Annotated[str | None, typer.Option("--user", help="Of this user too, beside the common ones.")]
@@ -255,7 +255,7 @@ def purge(app_id: AppArgument, *, as_json: JsonOption = False) -> None:
     if as_json:
         print_json({"app_id": app_id, "deleted": deleted})
     else:
-        typer.echo(f"deleted {deleted} memories of {app_id}")
+        typer.echo(f"deleted {plural(deleted, 'memory', 'memories')} of {app_id}")
 
 
 @app.command()
@@ -272,7 +272,9 @@ def uninstall(
     if as_json:
         print_json(receipt)
     else:
-        typer.echo(f"uninstalled {app_id}: {receipt.retained} memories retained, {receipt.purged} purged")
+        typer.echo(
+            f"uninstalled {app_id}: {plural(receipt.retained, 'memory', 'memories')} retained, {receipt.purged} purged"
+        )
 
 
 @app.command()

@@ -22,6 +22,7 @@ from commonplace.apps.energy import EnergyPolicy
 from commonplace.apps.memory import AppMemory
 from commonplace.core.errors import CommonplaceError, EmbeddingError, StorageUnavailableError
 from commonplace.core.settings import Settings
+from commonplace.core.text import plural
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.llm import Script
@@ -69,7 +70,7 @@ async def check_operational(settings: Settings) -> str:
             await memory.delete([stored.id])
         count = len(await OperationalMemory(database).list_memories())
     where = "PostgreSQL" if settings.database_is_postgres else str(settings.database_path)
-    return f"wrote, read, searched, deleted; {count} memories in {where}"
+    return f"wrote, read, searched, deleted; {plural(count, 'memory', 'memories')} in {where}"
 
 
 async def check_apps(settings: Settings) -> str:
@@ -86,7 +87,7 @@ async def check_apps(settings: Settings) -> str:
                 await _use_app(_app_memory(scratch))
         finally:
             await registry.uninstall_app(APP, purge_memories=True)
-    return f"wrote, read, searched, deleted; {len(apps)} apps"
+    return f"wrote, read, searched, deleted; {plural(len(apps), 'app')}"
 
 
 @asynccontextmanager
@@ -132,9 +133,9 @@ async def check_workspace(settings: Settings) -> str:
                 raise StorageUnavailableError(
                     f"memory {stored.id} was stored and deleted, and is not as it should be"
                 )
-    damaged = f", {len(problems)} damaged lines kept and skipped" if problems else ""
-    recent = "at least 20" if count == MAX_RESULTS else str(count)
-    return f"wrote, read, searched, deleted; {recent} memories in {settings.workspace}{damaged}"
+    damaged = f", {plural(len(problems), 'damaged line')} kept and skipped" if problems else ""
+    recent = f"at least {count} memories" if count == MAX_RESULTS else plural(count, "memory", "memories")
+    return f"wrote, read, searched, deleted; {recent} in {settings.workspace}{damaged}"
 
 
 async def check_embedding(settings: Settings) -> str:
@@ -191,8 +192,12 @@ async def check_knowledge(settings: Settings) -> str:
             )
     where = "PostgreSQL by URL" if settings.postgres_url else str(settings.postgres_directory)
     rules = sum(count for state, count in stats["rules"].items() if state != "forgotten")
-    counts = f"{stats['episodes']['total']} episodes, {stats['facts']['active']} facts, {rules} rules"
-    return f"wrote, read, searched, deleted; {counts} in {where}"
+    counts = [
+        plural(stats["episodes"]["total"], "episode"),
+        plural(stats["facts"]["active"], "fact"),
+        plural(rules, "rule"),
+    ]
+    return f"wrote, read, searched, deleted; {', '.join(counts)} in {where}"
 
 
 CHECKS: Final[dict[str, Callable[[Settings], Awaitable[str]]]] = {

@@ -8,7 +8,7 @@ from rich.console import Console
 from commonplace.cli.knowledge_options import TENANT, IdArgument, TenantOption, use
 from commonplace.cli.output import JsonOption, console, print_json, shown, table
 from commonplace.cli.question import confirmed
-from commonplace.core.text import trim_to
+from commonplace.core.text import plural, trim_to
 from commonplace.knowledge.consolidate import COUNTS, consolidate, outcome, planned
 from commonplace.knowledge.consolidation.consolidation import ConsolidationReport, Plan
 from commonplace.knowledge.consolidation.preview import plan_rows
@@ -67,7 +67,7 @@ def consolidate_command(
                 butler=butler,
                 approve=approve if preview else None,
                 notify=lambda run: status.update(
-                    f"consolidating: {len(run.episode_ids)} episodes of {shown(run.butler)}"
+                    f"consolidating: {plural(len(run.episode_ids), 'episode')} of {shown(run.butler)}"
                 ),
             )
 
@@ -82,7 +82,7 @@ def _show_plan(out: Console, plan: Plan) -> None:
         (each.sign, each.what, _cut(each.before), _cut(each.after), each.evidence_count)
         for each in plan_rows(plan.rehearsal)
     ]
-    title = f"{len(plan.lease.episodes)} episodes of {plan.lease.butler}"
+    title = f"{plural(len(plan.lease.episodes), 'episode')} of {plan.lease.butler}"
     out.print(table("", "what", "now", "then", "episodes", title=title, rows=rows))
     for message in plan.rehearsal.errors:
         out.print(f"[yellow]will not be done:[/] {shown(message)}", soft_wrap=True)
@@ -146,7 +146,7 @@ def dead_letters(
         if as_json:
             print_json({"requeued": number})
         else:
-            typer.echo(f"{number} episodes wait again")
+            typer.echo(plural(number, "episode waits again", "episodes wait again"))
         return
     letters = use(tenant, lambda memory: memory.list_dead_letters(butler=butler))
     if as_json:

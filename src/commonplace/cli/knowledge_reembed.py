@@ -11,6 +11,7 @@ from commonplace.cli.knowledge_options import TENANT, use
 from commonplace.cli.output import JsonOption, console, print_json, table
 from commonplace.cli.run import settings
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import plural
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.reembedding import moves
@@ -103,7 +104,7 @@ def _show_receipt(receipt: MoveReceipt, model: str, *, as_json: bool) -> None:
         said = f"nothing to move: every memory is of {receipt.model}"
     else:
         said = (
-            f"embedded {receipt.embedded} memories; all are searched by {receipt.model} now\n"
+            f"embedded {plural(receipt.embedded, 'memory', 'memories')}; all are searched by {receipt.model} now\n"
             f"restart what runs with COMMONPLACE_EMBEDDING_MODEL={model}: until then it searches by words alone and "
             "stores nothing"
         )

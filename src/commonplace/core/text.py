@@ -100,3 +100,8 @@ def trim_to(text: str, max_chars: int) -> str:
     if space >= max_chars // 2:
         head = head[:space]
     return f"{head.rstrip()}…"
+
+
+def plural(count: int, noun: str, many: str = "") -> str:
+    """Return a count with its noun: ``1 memory``, ``2 memories``."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, File, Request, UploadFile
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import plural
 from commonplace.web.access import OpenMemories, installation_admin, installation_writer
 from commonplace.web.apps.parameters import AppId, MemoryId
 from commonplace.web.dashboard.apps import PATH
@@ -14,7 +15,6 @@ from commonplace.web.dashboard.errors import PageRoute, message_of
 from commonplace.web.dashboard.forms import INVALID, Text
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, events, render_dialog
-from commonplace.web.dashboard.wording import plural
 
 CHANGED: Final = "apps-changed"
 """The event by which the pages of app memory refresh themselves."""

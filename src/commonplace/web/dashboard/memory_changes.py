@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import plural
 from commonplace.operational.decay import GRACE
 from commonplace.operational.markers import MemoryCategory
 from commonplace.operational.memories import DEFAULT_CONFIDENCE, Memory
@@ -15,7 +16,7 @@ from commonplace.web.dashboard.errors import PageRoute, message_of
 from commonplace.web.dashboard.forms import INVALID, Text
 from commonplace.web.dashboard.memories import PATH, MemoryId, memory_values
 from commonplace.web.dashboard.rendering import done, events, render, render_dialog, wants_fragment
-from commonplace.web.dashboard.wording import decimal, plural
+from commonplace.web.dashboard.wording import decimal
 from commonplace.web.limits import LARGEST_ID
 
 CHANGED: Final = "memories-changed"

@@ -14,7 +14,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from commonplace.access.roles import Role
-from commonplace.core.text import visible
+from commonplace.core.text import plural, visible
 from commonplace.web.access import Means, caller_of, csrf_token
 from commonplace.web.client_urls import split_url
 from commonplace.web.dashboard import assets, wording
@@ -36,7 +36,7 @@ _FILTERS: Final[dict[str, Callable[..., str]]] = {
     "percent": wording.percent,
     "money": wording.money,
     "duration": wording.duration,
-    "plural": wording.plural,
+    "plural": plural,
     "visible": visible,
 }
 

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from commonplace.core.clock import format_timestamp, utc_now
+from commonplace.core.text import plural
 
 SECOND_MS: Final = 1000
 MINUTE_S: Final = 60
@@ -99,8 +100,3 @@ def duration(milliseconds: float) -> str:
     if seconds < HOUR_S:
         return f"{seconds // MINUTE_S} min {seconds % MINUTE_S} s"
     return f"{seconds // HOUR_S} h {seconds % HOUR_S // MINUTE_S} min"
-
-
-def plural(count: int, noun: str, many: str = "") -> str:
-    """Return a count with its noun: ``1 memory``, ``2 memories``."""
-    return f"{count:,} {noun if count == 1 else many or noun + 's'}"

@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
+from commonplace.core.text import plural
 from commonplace.knowledge.lists import STATUSES
 from commonplace.web.access import KnowledgeOfCaller, admin, reader, writer
 from commonplace.web.dashboard.errors import PageRoute
@@ -12,7 +13,6 @@ from commonplace.web.dashboard.knowledge.listing import CHANGED, ONE_MORE, ItemI
 from commonplace.web.dashboard.paging import Offset
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, link, render
-from commonplace.web.dashboard.wording import plural
 
 PATH: Final = "/knowledge/episodes"
 

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import plural
 from commonplace.knowledge.entities.entities import Entity
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.web.access import KnowledgeOfCaller, admin
@@ -16,7 +17,6 @@ from commonplace.web.dashboard.knowledge.entities import PATH, require_entity
 from commonplace.web.dashboard.knowledge.listing import CHANGED, ItemId, Name, SomeId
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, render_dialog
-from commonplace.web.dashboard.wording import plural
 
 MOST_CANDIDATES: Final = 8
 

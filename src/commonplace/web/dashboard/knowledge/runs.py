@@ -7,6 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import plural
 from commonplace.knowledge.consolidation.runs import RunState
 from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.web.access import KnowledgeOfCaller, admin, reader
@@ -16,7 +17,6 @@ from commonplace.web.dashboard.knowledge.listing import CHANGED, ONE_MORE, ItemI
 from commonplace.web.dashboard.paging import Offset
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, render
-from commonplace.web.dashboard.wording import plural
 
 if TYPE_CHECKING:
     from commonplace.llm import Model
