@@ -336,6 +336,7 @@ async def test_a_worker_beside_others_waits_for_its_database(
         in_process_worker(settings, knowledge=memory),
     ):
         await until(lambda: _is_said("background work does not run", caplog), what="a line in the log")
+    assert not any(each.exc_info for each in caplog.records if "does not run" in each.getMessage())
 
 
 async def test_a_worker_beside_others_works(

@@ -16,7 +16,12 @@ from typing import Final
 import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import ModelOutputError, ModelTimeoutError, StorageUnavailableError
+from commonplace.core.errors import (
+    CommonplaceError,
+    ModelOutputError,
+    ModelTimeoutError,
+    StorageUnavailableError,
+)
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.consolidation import leases
@@ -224,7 +229,11 @@ async def _consolidate_butler(work: _Work, butler: str, outcome: _Outcome) -> No
         try:
             run = await _consolidate_group(work, butler, outcome)
         except Exception as error:  # noqa: BLE001 - the worker's outer door: the other butlers go on (KNW-24.3)
-            _log.exception("consolidation of butler %r failed", butler)
+            # Errors of ours say what failed; where from is of interest for those that nobody thought of.
+            expected = isinstance(error, CommonplaceError)
+            _log.error(
+                "consolidation of butler %r failed: %s", butler, leases.describe(error), exc_info=not expected
+            )
             outcome.failed.append(butler)
             outcome.errors.append(f"{butler}: {leases.describe(error)}")
             return

@@ -12,7 +12,7 @@ from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.job_context import AbortReason, JobContext
 from procrastinate.worker import Worker
 
-from commonplace.core.errors import StorageUnavailableError, UpkeepError
+from commonplace.core.errors import CommonplaceError, StorageUnavailableError, UpkeepError
 from commonplace.core.text import clean_text
 from commonplace.knowledge.workers.queue_work import queue_work
 
@@ -124,6 +124,14 @@ class Outcomes:
                 await sql.note_outcome(job_id=context.job.id, result=result, error=error)
         except StorageUnavailableError as outage:
             _log.warning("%s: its outcome cannot be written down: %s", context.job.call_string, outage)
+
+
+def in_one_line(record: logging.LogRecord) -> bool:
+    """Let a job that failed with an error of ours be logged in one line: a filter of Procrastinate's log."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, CommonplaceError):
+        record.msg, record.args, record.exc_info = f"{record.getMessage()}: {error}", (), None
+    return True
 
 
 async def take_back(
