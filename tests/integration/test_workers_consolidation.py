@@ -176,6 +176,8 @@ async def test_an_outage_is_looked_at_again_for_as_long_as_it_lasts(
                 if turn == 6:
                     clock.advance(hours=6)
                     await until(lambda: _waited_for(pool), what="the tick that finds a job waiting")
+                    seen = (await worker_status(pool, settings, clock())).schedules[2]
+                    assert (seen.outcome, seen.jobs) == ("running", {"todo": 1})
                 clock.advance(seconds=300)
                 await _come_due(pool)
             await until(lambda: _ended(pool, 13), what="the answer")
