@@ -33,6 +33,9 @@ FORGET_S: Final = 300.0
 MOST_ATTEMPTS: Final = 3
 """A job whose worker died so often may be what kills them."""
 
+LONGEST_WAIT_S: Final = 2 * 3_600.0
+"""Twice as long as any job waits to be tried again; one that waits for longer was put off by a clock that was wrong."""
+
 DIED: Final = "the worker that did it died, or lost the database"
 HANDED_BACK: Final = "the worker was stopped, and handed the job back"
 MAX_ERROR_CHARS: Final = 2_000
@@ -103,13 +106,19 @@ class Outcomes:
 
     async def _defer_again(self, context: JobContext, *, wait_s: float, **changes: int) -> None:
         job = context.job
+        try:
+            async with queue_work(self._pool) as sql:
+                # Rounded up: a job that comes early finds nothing due, and has to come once more.
+                due_at = await sql.due_in(wait_s=math.ceil(wait_s))
+        except StorageUnavailableError as outage:
+            _log.warning("%s: cannot be queued again: %s", job.call_string, outage)
+            return
         again = context.app.configure_task(
             job.task_name,
             lock=job.lock,
             queueing_lock=job.queueing_lock,
             task_kwargs={**job.task_kwargs, **changes},
-            # Rounded up: a job that comes early finds nothing due, and has to come once more.
-            schedule_in={"seconds": math.ceil(wait_s)},
+            schedule_at=due_at,
         )
         try:
             await again.defer_async()
@@ -155,3 +164,17 @@ async def take_back(
     for row in rows:
         _log.warning("job %d (%s): %s; now %s", row["id"], row["task_name"], DIED, row["status"])
     return [row["id"] for row in rows]
+
+
+async def bring_forward(pool: asyncpg.Pool, *, longest_s: float = LONGEST_WAIT_S) -> None:
+    """Make jobs due that wait for longer than any does: the clock by which they were put off was set back since.
+
+    Raises:
+        StorageUnavailableError: The server cannot be reached.
+    """
+    async with queue_work(pool) as sql:
+        rows = await sql.bring_forward(longest_s=longest_s)
+    for row in rows:
+        _log.warning(
+            "job %d (%s) was put off by a clock that was wrong, and is due now", row["id"], row["task_name"]
+        )

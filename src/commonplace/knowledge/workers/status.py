@@ -181,7 +181,7 @@ def _schedule_state(
 def _worker_state(row: Mapping[str, Any]) -> WorkerState:
     return WorkerState(
         name=row["name"],
-        alive=row["silent_s"] < SILENT_S,
+        alive=abs(row["silent_s"]) < SILENT_S,
         silent_s=round(row["silent_s"], 1),
         started_at=row["started_at"],
         concurrency=row["concurrency"],

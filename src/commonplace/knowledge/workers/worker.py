@@ -21,7 +21,7 @@ from commonplace.core.errors import CommonplaceError, StorageError
 from commonplace.core.settings import Settings
 from commonplace.knowledge.consolidation.consolidation import this_worker
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.workers.outcomes import SILENT_S, Outcomes, in_one_line, take_back
+from commonplace.knowledge.workers.outcomes import SILENT_S, Outcomes, bring_forward, in_one_line, take_back
 from commonplace.knowledge.workers.queue import open_queue
 from commonplace.knowledge.workers.schedule import schedules, set_going
 from commonplace.knowledge.workers.schema import prepare_schema
@@ -171,6 +171,7 @@ class Worker:
         # A machine that slept must not take its own jobs for those of a dead worker.
         await app.job_manager.update_heartbeat(worker_id)
         await take_back(pool, worker_id=worker_id, ended=outcomes.ended_long_ago())
+        await bring_forward(pool)
         await app.job_manager.prune_stalled_workers(FORGET_WORKERS_S)
         now = self._means.knowledge.clock()
         await set_going(app, pool, schedules(self._means.settings), now)
