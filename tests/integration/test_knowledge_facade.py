@@ -365,6 +365,23 @@ async def test_slow_work_on_a_database_that_answers_is_not_given_up(
     assert (await memory.memory_stats())["episodes"]["total"] == 200
 
 
+async def test_a_process_that_stands_still_does_not_take_its_database_for_silent(
+    memory: KnowledgeMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loading a model keeps the event loop from running for longer than a database has to answer."""
+    monkeypatch.setattr(outage, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(outage, "ANSWER_S", 2.0)
+    async with memory.acting() as pool:
+
+        async def load() -> str:
+            while pool.get_idle_size():  # noqa: ASYNC110 - the question to the server sets no event
+                await asyncio.sleep(0)
+            time.sleep(2.1)  # noqa: ASYNC251 - that is what loading does
+            return "loaded"
+
+        assert await outage.while_it_answers(pool, load()) == "loaded"
+
+
 async def test_a_session_that_is_cancelled_takes_its_work_with_it(memory: KnowledgeMemory) -> None:
     """Cancelling a caller neither leaves its transaction open nor stops anybody else's."""
     call = asyncio.create_task(memory.store_episode(content="never mind", butler="ops"))

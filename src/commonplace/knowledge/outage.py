@@ -19,6 +19,10 @@ PATIENCE_S: Final = 1.5
 ANSWER_S: Final = 1.0
 """How soon it must say so."""
 
+WAITS: Final = 10
+"""Time is waited for in so many parts. While a model is loaded this process itself may stand still for a second, which
+is then one part of them, and does not look as if the database had been silent for all of it."""
+
 FIRST_OPENING_S: Final = 20.0
 """A first start sets up a server and loads a model; it is under way, and worth waiting for."""
 
@@ -70,8 +74,11 @@ async def _ask(pool: asyncpg.Pool) -> None:
 
 
 async def _ends_within(task: asyncio.Task[Any], seconds: float) -> bool:
-    done, _ = await asyncio.wait({task}, timeout=seconds)
-    return bool(done)
+    for _ in range(WAITS):
+        done, _ = await asyncio.wait({task}, timeout=seconds / WAITS)
+        if done:
+            return True
+    return False
 
 
 def _leave(task: asyncio.Task[Any]) -> None:
