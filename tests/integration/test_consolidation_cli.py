@@ -151,6 +151,7 @@ def test_an_interrupt_at_the_question_ends_the_command(
     assert [run["state"] for run in knowledge("runs", "list", "--json").json["runs"]] == ["failed"]
     again = knowledge("consolidate", "--json").json
     assert (again["busy"], again["waiting"], again["facts_created"]) == ([], [], 1)
+    assert again["again_at"] is None
 
 
 @pytest.mark.requirement("KNW-24.3", "R-KNW-4")
@@ -161,7 +162,9 @@ def test_a_failure_is_said_and_dead_letters_are_shown(knowledge: Knowledge, api:
     failed = knowledge("consolidate")
     assert failed.status == 1
     assert "not done: ops: ModelOutputError: No JSON block found" in failed.out
-    assert "waiting after a failure: episodes of ops" in knowledge("consolidate").out
+    waiting = knowledge("consolidate").out
+    assert "waiting after a failure: episodes of ops" in waiting
+    assert "due again at 20" in waiting
     assert knowledge("dead-letters").out == "no dead letters\n"
     assert knowledge("dead-letters", "--requeue", "--json").json == {"requeued": 0}
     unknown = knowledge("runs", "undo", "6f1e4c1e-0000-4000-8000-000000000000")

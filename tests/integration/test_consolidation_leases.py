@@ -116,6 +116,21 @@ async def test_a_result_in_time_counts_though_the_lease_just_ended(workers: Work
     assert run.state is RunState.APPLIED
 
 
+async def test_a_clock_that_was_wrong_keeps_nobody_waiting(workers: Workers) -> None:
+    """Neither for the lease of a worker that died by it, nor for an attempt that was put off by it."""
+    workers.clock.advance(days=1)
+    await workers.get("lost")
+    workers.clock.advance(days=-1)
+    lease = await workers.get("first")
+    workers.clock.advance(days=1)
+    await leases.fail(workers.pool, lease, RuntimeError("broke"), clock=workers.clock)
+    workers.clock.advance(days=-1)
+    report = await run_consolidation(workers.pool, workers.engine, clock=workers.clock)
+    assert (report.busy, report.waiting) == ((), ())
+    assert report.planned
+    await workers.get("second")
+
+
 async def test_the_lease_is_renewed_while_the_model_works(workers: Workers) -> None:
     """So that an answer may take longer than a lease."""
     policy = Policy(lease_s=0.3)

@@ -214,6 +214,20 @@ async def test_a_group_that_fails_leaves_the_others_alone(
     assert (await consolidate(spawner)).episodes_consolidated == 1
 
 
+@pytest.mark.parametrize(
+    ("error", "has_traceback"), [(ModelUnavailableError("no answer"), False), (RuntimeError("a bug"), True)]
+)
+async def test_a_failure_that_says_what_it_is_is_logged_in_one_line(
+    consolidate: Consolidate, caplog: pytest.LogCaptureFixture, error: Exception, *, has_traceback: bool
+) -> None:
+    """A model that is out of reach for a night must not bury all else under tracebacks."""
+    await consolidate.store("ops", "one")
+    await consolidate(Spawner(error))
+    (record,) = (each for each in caplog.records if "consolidation of butler" in each.getMessage())
+    assert str(error) in record.getMessage()
+    assert bool(record.exc_info) is has_traceback
+
+
 @pytest.mark.requirement("R-KNW-4")
 @pytest.mark.parametrize(
     "rubbish", ["I would rather not.", "", '```json\n{"new_facts": [{"subject": "x"}]}\n```']

@@ -264,6 +264,37 @@ async def test_a_chain_of_runs_can_be_undone_in_any_order(
     assert await world.picture() == before
 
 
+@pytest.mark.parametrize("order", tuple(permutations(range(2))))
+async def test_what_a_run_moved_to_another_key_comes_back_though_another_run_took_its_key(
+    world: World, order: tuple[int, ...]
+) -> None:
+    """The first undo leaves it, as its key is taken; the second one frees the key."""
+    known = await world.know("takes", "four minutes")
+    before = await world.picture()
+    world.clock.advance(hours=1)
+    moved = await world.run(updated_facts=[fact("build", "lasts", "long", target_id=str(known))])
+    world.clock.advance(hours=1)
+    taken = await world.run(new_facts=[fact("build", "takes", "five minutes")])
+    reports = [await world.undo((moved, taken)[place]) for place in order]
+    assert await world.picture() == before
+    assert [report.facts_restored for report in reports] == [0, 1]
+
+
+async def test_a_key_that_somebody_freed_on_purpose_stays_free(world: World) -> None:
+    """What a run had replaced does not come back where somebody has stored and forgotten a newer fact since."""
+    known = await world.know("takes", "four minutes")
+    world.clock.advance(hours=1)
+    moved = await world.run(updated_facts=[fact("build", "lasts", "long", target_id=str(known))])
+    world.clock.advance(hours=1)
+    theirs = await world.know("takes", "six minutes")
+    assert (await world.undo(moved)).facts_restored == 0
+    await forget_memory(world.pool, "fact", theirs, clock=world.clock)
+    world.clock.advance(hours=1)
+    taken = await world.run(new_facts=[fact("build", "takes", "five minutes")])
+    assert (await world.undo(taken)).facts_restored == 0
+    assert "active" not in (await world.facts()).values()
+
+
 async def test_what_an_operator_confirmed_comes_back_in_place_of_what_was_before_it(world: World) -> None:
     """A fact of an undone run that was superseded and is confirmed still stands in its chain."""
     target = await world.know("takes", "v0")

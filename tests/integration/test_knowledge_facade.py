@@ -371,9 +371,8 @@ async def test_an_answer_to_another_is_an_answer(
     """All connections are taken, so that nobody can ask whether the server answers."""
     monkeypatch.setattr(outage, "PATIENCE_S", 0.01)
     monkeypatch.setattr(outage, "ANSWER_S", 0.05)
-    pool = await memory.database.pool()
     may_end = asyncio.Event()
-    async with AsyncExitStack() as taken:
+    async with memory.acting() as pool, AsyncExitStack() as taken:
         for _ in range(pool.get_max_size()):
             await taken.enter_async_context(pool.acquire())
         slow = asyncio.create_task(outage.while_it_answers(memory.database, pool, may_end.wait()))
@@ -384,6 +383,23 @@ async def test_an_answer_to_another_is_an_answer(
         await slow
         with pytest.raises(StorageUnavailableError, match="does not answer"):
             await outage.while_it_answers(memory.database, pool, asyncio.sleep(DEADLINE_S))
+
+
+async def test_a_process_that_stands_still_does_not_take_its_database_for_silent(
+    memory: KnowledgeMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Loading a model keeps the event loop from running for longer than a database has to answer."""
+    monkeypatch.setattr(outage, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(outage, "ANSWER_S", 2.0)
+    async with memory.acting() as pool:
+
+        async def load() -> str:
+            while pool.get_idle_size():  # noqa: ASYNC110 - the question to the server sets no event
+                await asyncio.sleep(0)
+            time.sleep(2.1)  # noqa: ASYNC251 - that is what loading does
+            return "loaded"
+
+        assert await outage.while_it_answers(memory.database, pool, load()) == "loaded"
 
 
 async def test_a_session_that_is_cancelled_takes_its_work_with_it(memory: KnowledgeMemory) -> None:

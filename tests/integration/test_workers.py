@@ -7,10 +7,11 @@ from pathlib import Path
 
 import asyncpg
 import httpx2
+import procrastinate.utils
 import pytest
 from procrastinate import App
 
-from commonplace.core.clock import ManualClock
+from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memory import KnowledgeMemory
@@ -38,6 +39,7 @@ from support.workers import (
 )
 
 OFF = {"cleanup_cron": "off", "consolidation_cron": "off"}
+PUT_OFF = "UPDATE procrastinate_jobs SET scheduled_at = now() + $1::interval WHERE status = 'todo'"
 STATUS = "SELECT metadata ->> 'status' FROM facts"
 
 
@@ -280,9 +282,14 @@ async def test_a_job_that_takes_too_long_is_handed_back(
 
 
 async def test_a_job_that_fails_says_why_and_is_tried_again(
-    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+    knowledge_url: str,
+    tmp_path: Path,
+    engine: EmbeddingEngine,
+    clock: ManualClock,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Its shard alone: the others are done."""
+    """Its shard alone, after a pause by the clock of the server, whatever that of the worker says."""
+    monkeypatch.setattr(procrastinate.utils, "utcnow", lambda: utc_now() - timedelta(hours=1))
     async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **OFF) as (memory, settings):
         pool = await memory.database.pool()
         await store(memory, "tenant-a")
@@ -301,6 +308,25 @@ async def test_a_job_that_fails_says_why_and_is_tried_again(
         scheduled = "SELECT scheduled_at - now() FROM procrastinate.procrastinate_jobs WHERE status = 'todo'"
         assert timedelta(seconds=60 - DEADLINE_S) < await pool.fetchval(scheduled) <= timedelta(seconds=60)
         assert seen.oldest_waiting_at is None
+
+
+async def test_a_job_that_was_put_off_by_a_wrong_clock_is_done(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """It would keep every later one of its shard from being made; one that waits for its turn goes on waiting."""
+    async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **OFF) as (memory, settings):
+        pool = await memory.database.pool()
+        for tenant in ("tenant-a", "tenant-b"):
+            await store(memory, tenant)
+        await schedule_once(memory, Schedule(upkeep=Upkeep.SWEEP, cron=settings.sweep_cron))
+        await _put_off(pool, timedelta(days=1))
+        async with working(memory, settings):
+            await until(lambda: _done(pool, "sweep", 2), what="the sweep that was put off")
+        await schedule_once(memory, Schedule(upkeep=Upkeep.SWEEP, cron="* * * * *"))
+        await _put_off(pool, timedelta(hours=1))
+        async with working(memory, settings):
+            await until(lambda: _began(pool), what="a look at the queue")
+        assert (await job_states(pool, "sweep.all"))[-1][1] == "todo"
 
 
 async def test_an_outage_of_the_database_ends_no_worker(
@@ -336,6 +362,7 @@ async def test_a_worker_beside_others_waits_for_its_database(
         in_process_worker(settings, knowledge=memory),
     ):
         await until(lambda: _is_said("background work does not run", caplog), what="a line in the log")
+    assert not any(each.exc_info for each in caplog.records if "does not run" in each.getMessage())
 
 
 async def test_a_worker_beside_others_works(
@@ -363,6 +390,12 @@ async def test_every_statement_of_the_queue_is_understood_by_the_server(
             for name in queries().available_queries:
                 if not name.endswith("_cursor"):
                     await connection.prepare(getattr(queries(), name).sql)
+
+
+async def _put_off(pool: asyncpg.Pool, wait: timedelta) -> None:
+    async with pool.acquire() as connection, connection.transaction():
+        await connection.execute("SET LOCAL search_path TO procrastinate")
+        await connection.execute(PUT_OFF, wait)
 
 
 async def _is_said(text: str, caplog: pytest.LogCaptureFixture) -> bool:

@@ -37,14 +37,24 @@ async def test_an_operator_sees_workers_schedules_and_failures(
     (worker,) = meanwhile["workers"]
     assert (worker["alive"], worker["concurrency"]) == (True, 4)
     assert meanwhile["schedules"][0]["last_at"] == "2026-03-01T03:00:00.000000Z"
+    assert meanwhile["schedules"][0]["ran_at"] is not None
     assert meanwhile["schedules"][0]["jobs"] == {"succeeded": 1, "todo": 1}
     assert meanwhile["jobs"] == {"failed": 1, "succeeded": 2, "todo": 1}
     (failure,) = meanwhile["failures"]
     assert failure["arguments"] == {"tenant_id": "[red]no tenant"}
     assert "InvalidInputError" in failure["error"]
     assert shown.status == 0, shown.err
-    for words in (worker["name"], "alive", "0 3 * * *", "2026-03-01 03:00", "[red]no tenant", "1 failed"):
+    for words in (
+        worker["name"],
+        "alive",
+        "0 3 * * *",
+        "2026-03-01 03:00",
+        "[red]no tenant",
+        "1 failed",
+        "failed at (UTC)",
+    ):
         assert words in shown.out
+    assert "+00:00" not in shown.out
 
 
 def test_a_bad_schedule_is_one_line(commonplace: CommandLine) -> None:

@@ -82,9 +82,13 @@ async def test_without_a_language_model_the_result_says_so(
 
 
 async def test_a_model_that_fails_is_a_failed_job_that_is_tried_again(
-    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+    knowledge_url: str,
+    tmp_path: Path,
+    engine: EmbeddingEngine,
+    clock: ManualClock,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The operator sees why; the other butler is done."""
+    """The operator sees why, in lines without a traceback; the other butler is done."""
     script = Script(ModelRefusedError("no such model"), NOTHING)
     only = ONLY_CONSOLIDATION | {"worker_concurrency": 1}
     async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **only) as (memory, settings):
@@ -98,6 +102,9 @@ async def test_a_model_that_fails_is_a_failed_job_that_is_tried_again(
         (again,) = [job for job in await jobs(pool) if job["status"] == "todo"]
         assert (again["args"]["butler"], again["args"]["attempt"]) == ("mail", 0)
         assert await fetch(pool, "tenant-a", STATES) == ["consolidated", "failed"]
+    said = [each for each in caplog.records if each.levelname == "ERROR"]
+    assert len(said) == 2
+    assert all("no such model" in each.getMessage() and not each.exc_info for each in said)
 
 
 async def test_a_worker_that_stops_gives_the_episodes_back(
@@ -169,6 +176,8 @@ async def test_an_outage_is_looked_at_again_for_as_long_as_it_lasts(
                 if turn == 6:
                     clock.advance(hours=6)
                     await until(lambda: _waited_for(pool), what="the tick that finds a job waiting")
+                    seen = (await worker_status(pool, settings, clock())).schedules[2]
+                    assert (seen.outcome, seen.jobs) == ("running", {"todo": 1})
                 clock.advance(seconds=300)
                 await _come_due(pool)
             await until(lambda: _ended(pool, 13), what="the answer")

@@ -37,6 +37,12 @@ START_S = 20
 LATER = "UPDATE procrastinate.procrastinate_workers SET last_heartbeat = last_heartbeat - interval '1 minute'"
 AGED = "UPDATE facts SET last_confirmed_at = now() - interval '17 days'"
 NEWS = '{"type": "job_inserted", "job_id": 0}'
+AHEAD = """
+WITH dead AS (
+  INSERT INTO procrastinate.procrastinate_workers (last_heartbeat) VALUES (now() + interval '1 day') RETURNING id
+)
+UPDATE procrastinate.procrastinate_jobs SET worker_id = dead.id FROM dead WHERE procrastinate_jobs.id = $1
+"""
 JOB = """
 INSERT INTO procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args, status, attempts)
 VALUES ('upkeep', 'sweep', 'sweep/a', 'sweep/a', '{"tenant_id": "a", "timestamp": 1}', $1, $2) RETURNING id
@@ -161,6 +167,20 @@ async def test_what_becomes_of_the_job_of_a_dead_worker(
         assert (first["status"], first["attempts"]) == (becomes, attempts + 1)
         failures = (await worker_status(pool, settings, clock())).failures
         assert [failure.error for failure in failures] == [outcomes.DIED] * (becomes == "failed")
+
+
+async def test_a_worker_that_died_by_a_clock_that_was_ahead_is_dead(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Its last sign of life is a day from now: nobody waits until then for the job that it did."""
+    async with memory_and_settings(knowledge_url, tmp_path, engine, clock) as (memory, settings):
+        await prepare_schema(await memory.database.access())
+        pool = await memory.database.pool()
+        job = await _make_job(pool, "doing", 0)
+        await pool.execute(AHEAD, job)
+        (seen,) = (await worker_status(pool, settings, clock())).workers
+        assert (seen.alive, seen.doing) == (False, 1)
+        assert await take_back(pool, worker_id=0, ended=[]) == [job]
 
 
 async def test_a_job_whose_end_could_not_be_written_down_is_done_again(

@@ -110,6 +110,8 @@ def _show_report(report: ConsolidationReport, *, as_json: bool) -> None:
             out.print(f"{said} episodes of {shown(', '.join(butlers))}")
     for message in report.errors:
         out.print(f"[red]not done:[/] {shown(message)}", soft_wrap=True)
+    if report.again_at is not None:
+        out.print(f"due again at {report.again_at:%Y-%m-%d %H:%M:%S} (UTC)")
     if report.note:
         out.print(shown(report.note), style="dim", soft_wrap=True)
 

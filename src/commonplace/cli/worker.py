@@ -80,6 +80,7 @@ def _document(seen: WorkerStatus) -> dict[str, object]:
             "upkeep": one.upkeep,
             "cron": one.cron,
             "last_at": one.last_at,
+            "ran_at": one.ran_at,
             "next_at": one.next_at,
             "outcome": one.outcome,
             "jobs": one.jobs,
@@ -132,7 +133,15 @@ def _print(seen: WorkerStatus) -> None:
     out.print(f"jobs: {counted}{waiting}")
     if seen.failures:
         rows = [
-            (one.job_id, one.task, " ".join(map(str, one.arguments.values())), one.ended_at, one.error)
+            (
+                one.job_id,
+                one.task,
+                "/".join(
+                    str(one.arguments[name]) for name in ("tenant_id", "butler") if name in one.arguments
+                ),
+                f"{one.ended_at:%Y-%m-%d %H:%M}" if one.ended_at else None,
+                one.error,
+            )
             for one in seen.failures
         ]
-        out.print(table("job", "task", "of", "failed at", "error", title="Failed", rows=rows))
+        out.print(table("job", "task", "of", "failed at (UTC)", "error", title="Failed", rows=rows))

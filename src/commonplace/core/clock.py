@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Literal
+from typing import Final, Literal
 
 from commonplace.core.errors import InvalidInputError
 
 Clock = Callable[[], datetime]
 """Gives the present as an aware UTC datetime; a parameter wherever time matters, so that tests set it."""
+
+CLOCKS_DIFFER_BY: Final = timedelta(hours=1)
+"""What one machine wrote down may be this far ahead of another's present. What is further ahead comes from a clock that
+was wrong, and must not keep work from happening until then."""
 
 
 def utc_now() -> datetime:

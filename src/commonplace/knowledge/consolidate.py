@@ -89,5 +89,6 @@ def outcome(report: ConsolidationReport) -> dict[str, Any]:
         "failed": list(report.failed),
         "busy": list(report.busy),
         "waiting": list(report.waiting),
+        "again_at": None if report.again_at is None else format_timestamp(report.again_at),
         "errors": list(report.errors),
     }

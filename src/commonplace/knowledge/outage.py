@@ -19,6 +19,10 @@ PATIENCE_S: Final = 1.5
 ANSWER_S: Final = 1.0
 """How soon it must say so."""
 
+WAITS: Final = 10
+"""Time is waited for in so many parts. While a model is loaded this process itself may stand still for a second, which
+is then one part of them, and does not look as if the database had been silent for all of it."""
+
 FIRST_OPENING_S: Final = 20.0
 """A first start sets up a server and loads a model; it is under way, and worth waiting for."""
 
@@ -63,10 +67,10 @@ async def while_it_answers(
 
     task.add_done_callback(note)
     try:
-        while not await _ends_within(task, PATIENCE_S):
+        while not await _one_ends_within(PATIENCE_S, task):
             asked_at = loop.time()
             probe = asyncio.create_task(_ask(pool))
-            await asyncio.wait({task, probe}, timeout=ANSWER_S, return_when=asyncio.FIRST_COMPLETED)
+            await _one_ends_within(ANSWER_S, task, probe)
             answered = _ended_well(probe) or database.answered_at >= asked_at
             _leave(probe)
             if not (task.done() or answered):
@@ -81,9 +85,11 @@ async def _ask(pool: asyncpg.Pool) -> None:
         """Its tenant was set: the server answers."""
 
 
-async def _ends_within(task: asyncio.Task[Any], seconds: float) -> bool:
-    done, _ = await asyncio.wait({task}, timeout=seconds)
-    return bool(done)
+async def _one_ends_within(seconds: float, *tasks: asyncio.Task[Any]) -> bool:
+    for _ in range(WAITS):
+        if (await asyncio.wait(tasks, timeout=seconds / WAITS, return_when=asyncio.FIRST_COMPLETED))[0]:
+            return True
+    return False
 
 
 def _ended_well(task: asyncio.Task[Any]) -> bool:

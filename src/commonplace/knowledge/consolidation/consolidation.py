@@ -16,12 +16,17 @@ from typing import Final
 import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import ModelOutputError, ModelTimeoutError, StorageUnavailableError
+from commonplace.core.errors import (
+    CommonplaceError,
+    ModelOutputError,
+    ModelTimeoutError,
+    StorageUnavailableError,
+)
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.consolidation import leases
 from commonplace.knowledge.consolidation.dry_run import PlannedRun, planned_runs
-from commonplace.knowledge.consolidation.executor import Rehearsal, apply, rehearse
+from commonplace.knowledge.consolidation.executor import FORGOTTEN, Rehearsal, apply, rehearse
 from commonplace.knowledge.consolidation.known import Known, known_to
 from commonplace.knowledge.consolidation.leases import Lease, NotDue
 from commonplace.knowledge.consolidation.parser import parse_consolidation
@@ -215,12 +220,20 @@ async def run_consolidation(
 
 
 async def _consolidate_butler(work: _Work, butler: str, outcome: _Outcome) -> None:
-    """Consolidate the episodes of a butler, group by group, as long as that goes well."""
+    """Consolidate the episodes of a butler, group by group, as long as that goes well.
+
+    A group that was refused because one of its episodes expired or was forgotten meanwhile is tried again without it:
+    of a backlog as old as episodes get, one expires during most answers.
+    """
     while True:
         try:
             run = await _consolidate_group(work, butler, outcome)
         except Exception as error:  # noqa: BLE001 - the worker's outer door: the other butlers go on (KNW-24.3)
-            _log.exception("consolidation of butler %r failed", butler)
+            # Errors of ours say what failed; where from is of interest for those that nobody thought of.
+            expected = isinstance(error, CommonplaceError)
+            _log.error(
+                "consolidation of butler %r failed: %s", butler, leases.describe(error), exc_info=not expected
+            )
             outcome.failed.append(butler)
             outcome.errors.append(f"{butler}: {leases.describe(error)}")
             return
@@ -234,7 +247,7 @@ async def _consolidate_butler(work: _Work, butler: str, outcome: _Outcome) -> No
         outcome.errors.extend(f"{butler}: {message}" for message in run.errors)
         if work.notify is not None:
             work.notify(run)
-        if run.state is not RunState.APPLIED:
+        if run.state is not RunState.APPLIED and FORGOTTEN not in run.errors:
             return
 
 

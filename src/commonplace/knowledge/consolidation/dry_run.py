@@ -56,7 +56,7 @@ async def planned_runs(
     waiting: list[str] = []
     async with unit_of_work(pool, readonly=True) as sql:
         for butler in butlers:
-            if await sql.is_busy(butler=butler, now=now):
+            if await sql.is_busy(butler=butler, now=now, latest_lease=policy.latest_lease(now)):
                 busy.append(butler)
                 continue
             theirs = [run async for run in _runs_of(sql, butler, policy, now)]
@@ -77,6 +77,7 @@ async def _runs_of(sql: Statements, butler: str, policy: Policy, now: datetime) 
             limit=MAX_EPISODES,
             max_attempts=policy.max_attempts,
             now=now,
+            latest_attempt=policy.latest_attempt(now),
         )
         group = due_group(rows)
         if not group:

@@ -46,6 +46,9 @@ from commonplace.storage.database import Statements
 PAUSES_S: Final = (0.2, 1.0, 3.0)
 """Before the answer is applied again when the server failed: the longest is what a server takes to start."""
 
+FORGOTTEN: Final = "an episode of the group expired or was forgotten while the model worked"
+"""Why all of an answer was refused; the others of its episodes wait as before."""
+
 _SERVER_FAULTS: Final = (
     OSError,
     TimeoutError,
@@ -60,7 +63,6 @@ _SERVER_FAULTS: Final = (
 """No fault of an action: all of the group is tried again. The last is a deadlock."""
 
 _LATE: Final = "the result came late: the lease had ended, and another worker had taken over"
-_FORGOTTEN: Final = "an episode of the group expired or was forgotten while the model worked"
 
 _T = TypeVar("_T")
 _log = logging.getLogger(__name__)
@@ -275,7 +277,7 @@ async def _reason_to_refuse(sql: Statements, run: Run, lease: Lease, now: dateti
     if run.state is RunState.FAILED:
         return _LATE
     episodes = await sql.lock_run_episodes(run_id=lease.run_id, now=now)
-    return _FORGOTTEN if len(episodes) < len(lease.episodes) else None
+    return FORGOTTEN if len(episodes) < len(lease.episodes) else None
 
 
 async def _refuse(sql: Statements, lease: Lease, reason: str, now: datetime) -> Run:

@@ -3,7 +3,8 @@
 A lease is a run in the state ``running``, of which a butler can have one. It is renewed while the model works. Who
 does not renew it in time loses it: the next worker ends that run and begins its own, and a result that still comes for
 the old one is refused, because its run is no longer running. All moments are those of the worker's clock; clocks that
-differ by more than the lease cost work that is done twice, and never an effect.
+differ by more than the lease cost work that is done twice, and never an effect. What a clock that was hours ahead left
+behind keeps nobody waiting.
 """
 
 import asyncio
@@ -100,7 +101,7 @@ async def take(
         await sql.serialise(keys=[f"consolidation of {butler}"])
         running = await sql.running_run(butler=butler)
         if running is not None:
-            if running["leased_until"] > now:
+            if now < running["leased_until"] <= policy.latest_lease(now):
                 return NotDue(reason="busy", until=running["leased_until"])
             await _end_lost_run(sql, running, policy, now)
         rows = await sql.oldest_episodes(
@@ -109,6 +110,7 @@ async def take(
             max_chars=MAX_EPISODES_CHARS,
             max_episode_chars=MAX_EPISODE_CHARS,
             now=now,
+            latest_attempt=policy.latest_attempt(now),
         )
         group = due_group(rows)
         if not group:

@@ -4,9 +4,10 @@ Time limits are seconds. The defaults fit a hosted model that answers within a m
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
+from commonplace.core.clock import CLOCKS_DIFFER_BY
 from commonplace.core.errors import (
     EmbeddingError,
     InvalidInputError,
@@ -75,6 +76,14 @@ class Policy:
         # Doubling ends before the number grows beyond what a float holds.
         doubled = self.backoff_s * 2 ** min(max(attempts - 1, 0), 30)
         return timedelta(seconds=min(doubled, self.max_backoff_s))
+
+    def latest_lease(self, now: datetime) -> datetime:
+        """Return until when a lease can last that somebody has now; a later one is of a clock that was wrong."""
+        return now + timedelta(seconds=self.lease_s) + CLOCKS_DIFFER_BY
+
+    def latest_attempt(self, now: datetime) -> datetime:
+        """Return for when an attempt can have been put off now; a later one is of a clock that was wrong."""
+        return now + timedelta(seconds=self.max_backoff_s) + CLOCKS_DIFFER_BY
 
 
 def counts(error: Exception) -> bool:

@@ -134,6 +134,9 @@ async def _undo_all(sql: Statements, run: Run) -> _Undone:
             await _take_back(sql, action.memory_type, action.memory_id, undone)
         else:
             await _unconfirm(sql, run, action, undone)
+    for left in await sql.left_by_undone_runs(ids=list(facts)):
+        if await sql.restore_fact(id=left["id"]) is not None:
+            undone.facts_restored += 1
     return undone
 
 

@@ -20,14 +20,15 @@ SELECT id, worker, leased_until FROM consolidation_runs
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND butler = :butler AND state = 'running'
 FOR UPDATE;
 
--- name: oldest_episodes(butler, limit, max_chars, max_episode_chars, now)
+-- name: oldest_episodes(butler, limit, max_chars, max_episode_chars, now, latest_attempt)
 -- The oldest episodes of a butler that are not consolidated, until they have :max_chars characters, of which none
--- counts more than :max_episode_chars; each with whether its turn has come.
+-- counts more than :max_episode_chars; each with whether its turn has come. One put off beyond :latest_attempt was so by a
+-- clock that was wrong.
 SELECT id, content, created_at, importance, retry_count, next_attempt_at, is_due
 FROM (
   SELECT
     id, content, created_at, insertion_order, importance, retry_count, next_attempt_at,
-    next_attempt_at IS NULL OR next_attempt_at <= :now AS is_due,
+    next_attempt_at IS NULL OR next_attempt_at <= :now OR next_attempt_at > :latest_attempt AS is_due,
     sum(least(length(content), CAST(:max_episode_chars AS integer))) OVER (
       ORDER BY created_at, insertion_order ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ) AS chars_before
@@ -43,20 +44,20 @@ FROM (
 WHERE coalesce(chars_before, 0) < :max_chars
 ORDER BY created_at, insertion_order;
 
--- name: is_busy(butler, now)$
+-- name: is_busy(butler, now, latest_lease)$
 -- Whether a worker has a butler's episodes now.
 SELECT EXISTS (
   SELECT FROM consolidation_runs
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND butler = :butler AND state = 'running'
-    AND leased_until > :now
+    AND leased_until > :now AND leased_until <= :latest_lease
 );
 
--- name: next_episodes(butler, after_created_at, after_order, limit, max_attempts, now)
+-- name: next_episodes(butler, after_created_at, after_order, limit, max_attempts, now, latest_attempt)
 -- The oldest episodes of a butler that are not consolidated, after one of them, each with whether its turn has come.
 -- A run that was lost is counted as the attempt that it will be when its episodes are taken again.
 SELECT
   id, content, created_at, insertion_order, importance, retry_count,
-  next_attempt_at IS NULL OR next_attempt_at <= :now AS is_due
+  next_attempt_at IS NULL OR next_attempt_at <= :now OR next_attempt_at > :latest_attempt AS is_due
 FROM (
   SELECT
     id, content, created_at, insertion_order, importance, next_attempt_at,

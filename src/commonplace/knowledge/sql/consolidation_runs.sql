@@ -46,6 +46,35 @@ JOIN consolidation_runs AS run ON run.tenant_id = stored.tenant_id AND run.id = 
 WHERE stored.tenant_id = current_setting('commonplace.tenant_id') AND memory_id = ANY(CAST(:ids AS uuid[]))
   AND action IN ('fact_created', 'fact_updated', 'rule_created') AND state = 'undone';
 
+-- name: left_by_undone_runs(ids)
+-- Superseded facts that undone runs had replaced, of the keys of some facts, where all that was stored under their key
+-- since was of undone runs too: an earlier undo left them because one of these was still active.
+SELECT replaced.id FROM facts AS replaced
+WHERE replaced.tenant_id = current_setting('commonplace.tenant_id') AND replaced.validity = 'superseded'
+  AND EXISTS (
+    SELECT FROM facts AS freed
+    WHERE freed.tenant_id = replaced.tenant_id AND freed.id = ANY(CAST(:ids AS uuid[]))
+      AND freed.scope = replaced.scope AND freed.predicate = replaced.predicate
+      AND freed.entity_id IS NOT DISTINCT FROM replaced.entity_id
+      AND (replaced.entity_id IS NOT NULL OR freed.subject = replaced.subject)
+  ) AND EXISTS (
+    SELECT FROM consolidation_actions AS theirs
+    JOIN consolidation_runs AS run ON run.tenant_id = theirs.tenant_id AND run.id = theirs.run_id
+    WHERE theirs.tenant_id = replaced.tenant_id AND replaced.id = ANY(superseded_ids) AND state = 'undone'
+  ) AND NOT EXISTS (
+    SELECT FROM facts AS newer
+    WHERE newer.tenant_id = replaced.tenant_id AND newer.scope = replaced.scope
+      AND newer.predicate = replaced.predicate AND newer.entity_id IS NOT DISTINCT FROM replaced.entity_id
+      AND (replaced.entity_id IS NOT NULL OR newer.subject = replaced.subject)
+      AND newer.created_at > replaced.created_at AND NOT EXISTS (
+        SELECT FROM consolidation_actions AS stored
+        JOIN consolidation_runs AS run ON run.tenant_id = stored.tenant_id AND run.id = stored.run_id
+        WHERE stored.tenant_id = replaced.tenant_id AND stored.memory_id = newer.id
+          AND action IN ('fact_created', 'fact_updated') AND state = 'undone'
+      )
+  )
+ORDER BY replaced.created_at DESC, replaced.id;
+
 -- name: since_stored(id)^
 -- What became of a fact or rule since it was stored: whether it is out of every search, whether it was confirmed, how
 -- often it was applied, and whether it is in the actions of a run that is not undone.

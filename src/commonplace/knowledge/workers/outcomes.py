@@ -12,7 +12,7 @@ from procrastinate.exceptions import AlreadyEnqueued, ConnectorException
 from procrastinate.job_context import AbortReason, JobContext
 from procrastinate.worker import Worker
 
-from commonplace.core.errors import StorageUnavailableError, UpkeepError
+from commonplace.core.errors import CommonplaceError, StorageUnavailableError, UpkeepError
 from commonplace.core.text import clean_text
 from commonplace.knowledge.workers.queue_work import queue_work
 
@@ -32,6 +32,9 @@ FORGET_S: Final = 300.0
 
 MOST_ATTEMPTS: Final = 3
 """A job whose worker died so often may be what kills them."""
+
+LONGEST_WAIT_S: Final = 2 * 3_600.0
+"""Twice as long as any job waits to be tried again; one that waits for longer was put off by a clock that was wrong."""
 
 DIED: Final = "the worker that did it died, or lost the database"
 HANDED_BACK: Final = "the worker was stopped, and handed the job back"
@@ -103,13 +106,19 @@ class Outcomes:
 
     async def _defer_again(self, context: JobContext, *, wait_s: float, **changes: int) -> None:
         job = context.job
+        try:
+            async with queue_work(self._pool) as sql:
+                # Rounded up: a job that comes early finds nothing due, and has to come once more.
+                due_at = await sql.due_in(wait_s=math.ceil(wait_s))
+        except StorageUnavailableError as outage:
+            _log.warning("%s: cannot be queued again: %s", job.call_string, outage)
+            return
         again = context.app.configure_task(
             job.task_name,
             lock=job.lock,
             queueing_lock=job.queueing_lock,
             task_kwargs={**job.task_kwargs, **changes},
-            # Rounded up: a job that comes early finds nothing due, and has to come once more.
-            schedule_in={"seconds": math.ceil(wait_s)},
+            schedule_at=due_at,
         )
         try:
             await again.defer_async()
@@ -124,6 +133,14 @@ class Outcomes:
                 await sql.note_outcome(job_id=context.job.id, result=result, error=error)
         except StorageUnavailableError as outage:
             _log.warning("%s: its outcome cannot be written down: %s", context.job.call_string, outage)
+
+
+def in_one_line(record: logging.LogRecord) -> bool:
+    """Let a job that failed with an error of ours be logged in one line: a filter of Procrastinate's log."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, CommonplaceError):
+        record.msg, record.args, record.exc_info = f"{record.getMessage()}: {error}", (), None
+    return True
 
 
 async def take_back(
@@ -147,3 +164,17 @@ async def take_back(
     for row in rows:
         _log.warning("job %d (%s): %s; now %s", row["id"], row["task_name"], DIED, row["status"])
     return [row["id"] for row in rows]
+
+
+async def bring_forward(pool: asyncpg.Pool, *, longest_s: float = LONGEST_WAIT_S) -> None:
+    """Make jobs due that wait for longer than any does: the clock by which they were put off was set back since.
+
+    Raises:
+        StorageUnavailableError: The server cannot be reached.
+    """
+    async with queue_work(pool) as sql:
+        rows = await sql.bring_forward(longest_s=longest_s)
+    for row in rows:
+        _log.warning(
+            "job %d (%s) was put off by a clock that was wrong, and is due now", row["id"], row["task_name"]
+        )

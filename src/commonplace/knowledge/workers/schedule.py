@@ -8,7 +8,7 @@ few seconds which tick was the last, and sets it going unless the database says 
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
@@ -16,14 +16,12 @@ import asyncpg
 from procrastinate import App
 from procrastinate.exceptions import AlreadyEnqueued
 
+from commonplace.core.clock import CLOCKS_DIFFER_BY
 from commonplace.core.cron import next_tick, previous_tick
 from commonplace.core.settings import CRON_OFF, Settings
 from commonplace.knowledge.workers.queue_work import queue_work
 
 PERIODIC_ID: Final = "cron"
-CLOCKS_DIFFER_BY: Final = timedelta(hours=1)
-"""A tick that was set going this far ahead of the present counts: workers' clocks may differ. One further ahead comes
-from a clock that was wrong, and must not keep work from happening until then."""
 
 _log = logging.getLogger(__name__)
 

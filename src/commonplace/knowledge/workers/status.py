@@ -48,7 +48,8 @@ class ScheduleState:
         ran_at: When that run began: later, where no worker was there at that moment. ``None`` where it waits, or where
             its job is so old that it was removed.
         next_at: When it is due next; ``None`` where it is switched off.
-        jobs: Jobs of the last run, the newest of each shard, by state: todo, doing, succeeded, failed, aborted.
+        jobs: Jobs of the last run, the newest of each shard, by state: todo, doing, succeeded, failed, aborted. One
+            that an earlier run left waiting is among them.
     """
 
     upkeep: str
@@ -180,7 +181,7 @@ def _schedule_state(
 def _worker_state(row: Mapping[str, Any]) -> WorkerState:
     return WorkerState(
         name=row["name"],
-        alive=row["silent_s"] < SILENT_S,
+        alive=abs(row["silent_s"]) < SILENT_S,
         silent_s=round(row["silent_s"], 1),
         started_at=row["started_at"],
         concurrency=row["concurrency"],

@@ -14,13 +14,14 @@ import asyncpg
 from procrastinate import App
 from procrastinate.exceptions import ConnectorException
 from procrastinate.worker import Worker as QueueWorker
+from procrastinate.worker import logger as queue_log
 
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import StorageError
+from commonplace.core.errors import CommonplaceError, StorageError
 from commonplace.core.settings import Settings
 from commonplace.knowledge.consolidation.consolidation import this_worker
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.workers.outcomes import SILENT_S, Outcomes, take_back
+from commonplace.knowledge.workers.outcomes import SILENT_S, Outcomes, bring_forward, in_one_line, take_back
 from commonplace.knowledge.workers.queue import open_queue
 from commonplace.knowledge.workers.schedule import schedules, set_going
 from commonplace.knowledge.workers.schema import prepare_schema
@@ -121,6 +122,7 @@ class Worker:
         ) as app:
             register_tasks(app, self._means)
             outcomes = Outcomes(pool)
+            queue_log.addFilter(in_one_line)
             worker = QueueWorker(
                 app=app,
                 name=self._means.worker,
@@ -169,6 +171,7 @@ class Worker:
         # A machine that slept must not take its own jobs for those of a dead worker.
         await app.job_manager.update_heartbeat(worker_id)
         await take_back(pool, worker_id=worker_id, ended=outcomes.ended_long_ago())
+        await bring_forward(pool)
         await app.job_manager.prune_stalled_workers(FORGET_WORKERS_S)
         now = self._means.knowledge.clock()
         await set_going(app, pool, schedules(self._means.settings), now)
@@ -216,8 +219,10 @@ async def _work_beside(
                 watching = group.create_task(_stop_with(worker, stopping))
                 await worker.run()
                 watching.cancel()
-        except Exception:  # noqa: BLE001 - the outer door of background work: it must not end what runs beside it
-            _log.exception("background work does not run")
+        except Exception as error:  # noqa: BLE001 - the outer door of background work: it must not end what runs beside it
+            _log.error(
+                "background work does not run: %s", error, exc_info=not isinstance(error, CommonplaceError)
+            )
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), SILENT_S)
 

@@ -21,6 +21,16 @@ GROUP BY task_name;
 INSERT INTO job_outcomes (job_id, result, error) VALUES (:job_id, CAST(:result AS jsonb), :error)
 ON CONFLICT (job_id) DO UPDATE SET result = excluded.result, error = excluded.error, ended_at = now();
 
+-- name: due_in(wait_s)$
+-- The moment so many seconds from now by the server's clock, by which jobs become due.
+SELECT now() + make_interval(secs => CAST(:wait_s AS double precision));
+
+-- name: bring_forward(longest_s)
+-- Makes jobs due that were put off for longer than any is, by a clock that was wrong. Returns them.
+UPDATE procrastinate_jobs SET scheduled_at = now()
+WHERE status = 'todo' AND scheduled_at > now() + make_interval(secs => CAST(:longest_s AS double precision))
+RETURNING id, task_name;
+
 -- name: take_back_jobs(worker_id, ended, silent_s, most_attempts, died)
 -- Puts jobs back into the queue whose worker died, or whose end could not be written down (:ended, of :worker_id).
 -- One that was tried too often fails, and so does one whose successor is waiting already. Returns them.
@@ -38,7 +48,8 @@ WITH lost AS (
     OR EXISTS (
       SELECT FROM procrastinate_workers AS workers
       WHERE workers.id = jobs.worker_id
-        AND workers.last_heartbeat < now() - make_interval(secs => CAST(:silent_s AS double precision))
+        -- A sign of life that is still to come is of a server whose clock was set back since.
+        AND abs(extract(epoch FROM now() - workers.last_heartbeat)) > CAST(:silent_s AS double precision)
     )
   )
   FOR UPDATE OF jobs SKIP LOCKED

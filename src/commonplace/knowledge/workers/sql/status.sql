@@ -26,11 +26,12 @@ WHERE jobs.status = 'todo' AND (jobs.scheduled_at IS NULL OR jobs.scheduled_at <
 
 -- name: count_run(task_name, tick)
 -- What became of one run of a schedule, by state: of each shard, which its lock names, the newest job counts, since it
--- is what tried again after the others.
+-- is what tried again after the others. What an earlier run left waiting or under way is this one's too, as it made no
+-- second job for that shard.
 SELECT status::text AS status, count(*) AS jobs
 FROM (
   SELECT DISTINCT ON (lock) lock, status FROM procrastinate_jobs
-  WHERE task_name = :task_name AND args ->> 'timestamp' = CAST(:tick AS text)
+  WHERE task_name = :task_name AND (args ->> 'timestamp' = CAST(:tick AS text) OR status IN ('todo', 'doing'))
   ORDER BY lock, id DESC
 ) AS newest
 GROUP BY 1;
