@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from commonplace.core.settings import Settings
+from commonplace.operational.memories import Memory
 from support.browser import DEADLINE_MS
 from support.secured import Secured, secured
 
@@ -39,15 +40,21 @@ async def guarded(browser: Browser, settings: Settings) -> AsyncIterator[Guarded
         await context.close()
 
 
+async def begin_draft(guarded: Guarded, text: str) -> tuple[Memory, Locator]:
+    """Log in as a writer and begin to change a memory; return it, and the field that holds the draft."""
+    memory = await guarded.service.memories.operational.add(category="timing", observation="Takes 60s")
+    await guarded.log_in("writer", at="/memories")
+    await guarded.page.get_by_label(f"Edit memory {memory.id}").click()
+    field = guarded.page.get_by_label("Observation", exact=True)
+    await field.fill(text)
+    return memory, field
+
+
 @pytest.mark.requirement("OPS-12.2")
 async def test_a_login_that_ends_takes_no_draft_away(guarded: Guarded) -> None:
     """Neither the next look at the list nor saving leads away from the form; who logs in elsewhere reads on."""
-    memory = await guarded.service.memories.operational.add(category="timing", observation="Takes 60s")
-    await guarded.log_in("writer", at="/memories")
     page = guarded.page
-    await page.get_by_label(f"Edit memory {memory.id}").click()
-    field = page.get_by_label("Observation", exact=True)
-    await field.fill("Takes 90s, half wr")
+    _, field = await begin_draft(guarded, "Takes 90s, half wr")
     await guarded.service.tokens.revoke(guarded.service.issued["writer"].token.id)
 
     again = page.locator("#connection").get_by_role("link", name="Log in again")
@@ -71,11 +78,8 @@ async def test_a_login_that_ends_takes_no_draft_away(guarded: Guarded) -> None:
 @pytest.mark.requirement("OPS-12.2")
 async def test_a_draft_is_saved_after_the_next_login(guarded: Guarded) -> None:
     """Whoever logs in again with the same token in another tab goes on where they were."""
-    memory = await guarded.service.memories.operational.add(category="timing", observation="Takes 60s")
-    await guarded.log_in("writer", at="/memories")
     page = guarded.page
-    await page.get_by_label(f"Edit memory {memory.id}").click()
-    await page.get_by_label("Observation", exact=True).fill("Takes 90s")
+    memory, _ = await begin_draft(guarded, "Takes 90s")
     await page.context.clear_cookies()
     save = page.get_by_role("button", name="Save")
     await save.click()

@@ -33,6 +33,7 @@ from support.workers import (
     make_lively,
     memory_and_settings,
     note_tenant,
+    prepared_queue,
     store,
     until,
     working,
@@ -383,8 +384,7 @@ async def test_every_statement_of_the_queue_is_understood_by_the_server(
 ) -> None:
     """Against the schema as it is now."""
     async with memory_and_settings(knowledge_url, tmp_path, engine, clock) as (memory, _):
-        await prepare_schema(await memory.database.access())
-        pool = await memory.database.pool()
+        pool = await prepared_queue(memory)
         async with pool.acquire() as connection, connection.transaction():
             await connection.execute("SET LOCAL search_path TO procrastinate, public")
             for name in queries().available_queries:

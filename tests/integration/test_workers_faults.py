@@ -14,7 +14,6 @@ from commonplace.core.clock import ManualClock, utc_now
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.workers import outcomes
 from commonplace.knowledge.workers.outcomes import take_back
-from commonplace.knowledge.workers.schema import prepare_schema
 from commonplace.knowledge.workers.status import worker_status
 from support.commands import COMMAND, clean_environment
 from support.deadlines import DEADLINE_S
@@ -25,6 +24,7 @@ from support.workers import (
     jobs,
     make_lively,
     memory_and_settings,
+    prepared_queue,
     store,
     until,
     working,
@@ -156,8 +156,7 @@ async def test_what_becomes_of_the_job_of_a_dead_worker(
 ) -> None:
     """It is done again, unless it was tried too often, or its successor waits already."""
     async with memory_and_settings(knowledge_url, tmp_path, engine, clock) as (memory, settings):
-        await prepare_schema(await memory.database.access())
-        pool = await memory.database.pool()
+        pool = await prepared_queue(memory)
         await _make_job(pool, "doing", attempts)
         if successor:
             await _make_job(pool, "todo", 0)
@@ -174,8 +173,7 @@ async def test_a_worker_that_died_by_a_clock_that_was_ahead_is_dead(
 ) -> None:
     """Its last sign of life is a day from now: nobody waits until then for the job that it did."""
     async with memory_and_settings(knowledge_url, tmp_path, engine, clock) as (memory, settings):
-        await prepare_schema(await memory.database.access())
-        pool = await memory.database.pool()
+        pool = await prepared_queue(memory)
         job = await _make_job(pool, "doing", 0)
         await pool.execute(AHEAD, job)
         (seen,) = (await worker_status(pool, settings, clock())).workers
@@ -188,8 +186,7 @@ async def test_a_job_whose_end_could_not_be_written_down_is_done_again(
 ) -> None:
     """The worker lives and no longer does it; the jobs that it still does are left alone."""
     async with memory_and_settings(knowledge_url, tmp_path, engine, clock) as (memory, _):
-        await prepare_schema(await memory.database.access())
-        pool = await memory.database.pool()
+        pool = await prepared_queue(memory)
         job = await _make_job(pool, "doing", 0)
         worker = await pool.fetchval(
             "INSERT INTO procrastinate.procrastinate_workers DEFAULT VALUES RETURNING id"
@@ -245,8 +242,7 @@ async def test_old_jobs_go(
     """Those that are done after two days, failed ones after thirty; what waits stays."""
     off = ONLY_SWEEP | {"sweep_cron": "off"}
     async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **off) as (memory, settings):
-        await prepare_schema(await memory.database.access())
-        pool = await memory.database.pool()
+        pool = await prepared_queue(memory)
         ages = [("succeeded", 1), ("succeeded", 3), ("failed", 29), ("failed", 31), ("aborted", 31)]
         for status, days in ages:
             job = await _make_job(pool, status, 1)

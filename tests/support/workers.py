@@ -16,6 +16,7 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.workers import outcomes, worker
+from commonplace.knowledge.workers.schema import prepare_schema
 from commonplace.knowledge.workers.worker import Worker
 from commonplace.llm.model import Model
 from support.deadlines import DEADLINE_S
@@ -27,6 +28,12 @@ def make_lively(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let workers look after the queue, and come back from outages, at once."""
     monkeypatch.setattr(worker, "TEND_EVERY_S", 0.05)
     monkeypatch.setattr(worker, "BEGIN_AGAIN_S", 0.05)
+
+
+async def prepared_queue(memory: KnowledgeMemory) -> asyncpg.Pool:
+    """Make the tables of the queue beside those of the memory; return its pool."""
+    await prepare_schema(await memory.database.access())
+    return await memory.database.pool()
 
 
 async def until(
