@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from commonplace.operational.matching import judge
+from commonplace.operational.judge.matching import judge
 
 PAIRS = Path(__file__).parent / "data" / "judge_pairs.jsonl"
 LABELS = ("reinforce", "contradict", "unrelated")

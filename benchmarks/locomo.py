@@ -36,7 +36,7 @@ from rich.table import Table
 from commonplace.core.context import request_context
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
-from commonplace.knowledge.search import memory_search
+from commonplace.knowledge.search.search import memory_search
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from scratch_server import scratch_server

@@ -35,10 +35,10 @@ from rich.table import Table
 from commonplace.core.context import request_context
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.bulk import import_episodes
-from commonplace.knowledge.context import memory_context
 from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
-from commonplace.knowledge.recall import recall
-from commonplace.knowledge.search import hybrid_search, memory_search, semantic_search
+from commonplace.knowledge.search.context import memory_context
+from commonplace.knowledge.search.recall import recall
+from commonplace.knowledge.search.search import hybrid_search, memory_search, semantic_search
 from commonplace.storage.cluster import SUPERUSER
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool

@@ -30,9 +30,9 @@ from rich.progress import Progress
 from rich.table import Table
 
 from commonplace.core.context import request_context
-from commonplace.knowledge.cleanup import run_episode_cleanup
-from commonplace.knowledge.decay import run_decay_sweep
-from commonplace.knowledge.search import hybrid_search
+from commonplace.knowledge.search.search import hybrid_search
+from commonplace.knowledge.upkeep.cleanup import run_episode_cleanup
+from commonplace.knowledge.upkeep.decay import run_decay_sweep
 from commonplace.storage.cluster import SUPERUSER
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool

@@ -28,11 +28,11 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.core.text import collapse_whitespace, trim_to, visible
-from commonplace.knowledge.context import MAX_PROMPT_CHARS
-from commonplace.knowledge.context_block import HEADER as KNOWLEDGE_TITLE
 from commonplace.knowledge.facts import GLOBAL_SCOPE
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.search.context import MAX_PROMPT_CHARS
+from commonplace.knowledge.search.context_block import HEADER as KNOWLEDGE_TITLE
 from commonplace.llm.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
 from commonplace.memories import Memories
 from commonplace.operational.memory import OperationalMemory

@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from commonplace.knowledge.entities.entities import Entity, entity_create
+from commonplace.knowledge.entities.registry import Entity, entity_create
 from commonplace.knowledge.unit_of_work import unit_of_work
 
 _ADD_FACT = """

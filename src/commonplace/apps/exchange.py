@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, cast
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from commonplace.apps import memories
-from commonplace.apps.digest import tidy_content
+from commonplace.apps.digests.digest import tidy_content
 from commonplace.apps.memories import MAX_MEMORIES, Author, ChangeKind, Draft, Memory, Metadata
 from commonplace.apps.names import require_id
 from commonplace.apps.receipts import ImportReceipt, Refusal

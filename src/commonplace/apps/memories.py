@@ -1,7 +1,7 @@
 """Memories of apps: their rows, and each way in which one changes.
 
 Every change writes the row and its history in the transaction of the statements that are passed in. Nothing here
-decides whether something should change: that is :mod:`~commonplace.apps.compaction`.
+decides whether something should change: that is :mod:`~commonplace.apps.compaction.decision`.
 """
 
 import json

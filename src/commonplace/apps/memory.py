@@ -5,21 +5,21 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Literal, assert_never
 
 from commonplace.apps import conversations, exchange, memories, statistics
-from commonplace.apps.conflicts import Conflict, find_conflicts
+from commonplace.apps.compaction.conflicts import Conflict, find_conflicts
 from commonplace.apps.context import MemoryContext, format_memories
 from commonplace.apps.conversations import Conversation, ConversationStatus, Message
+from commonplace.apps.digests.loop import COMPLETED, SensitiveLoop
+from commonplace.apps.digests.queue import QueuedDigest
+from commonplace.apps.digests.subagent import DEFAULT_TIMEOUT_S, MemorySubAgent
 from commonplace.apps.energy import EnergyBudget, EnergyPolicy
-from commonplace.apps.loop import COMPLETED, SensitiveLoop
 from commonplace.apps.memories import Author, Change, ChangeKind, Memory
 from commonplace.apps.metrics import Counts, Metrics
 from commonplace.apps.names import optional_user, require_app_id
-from commonplace.apps.queue import QueuedDigest
 from commonplace.apps.receipts import DigestReceipt, ImportReceipt, ShareReceipt
 from commonplace.apps.registry import App, AppRegistry, AppStatus, get_app
 from commonplace.apps.search import Hit, by_meaning, by_words
 from commonplace.apps.statistics import Statistics
 from commonplace.apps.store import OPERATOR, AppStore, actor
-from commonplace.apps.subagent import DEFAULT_TIMEOUT_S, MemorySubAgent
 from commonplace.apps.views import AppViews
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 from enum import StrEnum
 
-from commonplace.apps.conflicts import Conflict
+from commonplace.apps.compaction.conflicts import Conflict
 from commonplace.apps.conversations import Conversation
 from commonplace.apps.memories import Memory
 
@@ -45,7 +45,7 @@ class Decider(StrEnum):
 
     MODEL = "model"
     RULE = "rule"
-    """The model only picks sentences, so a rule decides: see :func:`~commonplace.apps.compaction.decide_by_rule`."""
+    """The model only picks sentences, so a rule decides (:mod:`~commonplace.apps.compaction.decision`)."""
     FIFO = "fifo"
     """The fallback: first in, first out."""
 

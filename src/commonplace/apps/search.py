@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from commonplace.apps.memories import Memory
-from commonplace.apps.words import fold, tokens
+from commonplace.language.words import fold, tokens
 
 LEAST_LIKENESS: Final = 0.25
 """Cosine under which a memory is no answer to a query; unrelated sentences of the model stay below it."""

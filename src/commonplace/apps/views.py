@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal
 
+from commonplace.apps.digests.queue import QueuedDigest
 from commonplace.apps.memories import MAX_MEMORIES, Change, ChangeKind, Memory
-from commonplace.apps.queue import QueuedDigest
 from commonplace.apps.registry import App, get_app
 from commonplace.apps.search import by_meaning, by_words
 from commonplace.apps.statistics import DAY, HOUR, share

@@ -6,16 +6,16 @@ from typing import Annotated, Final
 
 import typer
 
+from commonplace.cli.operational.session_options import ClaudeOption, ExtraArguments, TimeoutOption
 from commonplace.cli.output import JsonOption, console, print_json, table
 from commonplace.cli.run import run, settings
-from commonplace.cli.session_options import ClaudeOption, ExtraArguments, TimeoutOption
 from commonplace.core.errors import SettingsError
 from commonplace.host.butler import FILE_NAME, load_butler
 from commonplace.host.claude_runtime import DEFAULT_TIMEOUT_S, ClaudeRuntime
 from commonplace.host.host import Host
 from commonplace.host.memory_module import MemoryModule
 from commonplace.host.sessions import SessionOutcome
-from commonplace.operational.agent_command import find_claude
+from commonplace.operational.run.agent_command import find_claude
 
 FAILED: Final = 1
 

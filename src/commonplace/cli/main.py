@@ -18,17 +18,21 @@ class Commands(LazyGroup):
 
     entries: ClassVar = {
         "demo": Entry(
-            module="commonplace.cli.demo", help="Tour of the memories on real input; needs nothing."
+            module="commonplace.cli.demo.tour", help="Tour of the memories on real input; needs nothing."
         ),
         "ops": Entry(
-            module="commonplace.cli.ops", help="Operational memory: what a scheduled ops agent learned."
+            module="commonplace.cli.operational.commands",
+            help="Operational memory: what a scheduled ops agent learned.",
         ),
-        "apps": Entry(module="commonplace.cli.apps", help="App memory: digests of ended conversations."),
+        "apps": Entry(
+            module="commonplace.cli.apps.commands", help="App memory: digests of ended conversations."
+        ),
         "workspace": Entry(
-            module="commonplace.cli.workspace", help="Workspace memory: small facts beside the code."
+            module="commonplace.cli.workspace.commands", help="Workspace memory: small facts beside the code."
         ),
         "knowledge": Entry(
-            module="commonplace.cli.knowledge", help="Knowledge memory: episodes, facts, rules and entities."
+            module="commonplace.cli.knowledge.commands",
+            help="Knowledge memory: episodes, facts, rules and entities.",
         ),
         "serve": Entry(
             module="commonplace.cli.serve", help="The service: dashboard, REST, MCP and metrics over HTTP."

@@ -11,7 +11,7 @@ from commonplace.cli.output import JsonOption, console, print_json, table
 from commonplace.cli.run import run, settings
 from commonplace.core.clock import utc_now
 from commonplace.core.settings import Settings
-from commonplace.knowledge.consolidation.consolidation import this_worker
+from commonplace.knowledge.consolidation.pipeline import this_worker
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.workers.status import WorkerStatus, worker_status
 from commonplace.knowledge.workers.worker import Worker

@@ -13,8 +13,8 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, get_embedding_engine
 from commonplace.host.module import EndedSession, Module
 from commonplace.knowledge.config import MemoryModuleConfig
+from commonplace.knowledge.database import KnowledgeDatabase
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.opening import KnowledgeDatabase
 from commonplace.mcp.knowledge.server import add_tools
 
 PROMPT_CHARS: Final = 1_000

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from commonplace.knowledge.context_block import ContextQuotas
+from commonplace.knowledge.search.context_block import ContextQuotas
 
 MAX_LIMIT: Final = 1_000
 """Most results of one search."""

@@ -13,7 +13,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.embeddings import Embeddings, embed
-from commonplace.knowledge.permanence import DECAY_RATES, Permanence, require_permanence
+from commonplace.knowledge.lifecycle.permanence import DECAY_RATES, Permanence, require_permanence
 from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
 from commonplace.storage.database import Statements
@@ -35,7 +35,7 @@ class FactDraft:
         predicate: The attribute or relation, such as ``lives_in``, 1 to 256 characters.
         content: What is known, 1 to 1,000,000 characters.
         importance: 0.0 to 10.0.
-        permanence: How long it is expected to hold: a :class:`~commonplace.knowledge.permanence.Permanence`.
+        permanence: How long it is expected to hold: a :class:`~commonplace.knowledge.lifecycle.permanence.Permanence`.
         scope: ``"global"``, or the butler that it is for.
         tags: At most 50, of at most 100 characters.
         entity_id: The entity that the subject is; takes the subject's place in the key.

@@ -17,35 +17,24 @@ from commonplace.core.context import DEFAULT_TENANT, request_context
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import clean_text
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, get_embedding_engine
-from commonplace.knowledge import (
-    audit,
-    bulk,
-    cleanup,
-    context,
-    decay,
-    episodes,
-    facts,
-    feedback,
-    graph,
-    links,
-    lists,
-    memories,
-    reading,
-    recall,
-    rules,
-    search,
-    stats,
-)
+from commonplace.knowledge import bulk, episodes, facts, links, rules
+from commonplace.knowledge.browse import graph, lists, reading
 from commonplace.knowledge.config import MemoryModuleConfig
-from commonplace.knowledge.consolidation import consolidation, dead_letters, pending, runs, undo
-from commonplace.knowledge.context_block import ContextQuotas
-from commonplace.knowledge.entities import entities, merge_preview, merging, resolution, unmerging
+from commonplace.knowledge.consolidation import dead_letters, pending, runs, undo
+from commonplace.knowledge.consolidation import pipeline as consolidation
+from commonplace.knowledge.database import KnowledgeDatabase
+from commonplace.knowledge.entities import merge_preview, merging, resolution, unmerging
+from commonplace.knowledge.entities import registry as entities
 from commonplace.knowledge.facts import FactDraft, FactReceipt
-from commonplace.knowledge.opening import KnowledgeDatabase
+from commonplace.knowledge.lifecycle import any_memory as memories
+from commonplace.knowledge.lifecycle import feedback
+from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.knowledge.outage import OUTAGES, open_soon, while_it_answers
-from commonplace.knowledge.permanence import Permanence
 from commonplace.knowledge.receipts import EpisodeReceipt
+from commonplace.knowledge.search import context, recall, search
+from commonplace.knowledge.search.context_block import ContextQuotas
 from commonplace.knowledge.unit_of_work import require_context
+from commonplace.knowledge.upkeep import audit, cleanup, decay, stats
 
 OPERATOR: Final = "operator"
 
@@ -387,7 +376,7 @@ class KnowledgeMemory:
             quotas: What each section may take; the configured ones where they are not given.
 
         Returns:
-            The block of :func:`~commonplace.knowledge.context.memory_context`; empty where it cannot be made.
+            The block of :func:`~commonplace.knowledge.search.context.memory_context`; empty where it cannot be made.
 
         Source: KNW-20, KNW-24.1.
         """

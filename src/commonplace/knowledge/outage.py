@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import asyncpg
 
 from commonplace.core.errors import EmbeddingError, StorageError, StorageUnavailableError
-from commonplace.knowledge.opening import KnowledgeDatabase
+from commonplace.knowledge.database import KnowledgeDatabase
 from commonplace.knowledge.unit_of_work import unit_of_work
 
 PATIENCE_S: Final = 1.5

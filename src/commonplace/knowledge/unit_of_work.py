@@ -20,14 +20,21 @@ from commonplace.knowledge.active_model import refused_vectors
 from commonplace.storage.database import Statements, load_queries
 from commonplace.storage.postgres_database import translated_errors
 
-SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
+_PACKAGE: Final = Path(__file__).parent
+SQL_DIRECTORIES: Final = (
+    _PACKAGE / "sql",
+    *(
+        _PACKAGE / room / "sql"
+        for room in ("browse", "consolidation", "entities", "reembedding", "search", "upkeep")
+    ),
+)
 _WHERE: Final = "the database of knowledge memory"
 
 
 @cache
 def queries() -> Queries:
     """Return the named statements of every ``.sql`` file of knowledge memory; read once."""
-    return load_queries(SQL_DIRECTORY, "postgresql")
+    return load_queries(SQL_DIRECTORIES, "postgresql")
 
 
 def require_context() -> RequestContext:

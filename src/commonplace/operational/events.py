@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from commonplace.core.clock import format_timestamp, parse_timestamp
-from commonplace.operational.markers import EventLevel, EventMarker
+from commonplace.operational.transcript.markers import EventLevel, EventMarker
 from commonplace.storage.database import Row, Statements
 
 

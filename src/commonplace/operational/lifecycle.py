@@ -12,9 +12,9 @@ from typing import Final
 from commonplace.core import confidence
 from commonplace.core.clock import format_timestamp
 from commonplace.operational import decay, memories
-from commonplace.operational.markers import MemoryMarker
-from commonplace.operational.matching import Judgement, Verdict, judge
+from commonplace.operational.judge.matching import Judgement, Verdict, judge
 from commonplace.operational.memories import Author, ChangeKind, Memory
+from commonplace.operational.transcript.markers import MemoryMarker
 from commonplace.storage.database import Statements
 
 REINFORCEMENT: Final = Decimal("0.1")

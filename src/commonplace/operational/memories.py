@@ -15,7 +15,7 @@ from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.confidence import ACTIVE_THRESHOLD
 from commonplace.core.errors import NotFoundError
 from commonplace.operational.context import Candidate
-from commonplace.operational.markers import MemoryCategory
+from commonplace.operational.transcript.markers import MemoryCategory
 from commonplace.storage.database import Row, Statements
 
 DEFAULT_CONFIDENCE: Final = 0.7

@@ -22,14 +22,14 @@ from commonplace.operational.context import (
 )
 from commonplace.operational.cooldowns import Cooldown
 from commonplace.operational.events import Event
-from commonplace.operational.ingest import Recorder
 from commonplace.operational.lifecycle import Effect
-from commonplace.operational.markers import MAX_TEXT_CHARS, SERVICE_PATTERN, MemoryCategory
 from commonplace.operational.memories import Author, Change, ChangeKind, Memory, MemoryFilter
 from commonplace.operational.output import OutputLine
 from commonplace.operational.receipts import Receipt, SessionReport
 from commonplace.operational.sessions import Session
-from commonplace.operational.stream import StreamReader
+from commonplace.operational.transcript.ingest import Recorder
+from commonplace.operational.transcript.markers import MAX_TEXT_CHARS, SERVICE_PATTERN, MemoryCategory
+from commonplace.operational.transcript.stream import StreamReader
 from commonplace.operational.views import OperationalViews
 from commonplace.storage.database import Database
 from commonplace.storage.opening import open_database

@@ -16,7 +16,7 @@ from typing import Final, assert_never
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.secrets import mask_secrets
 from commonplace.core.text import clean_text, trim_to
-from commonplace.operational.stream import (
+from commonplace.operational.transcript.stream import (
     EXCERPT_CHARS,
     AssistantText,
     CliNotice,

@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.operational.recording_process import ProcessIdentity, is_gone, this_process
-from commonplace.operational.stream import SessionResult
+from commonplace.operational.run.recording_process import ProcessIdentity, is_gone, this_process
+from commonplace.operational.transcript.stream import SessionResult
 from commonplace.storage.database import Row, Statements
 
 TIERS = (1, 2, 3)

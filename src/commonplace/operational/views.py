@@ -13,9 +13,9 @@ from commonplace.operational import memories
 from commonplace.operational.cooldowns import Cooldown
 from commonplace.operational.decay import GRACE, WEEK
 from commonplace.operational.events import Event
-from commonplace.operational.markers import EventLevel
 from commonplace.operational.memories import Memory, MemoryFilter
 from commonplace.operational.sessions import Session, SessionStatus
+from commonplace.operational.transcript.markers import EventLevel
 from commonplace.storage.database import Database, Row
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ with ``FOR UPDATE``, which is left out on SQLite: its transactions that write ex
 """
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, cast
@@ -106,6 +106,8 @@ _ADAPTERS: Mapping[Dialect, str | type[_SQLiteAdapter]] = {
 }
 
 
-def load_queries(directory: Path, dialect: Dialect) -> Queries:
-    """Load the named statements of every ``.sql`` file of a directory, for the driver of one server."""
-    return aiosql.from_path(directory, _ADAPTERS[dialect])  # pyright: ignore[reportUnknownMemberType, reportArgumentType] - its stubs
+def load_queries(directories: Iterable[Path], dialect: Dialect) -> Queries:
+    """Load the named statements of every ``.sql`` file of some directories, for the driver of one server."""
+    files = [file for directory in directories for file in sorted(directory.glob("*.sql"))]
+    text = "\n\n".join(file.read_text(encoding="utf-8") for file in files)
+    return aiosql.from_str(text, _ADAPTERS[dialect])  # pyright: ignore[reportUnknownMemberType, reportArgumentType] - its stubs

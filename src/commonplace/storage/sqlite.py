@@ -141,7 +141,7 @@ class SQLiteDatabase:
 
     def load(self, directory: Path) -> Queries:
         """Load the named statements of every ``.sql`` file of a directory."""
-        return load_queries(directory, self.dialect)
+        return load_queries([directory], self.dialect)
 
     @asynccontextmanager
     async def transaction(self, queries: Queries, *, lock: str | None = None) -> AsyncGenerator[Statements]:

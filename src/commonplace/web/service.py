@@ -14,16 +14,17 @@ from commonplace.llm import Model
 from commonplace.memories import Memories
 from commonplace.web import briefing, documentation, health, login, monitoring
 from commonplace.web.access import acting, installation_reader, refuse_forgery
-from commonplace.web.apps import admin, rest
+from commonplace.web.apps.rest import admin
+from commonplace.web.apps.rest import routes as rest
 from commonplace.web.authentication import Authentication
 from commonplace.web.dashboard import assets
-from commonplace.web.dashboard import router as dashboard
+from commonplace.web.dashboard.routes import router as dashboard
 from commonplace.web.guards import BodyLimit, KnownHostsOnly, SecurityHeaders
-from commonplace.web.knowledge import consolidation, entities, upkeep
-from commonplace.web.knowledge import rest as knowledge
+from commonplace.web.knowledge.rest import consolidation, entities, upkeep
+from commonplace.web.knowledge.rest import memories as knowledge
 from commonplace.web.mcp import McpServers
 from commonplace.web.metrics.requests import RequestFigures
-from commonplace.web.operational import rest as operational
+from commonplace.web.operational.rest import routes as operational
 from commonplace.web.problems import (
     FORBIDDEN,
     FOREIGN_HOST,
@@ -37,7 +38,7 @@ from commonplace.web.problems import (
 from commonplace.web.rate_limits import Limiter
 from commonplace.web.security import SecurityOptions
 from commonplace.web.tracing import RequestSpans
-from commonplace.web.workspace import rest as workspace
+from commonplace.web.workspace.rest import routes as workspace
 
 DESCRIPTION: Final = """\
 Memory of AI agents. Names are in camel case, times are ISO 8601 in UTC, and errors are problem details (RFC 9457). \

@@ -27,7 +27,7 @@ from commonplace.knowledge.inputs import (
     MAX_TAG_CHARS,
     MAX_TAGS,
 )
-from commonplace.knowledge.permanence import Permanence, require_permanence
+from commonplace.knowledge.lifecycle.permanence import Permanence, require_permanence
 
 KEYS: Final = ("new_facts", "updated_facts", "new_rules", "confirmations")
 MIN_IMPORTANCE: Final = 1.0

@@ -11,7 +11,7 @@ import asyncpg
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
-from commonplace.knowledge.lists import MAX_OFFSET
+from commonplace.knowledge.browse.lists import MAX_OFFSET
 from commonplace.knowledge.unit_of_work import unit_of_work
 
 DEFAULT_LIMIT: Final = 50

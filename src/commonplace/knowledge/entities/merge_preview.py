@@ -6,10 +6,10 @@ from uuid import UUID
 import asyncpg
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.entities.entities import Entity
 from commonplace.knowledge.entities.merge_plan import plan_merge
 from commonplace.knowledge.entities.merging import fact_state, require_living
 from commonplace.knowledge.entities.names import without_repeats
+from commonplace.knowledge.entities.registry import Entity
 from commonplace.knowledge.inputs import require_id
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Row, Statements

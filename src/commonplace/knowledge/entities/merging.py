@@ -11,7 +11,6 @@ from uuid import UUID
 import asyncpg
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.entities.entities import Entity, lock_entities, require_tenant, write_entity
 from commonplace.knowledge.entities.fields import MERGED_INTO
 from commonplace.knowledge.entities.merge_plan import (
     FactChange,
@@ -21,6 +20,7 @@ from commonplace.knowledge.entities.merge_plan import (
     plan_merge,
 )
 from commonplace.knowledge.entities.names import without_repeats
+from commonplace.knowledge.entities.registry import Entity, lock_entities, require_tenant, write_entity
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id
 from commonplace.knowledge.unit_of_work import unit_of_work

@@ -12,7 +12,6 @@ from uuid import UUID
 
 import asyncpg
 
-from commonplace.knowledge.entities.entities import require_tenant
 from commonplace.knowledge.entities.fields import EntityType, require_name, require_type
 from commonplace.knowledge.entities.names import (
     BASE_SCORES,
@@ -28,6 +27,7 @@ from commonplace.knowledge.entities.neighbourhood import (
     neighbourhood_boost,
     require_hints,
 )
+from commonplace.knowledge.entities.registry import require_tenant
 from commonplace.knowledge.entities.trigrams import MIN_CHARS, THRESHOLD, most_similar, required_pieces
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Row, Statements

@@ -16,7 +16,6 @@ import asyncpg
 
 from commonplace.core.clock import parse_timestamp
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.entities.entities import Entity, lock_entities, require_tenant, write_entity
 from commonplace.knowledge.entities.fields import MERGED_INTO
 from commonplace.knowledge.entities.merge_plan import FactChange, Place, UnmergePlan, plan_unmerge
 from commonplace.knowledge.entities.merging import (
@@ -25,6 +24,7 @@ from commonplace.knowledge.entities.merging import (
     point_facts,
     set_validities,
 )
+from commonplace.knowledge.entities.registry import Entity, lock_entities, require_tenant, write_entity
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id
 from commonplace.knowledge.unit_of_work import unit_of_work

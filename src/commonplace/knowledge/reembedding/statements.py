@@ -11,7 +11,7 @@ from aiosql.queries import Queries
 
 from commonplace.storage.database import Statements
 
-_DIRECTORY: Final = Path(__file__).parents[1] / "reembedding_sql"
+_DIRECTORY: Final = Path(__file__).parent / "sql_by_table"
 
 TEXTS: Final[Mapping[str, str]] = {
     "episodes": "content",

@@ -19,7 +19,7 @@ WHERE: Final = "the queue of background work"
 @cache
 def queries() -> Queries:
     """Return the named statements of the queue; read once."""
-    return load_queries(SQL_DIRECTORY, "postgresql")
+    return load_queries([SQL_DIRECTORY], "postgresql")
 
 
 @asynccontextmanager

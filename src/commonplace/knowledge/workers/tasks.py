@@ -15,14 +15,14 @@ from procrastinate.exceptions import AlreadyEnqueued
 from commonplace.core.context import request_context
 from commonplace.core.errors import UpkeepError
 from commonplace.core.settings import Settings
-from commonplace.knowledge.cleanup import run_episode_cleanup
-from commonplace.knowledge.consolidate import without_model
-from commonplace.knowledge.consolidation.consolidation import ConsolidationReport, run_consolidation
+from commonplace.knowledge.consolidation.configured import without_model
 from commonplace.knowledge.consolidation.pending import pending_groups
+from commonplace.knowledge.consolidation.pipeline import ConsolidationReport, run_consolidation
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.spawner import model_spawner
-from commonplace.knowledge.decay import run_decay_sweep
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.upkeep.cleanup import run_episode_cleanup
+from commonplace.knowledge.upkeep.decay import run_decay_sweep
 from commonplace.knowledge.workers.outcomes import AGAIN_IN_S
 from commonplace.knowledge.workers.queue_work import queue_work
 from commonplace.knowledge.workers.schedule import Upkeep

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.errors import NotFoundError
-from commonplace.knowledge.entities.entities import Entity
+from commonplace.knowledge.entities.registry import Entity
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.serialization import json_safe
 from commonplace.mcp.knowledge.parameters import JSON, EntityId, Metadata, TenantId

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from commonplace.core.errors import NotFoundError, SettingsError
-from commonplace.knowledge.consolidate import consolidate, outcome
+from commonplace.knowledge.consolidation.configured import consolidate, outcome
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, ScopeFilter
 from commonplace.mcp.knowledge.tool import Offer

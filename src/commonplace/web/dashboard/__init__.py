@@ -13,8 +13,8 @@ How to add a page:
        async def facts_page(request: Request, knowledge: KnowledgeOfCaller) -> HTMLResponse:
            return render(request, "facts/list.html", facts=await knowledge.…)
 
-2. A line for it in ``ROUTERS`` below, and one in ``SIDEBAR`` of :mod:`.navigation`, with ``of_installation`` where
-   other tenants are refused; icons are in ``icons.html``.
+2. A line for it in ``ROUTERS`` of :mod:`.routes`, and one in ``SIDEBAR`` of :mod:`.navigation`, with
+   ``of_installation`` where other tenants are refused; icons are in ``icons.html``.
 
 3. A template in ``templates/``. It extends ``layout``, imports the pieces, and puts what HTMX replaces into the block
    ``fragment``: a request of HTMX gets that block alone, everybody else the whole page::
@@ -51,37 +51,3 @@ A card of the overview: a :class:`.cards.Card` in ``CARDS`` of :mod:`.overview`,
 
 Tests: ``tests/browser/`` with the fixtures of ``tests/support/browser.py``.
 """
-
-from typing import Final
-
-from fastapi import APIRouter
-
-from commonplace.web.dashboard import (
-    app_changes,
-    apps,
-    cooldowns,
-    events,
-    knowledge,
-    memories,
-    memory_changes,
-    overview,
-    sessions,
-    workspace,
-)
-
-ROUTERS: Final = (
-    overview.router,
-    sessions.router,
-    events.router,
-    memory_changes.router,
-    memories.router,
-    cooldowns.router,
-    app_changes.router,
-    apps.router,
-    workspace.router,
-    *knowledge.ROUTERS,
-)
-
-router = APIRouter()
-for _part in ROUTERS:
-    router.include_router(_part)

@@ -12,14 +12,15 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from commonplace.access.roles import Principal
 from commonplace.core.errors import NotFoundError
-from commonplace.operational.markers import EventLevel
 from commonplace.operational.sessions import SessionStatus
+from commonplace.operational.transcript.markers import EventLevel
 from commonplace.web.access import installation_reader, memories, reader
-from commonplace.web.dashboard import knowledge_cards, learning
+from commonplace.web.dashboard import learning
 from commonplace.web.dashboard.cards import Card, read_card, read_cards
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.rendering import render
 from commonplace.web.health import Checks, state_of
+from commonplace.web.knowledge.pages import cards as knowledge_cards
 
 SHOWN: Final = 5
 MOST_LEARNED: Final = 8

@@ -1,0 +1,1 @@
+"""Compaction: which memories of an app make room for a new one."""

@@ -1,0 +1,275 @@
+"""Brings the memories of an app back to ten: asks, decides, applies in one transaction.
+
+No database connection is held while the model thinks. Meanwhile the memories may change; a decision is applied only
+to the memories that it was made for, otherwise it is made again. In one process the work on an app's memories is done
+one after the other, so that this is rare.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Final
+from weakref import WeakValueDictionary
+
+from commonplace.apps import memories
+from commonplace.apps.compaction.decision import (
+    InvalidDecisionError,
+    MemoryCompactionDecision,
+    MemoryCompactionRequest,
+    Plan,
+    compaction_prompt,
+    decide_by_rule,
+    first_in_first_out,
+    plan_for,
+)
+from commonplace.apps.digests.retrying import twice
+from commonplace.apps.energy import EnergyBudget, Operation, compaction_cost
+from commonplace.apps.memories import MAX_MEMORIES, Author, Memory
+from commonplace.apps.metrics import Metrics
+from commonplace.apps.receipts import CompactionAction, CompactionReceipt
+from commonplace.apps.store import AppStore, actor
+from commonplace.apps.vectors import Vectors
+from commonplace.core.errors import ModelBudgetError, ModelError, StorageError
+from commonplace.llm import Model
+from commonplace.storage.database import Statements
+
+PURPOSE: Final = "app.compaction"
+SUBAGENT: Final = "subagent"
+MOST_ROUNDS: Final = 3
+"""Decisions that are overtaken by another process, before first in, first out ends it."""
+
+log = logging.getLogger(__name__)
+
+
+class Compactor:
+    """Makes room among the memories of apps; see the module.
+
+    Args:
+        store: The database.
+        model: Decides; a rule does where it only picks sentences.
+        energy: What compactions are paid from.
+        vectors: Keeps those of merged memories.
+        metrics: Counts.
+        timeout_s: For one decision.
+    """
+
+    def __init__(
+        self,
+        store: AppStore,
+        model: Model,
+        energy: EnergyBudget,
+        vectors: Vectors,
+        metrics: Metrics,
+        *,
+        timeout_s: float,
+    ) -> None:
+        self._store = store
+        self._model = model
+        self._energy = energy
+        self._vectors = vectors
+        self._metrics = metrics
+        self._timeout_s = timeout_s
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def turn(self, app_id: str) -> AsyncGenerator[None]:
+        """Wait until nobody else in this process adds to or compacts the memories of an app."""
+        lock = self._turns.setdefault(app_id, asyncio.Lock())
+        async with lock:
+            yield
+
+    async def settle(self, app_id: str, user_id: str | None) -> tuple[CompactionReceipt, ...]:
+        """Bring a space back to ten memories, in a :meth:`turn`; nothing where it holds no more.
+
+        Returns:
+            A receipt for each memory that had to go. The last one says so where it could not be done now.
+        """
+        receipts: list[CompactionReceipt] = []
+        rounds = 0
+        while True:
+            try:
+                request = await self._request(app_id, user_id)
+            except StorageError as error:
+                receipts.append(self._count(self._failed(app_id, error)))
+                break
+            if request is None:
+                break
+            receipt = await self.compact(request, last_round=rounds >= MOST_ROUNDS)
+            if receipt is None:
+                rounds += 1
+                continue
+            receipts.append(receipt)
+            if not receipt.removed:
+                break
+        return tuple(receipts)
+
+    async def compact(
+        self, request: MemoryCompactionRequest, *, last_round: bool = False
+    ) -> CompactionReceipt | None:
+        """Take one memory out of a space that has more than ten.
+
+        Args:
+            request: The memories as they were read.
+            last_round: Ask nobody any more: the first in goes, whatever has changed meanwhile.
+
+        Returns:
+            What was done; ``None`` where the memories are no longer those of the request.
+        """
+        if len(request.memories) <= MAX_MEMORIES:
+            return CompactionReceipt(
+                app_id=request.app_id, action=CompactionAction.NONE, reason="there is room"
+            )
+        if last_round:
+            overtaken = "the memories changed while it was decided"
+            return self._count(await self._fall_back(request, overtaken))
+        plan = await self._plan(request)
+        if isinstance(plan, CompactionReceipt):
+            return self._count(plan)
+        try:
+            receipt = await twice(lambda: self._apply(request, plan), self._metrics, app_id=request.app_id)
+        except StorageError as error:
+            log.error(  # noqa: TRY400 - an outage, no fault of the program
+                "compaction for app %s failed, first in, first out instead: %s",
+                request.app_id,
+                error,
+                extra={"app_id": request.app_id},
+            )
+            receipt = await self._fall_back(request, f"database: {error}")
+        return None if receipt is None else self._count(receipt)
+
+    async def _request(self, app_id: str, user_id: str | None) -> MemoryCompactionRequest | None:
+        async with self._store.reading() as sql:
+            held = await memories.space(sql, app_id, user_id)
+        if len(held) <= MAX_MEMORIES:
+            return None
+        newest = max(held, key=lambda memory: memory.id)
+        existing = tuple(memory for memory in held if memory.id != newest.id)
+        return MemoryCompactionRequest(app_id=app_id, existing_memories=existing, new_memory=newest)
+
+    async def _plan(self, request: MemoryCompactionRequest) -> Plan | CompactionReceipt:
+        """Decide, at the cost of energy; a receipt where it has to wait."""
+        try:
+            if not await self._admitted(request):
+                return self._deferred(request, "energy is low")
+        except StorageError as error:
+            return self._failed(request.app_id, error)
+        if self._model.extractive:
+            return decide_by_rule(request)
+        try:
+            completion = await self._model.complete(
+                compaction_prompt(request),
+                purpose=PURPOSE,
+                output=MemoryCompactionDecision,
+                timeout_s=self._timeout_s,
+            )
+            return plan_for(completion.value, request)
+        except ModelBudgetError as error:
+            return self._deferred(request, str(error))
+        except (ModelError, InvalidDecisionError) as error:
+            log.error(  # noqa: TRY400 - the model's fault, no fault of the program
+                "compaction for app %s: no usable decision, first in, first out instead: %s",
+                request.app_id,
+                error,
+                extra={"app_id": request.app_id},
+            )
+            return first_in_first_out(request.memories, f"{type(error).__name__}: {error}")
+
+    async def _admitted(self, request: MemoryCompactionRequest) -> bool:
+        new = request.new_memory
+        source = new.source_conversation_id or ""
+        async with self._store.reading() as sql:
+            chars = await sql.conversation_chars(conversation_id=source)
+        units = compaction_cost(chars)
+        return await self._energy.admit(
+            Operation.COMPACTION, units, app_id=request.app_id, conversation_id=source
+        )
+
+    async def _apply(self, request: MemoryCompactionRequest, plan: Plan) -> CompactionReceipt | None:
+        vector = None if plan.content is None else await self._vectors.compute(plan.content)
+        author = Author(actor=actor(SUBAGENT), now=self._store.now(), reason=plan.reason or plan.fallback)
+        new = request.new_memory
+        async with self._store.writing_memories(request.app_id) as sql:
+            held = await memories.space(sql, request.app_id, new.user_id)
+            if sorted(held, key=_id) != sorted(request.memories, key=_id):
+                return None
+            if plan.content is None:
+                await memories.remove(sql, plan.target, author)
+                return _receipt(request, plan, removed=plan.target)
+            edited = await memories.merge(sql, plan.target, new, plan.content, author)
+            await self._vectors.keep(sql, edited, vector)
+            return _receipt(request, plan, removed=new, edited=edited)
+
+    async def _fall_back(self, request: MemoryCompactionRequest, why: str) -> CompactionReceipt:
+        """Remove whatever was first in, whether or not the memories have changed meanwhile."""
+        author = Author(actor=actor(SUBAGENT), now=self._store.now(), reason="first in, first out")
+        try:
+            async with self._store.writing_memories(request.app_id) as sql:
+                held = await memories.space(sql, request.app_id, request.new_memory.user_id)
+                return await self._remove_oldest(sql, request, held, author, why)
+        except StorageError as error:
+            return self._failed(request.app_id, error)
+
+    async def _remove_oldest(
+        self,
+        sql: Statements,
+        request: MemoryCompactionRequest,
+        held: list[Memory],
+        author: Author,
+        why: str,
+    ) -> CompactionReceipt:
+        if len(held) <= MAX_MEMORIES:
+            return CompactionReceipt(
+                app_id=request.app_id, action=CompactionAction.NONE, reason="there is room", fallback=why
+            )
+        plan = first_in_first_out(held, why)
+        await memories.remove(sql, plan.target, author)
+        return _receipt(request, plan, removed=plan.target)
+
+    def _deferred(self, request: MemoryCompactionRequest, reason: str) -> CompactionReceipt:
+        return CompactionReceipt(app_id=request.app_id, action=CompactionAction.DEFERRED, reason=reason)
+
+    def _failed(self, app_id: str, error: StorageError) -> CompactionReceipt:
+        log.error(
+            "compaction for app %s failed, the next digest tries again: %s",
+            app_id,
+            error,
+            extra={"app_id": app_id},
+        )
+        return CompactionReceipt(
+            app_id=app_id, action=CompactionAction.FAILED, reason=str(error), fallback=f"database: {error}"
+        )
+
+    def _count(self, receipt: CompactionReceipt) -> CompactionReceipt:
+        self._metrics.compacted(receipt)
+        extra = {"app_id": receipt.app_id}
+        if receipt.removed:
+            log.info(
+                "compacted memories for app %s: %s memory %d (%s)",
+                receipt.app_id,
+                receipt.action,
+                (receipt.edited or receipt.removed[0]).id,
+                receipt.decider,
+                extra=extra,
+            )
+        elif receipt.action is CompactionAction.DEFERRED:
+            log.warning("compaction for app %s waits: %s", receipt.app_id, receipt.reason, extra=extra)
+        return receipt
+
+
+def _id(memory: Memory) -> int:
+    return memory.id
+
+
+def _receipt(
+    request: MemoryCompactionRequest, plan: Plan, *, removed: Memory, edited: Memory | None = None
+) -> CompactionReceipt:
+    return CompactionReceipt(
+        app_id=request.app_id,
+        action=CompactionAction.DELETE if edited is None else CompactionAction.EDIT,
+        decider=plan.decider,
+        removed=(removed,),
+        edited=edited,
+        reason=plan.reason,
+        fallback=plan.fallback,
+    )

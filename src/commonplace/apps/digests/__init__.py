@@ -1,0 +1,1 @@
+"""Digests: conversations that ended, and the sub-agent that digests them."""

@@ -1,0 +1,346 @@
+"""The host's side: conversations end, and memories come into focus with the next ones.
+
+Source: APP-02.1, APP-07, APP-11.2; the surface is the specification's ``SensitiveLoop``.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from commonplace.apps import conversations
+from commonplace.apps.context import format_memories
+from commonplace.apps.conversations import Conversation, ConversationStatus, Message, require_reason
+from commonplace.apps.digests import queue
+from commonplace.apps.digests.background import Background
+from commonplace.apps.digests.queue import QueuedDigest
+from commonplace.apps.digests.subagent import MemorySubAgent
+from commonplace.apps.energy import EnergyBudget
+from commonplace.apps.memories import Memory
+from commonplace.apps.metrics import Metrics
+from commonplace.apps.receipts import (
+    CompactionAction,
+    CompactionReceipt,
+    DigestOutcome,
+    DigestReceipt,
+    EndReceipt,
+)
+from commonplace.apps.registry import App, get_app
+from commonplace.apps.store import AppStore
+from commonplace.core.errors import InvalidInputError, NotFoundError
+
+COMPLETED: Final = "completed"
+MOST_AT_ONCE: Final = 4
+"""Digests that are made side by side."""
+
+MOST_PER_ROUND: Final = 1000
+_LONGEST_WAIT_S: Final = 900.0
+
+log = logging.getLogger(__name__)
+
+
+class InjectionPoint(StrEnum):
+    """Where memories come into a model's context."""
+
+    UNANSWERED = "unanswered"
+    REVIEW = "review"
+    SELECTION = "selection"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Focus:
+    """What a model is given at an injection point.
+
+    Attributes:
+        point: Which one.
+        app: The app whose conversations these are.
+        conversations: The one in focus, or those to select from.
+        memories: What the app's block tells, newest first.
+        messages: The block as a system message, if there is any, then what was said in the conversation in focus.
+    """
+
+    point: InjectionPoint
+    app: App
+    conversations: tuple[Conversation, ...]
+    memories: tuple[Memory, ...]
+    messages: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatchUp:
+    """What became of the work that had been waiting."""
+
+    digests: tuple[DigestReceipt, ...]
+    compactions: tuple[CompactionReceipt, ...]
+
+    @property
+    def waiting(self) -> bool:
+        """Whether some of it still waits."""
+        return any(one.outcome is DigestOutcome.DEFERRED for one in self.digests) or any(
+            one.action is CompactionAction.DEFERRED for one in self.compactions
+        )
+
+
+class SensitiveLoop:
+    """Ends conversations, and brings memories into the context of others.
+
+    Args:
+        store: The database.
+        subagent: Makes the memories.
+        energy: Tells when work that waits can run.
+        metrics: Counts.
+        on_receipt: Called with the receipt of every digest that was made in the background.
+    """
+
+    def __init__(
+        self,
+        store: AppStore,
+        subagent: MemorySubAgent,
+        energy: EnergyBudget,
+        metrics: Metrics,
+        *,
+        on_receipt: Callable[[DigestReceipt], None] | None = None,
+    ) -> None:
+        self._store = store
+        self._subagent = subagent
+        self._energy = energy
+        self._metrics = metrics
+        self._on_receipt = on_receipt
+        self._background = Background()
+        self._slots = asyncio.Semaphore(MOST_AT_ONCE)
+        self._in_flight: set[tuple[str, str]] = set()
+        self._waker: asyncio.Task[None] | None = None
+        self._closing = False
+
+    async def end_conversation(self, conversation_id: str, reason: str = COMPLETED) -> EndReceipt:
+        """End a conversation; its memory is made in the background.
+
+        When this returns, the end is durable, and so is that a memory is to be made: a process that dies before
+        it is leaves it to the next. Ending a conversation again makes no second memory; it tries again where the
+        first attempt failed.
+
+        Raises:
+            NotFoundError: No conversation has this id.
+            InvalidInputError: The reason is not text of 1 to 500 characters.
+            StorageError: The database cannot be written; the conversation goes on.
+        """
+        why = require_reason(reason)
+        async with self._store.writing() as sql:
+            ended = await conversations.end(sql, conversation_id, why, self._store.now())
+            conversation = ended or await conversations.get(sql, conversation_id)
+            await sql.queue_digest(
+                app_id=conversation.app_id, conversation_id=conversation_id, moment=self._store.moment()
+            )
+        task = self._on_conversation_end(conversation)
+        return EndReceipt(conversation=conversation, repeated=ended is None, digest=task)
+
+    async def get_memories_for_app(self, app_id: str, *, user_id: str | None = None) -> list[Memory]:
+        """Return what a conversation of an app may be shown, newest first."""
+        return await self._subagent.get_memories(app_id, user_id=user_id)
+
+    def format_memories_for_context(self, app: App, memories: Sequence[Memory]) -> str:
+        """Return the block of an app; empty where it has no memories."""
+        return format_memories(app.name, memories)
+
+    async def focus_on_unanswered(
+        self, conversation_id: str | None = None, *, app_id: str | None = None
+    ) -> Focus | None:
+        """Take up a conversation in which the user waits, with the memories of its app.
+
+        Args:
+            conversation_id: Which one; else the one that has waited longest.
+            app_id: Only of this app.
+
+        Returns:
+            ``None`` where nobody waits.
+
+        Raises:
+            NotFoundError: No conversation has this id.
+            InvalidInputError: In this conversation nobody waits.
+        """
+        async with self._store.reading() as sql:
+            if conversation_id is None:
+                found = await conversations.unanswered(sql, app_id=app_id, limit=1)
+                if not found:
+                    return None
+                conversation = found[0]
+            else:
+                conversation = await conversations.get(sql, conversation_id)
+        if not conversation.unanswered:
+            raise InvalidInputError(
+                "conversation_id", "a conversation that waits for an answer", conversation_id
+            )
+        return await self._focus_on(InjectionPoint.UNANSWERED, conversation)
+
+    async def review_completed(self, conversation_id: str) -> Focus:
+        """Look at a conversation that has ended, with the memories of its app.
+
+        Raises:
+            NotFoundError: No conversation has this id.
+            InvalidInputError: It goes on.
+        """
+        async with self._store.reading() as sql:
+            conversation = await conversations.get(sql, conversation_id)
+        if conversation.status is not ConversationStatus.ENDED:
+            raise InvalidInputError("conversation_id", "a conversation that has ended", conversation_id)
+        return await self._focus_on(InjectionPoint.REVIEW, conversation)
+
+    async def select_to_improve(self, app_id: str, *, user_id: str | None = None, limit: int = 10) -> Focus:
+        """Offer the conversations of an app that ended last, to choose one to improve, with the app's memories.
+
+        One app at a time, so that no app's memories stand beside another's conversations.
+
+        Args:
+            app_id: The app.
+            user_id: Only conversations of this user, whose memories are then shown too.
+            limit: At most this many conversations.
+
+        Raises:
+            NotFoundError: No app has this id.
+        """
+        async with self._store.reading() as sql:
+            app = await get_app(sql, app_id)
+            candidates = await conversations.completed(sql, app_id=app_id, user_id=user_id, limit=limit)
+        return await self._inject(InjectionPoint.SELECTION, app, candidates, user_id=user_id, said=())
+
+    async def run_deferred(self) -> CatchUp:
+        """Make the digests that wait, the longest waiting first, until energy is low again.
+
+        Also those that a process left behind when it was stopped, and compactions that had to wait.
+        """
+        digests: list[DigestReceipt] = []
+        for waiting in await self._open_digests():
+            receipt = await self._digest(waiting.app_id, waiting.conversation_id)
+            digests.append(receipt)
+            if receipt.outcome is DigestOutcome.DEFERRED:
+                break
+        compactions = await self._subagent.settle_overfull()
+        return CatchUp(digests=tuple(digests), compactions=tuple(compactions))
+
+    async def aclose(self) -> None:
+        """Wait for the digests that are under way; what waits for energy stays in the queue."""
+        self._stop_waking()
+        await self._background.drain()
+
+    async def cancel(self) -> None:
+        """Stop the digests that are under way; they are back in the queue then."""
+        self._stop_waking()
+        await self._background.cancel()
+
+    def _on_conversation_end(self, conversation: Conversation) -> asyncio.Task[DigestReceipt]:
+        return self._background.start(
+            self._digest_and_tell(conversation.app_id, conversation.conversation_id),
+            name=f"digest of {conversation.conversation_id}",
+        )
+
+    async def _digest_and_tell(self, app_id: str, conversation_id: str) -> DigestReceipt:
+        async with self._slots:
+            receipt = await self._digest(app_id, conversation_id)
+        if CatchUp(digests=(receipt,), compactions=receipt.compactions).waiting:
+            self._wake_later()
+        self._tell(receipt)
+        return receipt
+
+    def _tell(self, receipt: DigestReceipt) -> None:
+        if self._on_receipt is not None:
+            self._on_receipt(receipt)
+
+    async def _digest(self, app_id: str, conversation_id: str) -> DigestReceipt:
+        """Make a digest; whatever goes wrong becomes a receipt, because memories must never stop the host."""
+        key = (app_id, conversation_id)
+        self._in_flight.add(key)
+        try:
+            async with self._store.reading() as sql:
+                request = await queue.request_for(sql, app_id, conversation_id)
+            return await self._subagent.digest(request)
+        except NotFoundError as error:
+            return self._without_memory(app_id, conversation_id, DigestOutcome.DROPPED, str(error))
+        except Exception as error:
+            log.exception(
+                "memory creation failed for %s",
+                conversation_id,
+                extra={"app_id": app_id, "conversation_id": conversation_id},
+            )
+            reason = f"{type(error).__name__}: {error}"
+            return self._without_memory(app_id, conversation_id, DigestOutcome.SKIPPED, reason)
+        finally:
+            self._in_flight.discard(key)
+
+    def _without_memory(
+        self, app_id: str, conversation_id: str, outcome: DigestOutcome, reason: str
+    ) -> DigestReceipt:
+        receipt = DigestReceipt(
+            app_id=app_id, conversation_id=conversation_id, outcome=outcome, reason=reason
+        )
+        self._metrics.digested(receipt)
+        return receipt
+
+    async def _open_digests(self) -> list[QueuedDigest]:
+        async with self._store.reading() as sql:
+            rows = await sql.open_digests(moment=self._store.moment(), limit=MOST_PER_ROUND)
+        waiting = [QueuedDigest.from_row(row) for row in rows]
+        return [one for one in waiting if (one.app_id, one.conversation_id) not in self._in_flight]
+
+    async def _focus_on(self, point: InjectionPoint, conversation: Conversation) -> Focus:
+        async with self._store.reading() as sql:
+            app = await get_app(sql, conversation.app_id)
+            said = await conversations.messages_of(sql, conversation.conversation_id)
+        return await self._inject(point, app, [conversation], user_id=conversation.user_id, said=said)
+
+    async def _inject(
+        self,
+        point: InjectionPoint,
+        app: App,
+        focused: Sequence[Conversation],
+        *,
+        user_id: str | None,
+        said: Sequence[Message],
+    ) -> Focus:
+        memories = await self.get_memories_for_app(app.app_id, user_id=user_id)
+        block = self.format_memories_for_context(app, memories)
+        injected = [Message(role="system", content=block)] if block else []
+        await self._note_shown(point, focused, len(memories))
+        return Focus(
+            point=point,
+            app=app,
+            conversations=tuple(focused),
+            memories=tuple(memories),
+            messages=(*injected, *said),
+        )
+
+    async def _note_shown(self, point: InjectionPoint, focused: Sequence[Conversation], shown: int) -> None:
+        """Count the context, and note on the conversation in focus what its model was shown, if that is news."""
+        self._metrics.shown(memories=shown)
+        if point is InjectionPoint.SELECTION:
+            return
+        for conversation in focused:
+            if conversation.memories_shown is None or conversation.memories_shown < shown:
+                async with self._store.writing() as sql:
+                    await sql.note_memories_shown(conversation_id=conversation.conversation_id, shown=shown)
+
+    def _wake_later(self) -> None:
+        if not self._closing and (self._waker is None or self._waker.done()):
+            self._waker = self._background.start(self._wake(), name="digests that wait for energy")
+
+    def _stop_waking(self) -> None:
+        self._closing = True
+        if self._waker is not None:
+            self._waker.cancel()
+
+    async def _wake(self) -> None:
+        """Run what waits as soon as there is energy for it, until nothing waits."""
+        waiting = True
+        while waiting:
+            try:
+                status = await self._energy.status()
+                await asyncio.sleep(min(status.wait_s, _LONGEST_WAIT_S) if status.low else _LONGEST_WAIT_S)
+                caught_up = await self.run_deferred()
+            except Exception:
+                log.exception("digests that wait could not be made, tried again later")
+                await asyncio.sleep(_LONGEST_WAIT_S)
+                continue
+            waiting = caught_up.waiting
+            for receipt in caught_up.digests:
+                self._tell(receipt)

@@ -1,0 +1,135 @@
+"""The digests that are to be made: claimed before a model is asked, kept until they are done.
+
+A claim lets one worker make the digest of a conversation; it ends by itself after a while, so that a process that
+was killed leaves nothing behind that nobody takes up.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Final
+from uuid import uuid4
+
+from commonplace.apps import conversations
+from commonplace.apps.digests.digest import MemoryCreationRequest
+from commonplace.apps.receipts import DigestOutcome
+from commonplace.apps.store import AppStore
+from commonplace.core.clock import format_timestamp
+from commonplace.storage.database import Row, Statements
+
+LEASE: Final = timedelta(minutes=15)
+"""Longer than twenty conversations of one app take that end at once, each with two answers of 30 s."""
+
+
+class DigestState(StrEnum):
+    """Where a digest is."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DEFERRED = "deferred"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """The right to make the digest of a conversation."""
+
+    app_id: str
+    conversation_id: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedDigest:
+    """One row of the queue."""
+
+    app_id: str
+    conversation_id: str
+    state: DigestState
+    outcome: DigestOutcome | None
+    reason: str
+
+    @classmethod
+    def from_row(cls, row: Row) -> "QueuedDigest":
+        """Read a row."""
+        return cls(
+            app_id=row["app_id"],
+            conversation_id=row["conversation_id"],
+            state=DigestState(row["state"]),
+            outcome=None if row["outcome"] is None else DigestOutcome(row["outcome"]),
+            reason=row["reason"],
+        )
+
+
+async def claim(sql: Statements, store: AppStore, app_id: str, conversation_id: str) -> Claim | None:
+    """Take on a digest; ``None`` where it is done, or somebody else is at it."""
+    now, token = store.now(), uuid4().hex
+    row = await sql.claim_digest(
+        app_id=app_id,
+        conversation_id=conversation_id,
+        claim=token,
+        moment=format_timestamp(now),
+        until=format_timestamp(now + LEASE),
+    )
+    return None if row is None else Claim(app_id=app_id, conversation_id=conversation_id, token=token)
+
+
+async def settle(
+    sql: Statements, store: AppStore, claim: Claim, outcome: DigestOutcome, reason: str = ""
+) -> bool:
+    """Note what became of a claimed digest; ``False`` where the claim was lost, or the app purged."""
+    return await _leave(sql, store, claim, DigestState.DONE, outcome, reason, None)
+
+
+async def defer(
+    sql: Statements, store: AppStore, claim: Claim, request: MemoryCreationRequest, reason: str
+) -> bool:
+    """Put a claimed digest back until there is energy for it."""
+    stored = await sql.get_conversation(conversation_id=request.conversation_id)
+    kept = None if stored is not None else request.to_json()
+    return await _leave(sql, store, claim, DigestState.DEFERRED, None, reason, kept)
+
+
+async def release(sql: Statements, store: AppStore, claim: Claim) -> bool:
+    """Put a claimed digest back at once, because the work on it was stopped."""
+    return await _leave(sql, store, claim, DigestState.WAITING, None, "stopped", None)
+
+
+async def _leave(
+    sql: Statements,
+    store: AppStore,
+    claim: Claim,
+    state: DigestState,
+    outcome: DigestOutcome | None,
+    reason: str,
+    request: str | None,
+) -> bool:
+    row = await sql.settle_digest(
+        app_id=claim.app_id,
+        conversation_id=claim.conversation_id,
+        claim=claim.token,
+        state=state,
+        outcome=outcome,
+        reason=reason,
+        request=request,
+        moment=store.moment(),
+    )
+    return row is not None
+
+
+async def request_for(sql: Statements, app_id: str, conversation_id: str) -> MemoryCreationRequest:
+    """Return what is to be digested: what the queue keeps, else the stored conversation.
+
+    Raises:
+        NotFoundError: Neither is there.
+    """
+    row = await sql.get_digest(app_id=app_id, conversation_id=conversation_id)
+    if row is not None and row["request"] is not None:
+        return MemoryCreationRequest.from_json(app_id, conversation_id, row["request"])
+    conversation = await conversations.get(sql, conversation_id)
+    return MemoryCreationRequest(
+        app_id=app_id,
+        conversation_id=conversation_id,
+        messages=tuple(await conversations.messages_of(sql, conversation_id)),
+        user_id=conversation.user_id,
+    )

@@ -1,0 +1,356 @@
+"""The sub-agent that makes memories of ended conversations, and keeps them at ten an app.
+
+Making a memory is a plan: claim the conversation, pay, ask the model, and store what it said in one transaction.
+No database connection is held while the model thinks.
+
+Source: APP-02 to APP-05, APP-15; the surface is the specification's ``MemorySubAgent``.
+"""
+
+import logging
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final, assert_never
+
+from commonplace.apps import memories
+from commonplace.apps.compaction.compactor import SUBAGENT, Compactor
+from commonplace.apps.compaction.conflicts import Conflict, find_conflicts
+from commonplace.apps.compaction.decision import MemoryCompactionRequest
+from commonplace.apps.compaction.importance import assess
+from commonplace.apps.digests import queue
+from commonplace.apps.digests.digest import Digest, MemoryCreationRequest, creation_prompt, read_digest
+from commonplace.apps.digests.queue import Claim
+from commonplace.apps.digests.retrying import twice
+from commonplace.apps.energy import EnergyBudget, Operation, creation_cost
+from commonplace.apps.memories import MAX_CONTENT_CHARS, MAX_MEMORIES, Author, Draft, Memory, Metadata
+from commonplace.apps.metrics import Metrics
+from commonplace.apps.names import require_app_id, require_id
+from commonplace.apps.receipts import (
+    CompactionAction,
+    CompactionReceipt,
+    DigestOutcome,
+    DigestReceipt,
+)
+from commonplace.apps.registry import get_app
+from commonplace.apps.store import OPERATOR, AppStore, actor
+from commonplace.apps.vectors import Vectors
+from commonplace.core.errors import ModelBudgetError, ModelError, StorageError
+from commonplace.embedding import EmbeddingEngine
+from commonplace.llm import Completion, Model
+
+PURPOSE: Final = "app.digest"
+DEFAULT_TIMEOUT_S: Final = 30.0
+"""For one answer of the model. Source: APP-04.3."""
+
+log = logging.getLogger(__name__)
+
+
+class MemorySubAgent:
+    """Creates, compacts, reads and deletes the memories of apps.
+
+    Args:
+        store: The database.
+        model: Writes digests and decides what goes; the extractive model picks sentences, and a rule decides.
+        engine: Computes the vectors of memories.
+        energy: What the work is paid from.
+        metrics: Counts.
+        timeout_s: For one answer of the model.
+    """
+
+    def __init__(
+        self,
+        store: AppStore,
+        model: Model,
+        engine: EmbeddingEngine,
+        energy: EnergyBudget,
+        metrics: Metrics,
+        *,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+    ) -> None:
+        self._store = store
+        self._model = model
+        self._energy = energy
+        self._metrics = metrics
+        self._timeout_s = timeout_s
+        self._vectors = Vectors(store, engine, metrics)
+        self._compactor = Compactor(store, model, energy, self._vectors, metrics, timeout_s=timeout_s)
+
+    async def create_memory(self, request: MemoryCreationRequest) -> Memory | None:
+        """Make the memory of a conversation; ``None`` where there is none, for whatever reason.
+
+        :meth:`digest` does the same and says why.
+        """
+        return (await self.digest(request)).memory
+
+    async def digest(self, request: MemoryCreationRequest) -> DigestReceipt:
+        """Make the memory of a conversation, once, and bring the app back to ten memories.
+
+        A failing model or database skips the memory; low energy, or a spent budget of the model, defers it.
+
+        Raises:
+            InvalidInputError: An id is not of its form.
+            NotFoundError: No app has this id.
+        """
+        app_id = require_app_id(request.app_id)
+        require_id(request.conversation_id, field="conversation_id")
+        try:
+            claim = await twice(
+                lambda: self._claim(request),
+                self._metrics,
+                app_id=app_id,
+                conversation_id=request.conversation_id,
+            )
+        except StorageError as error:
+            return self._told(request, DigestOutcome.SKIPPED, f"database: {error}")
+        if claim is None:
+            return self._told(request, DigestOutcome.REPEATED, "digested before, or under way")
+        try:
+            return await self._work(request, claim)
+        except StorageError as error:
+            return await self._settled(request, claim, DigestOutcome.SKIPPED, f"database: {error}")
+        except BaseException:
+            # Cancelled, or a fault of the program: nobody is at it any more.
+            with suppress(StorageError):
+                async with self._store.writing() as sql:
+                    await queue.release(sql, self._store, claim)
+            raise
+
+    async def compact_memories(self, request: MemoryCompactionRequest) -> CompactionReceipt:
+        """Take one memory out of a space that has more than ten.
+
+        Returns:
+            What was done: nothing where there is room, or where the memories have changed since they were read.
+        """
+        async with self._compactor.turn(request.app_id):
+            receipt = await self._compactor.compact(request)
+        if receipt is None:
+            reason = "the memories are no longer those of the request"
+            return CompactionReceipt(app_id=request.app_id, action=CompactionAction.NONE, reason=reason)
+        return receipt
+
+    async def get_memories(
+        self, app_id: str, limit: int = MAX_MEMORIES, *, user_id: str | None = None
+    ) -> list[Memory]:
+        """Return what a conversation of an app may be shown, newest first; none for an unknown app.
+
+        Args:
+            app_id: The app.
+            limit: At most this many.
+            user_id: The user whose memories are shown beside the app's common ones.
+        """
+        async with self._store.reading() as sql:
+            found = await memories.visible(sql, app_id, user_id=user_id, limit=limit)
+        self._metrics.retrieved()
+        log.debug("retrieved %d memories for app %s", len(found), app_id, extra={"app_id": app_id})
+        return found
+
+    async def get_memory_count(self, app_id: str) -> int:
+        """Return how many memories an app has, in all its spaces."""
+        async with self._store.reading() as sql:
+            return await sql.count_memories(app_id=app_id)
+
+    async def delete_app_memories(self, app_id: str) -> int:
+        """Delete every memory of an app for good, and return how many there were.
+
+        Their words go from the history too, and digests that wait or are under way come to nothing.
+
+        Raises:
+            NotFoundError: No app has this id.
+        """
+        author = Author(actor=actor(OPERATOR), now=self._store.now(), reason="purged")
+        async with self._store.writing_memories(app_id) as sql:
+            await get_app(sql, app_id)
+            await sql.drop_open_digests(
+                app_id=app_id, reason="the app's memories were purged", moment=self._store.moment()
+            )
+            found = await memories.of_app(sql, app_id)
+            await memories.delete(sql, found, author)
+            await sql.forget_texts_of_app(app_id=app_id)
+        log.info("purged %d memories of app %s", len(found), app_id, extra={"app_id": app_id})
+        return len(found)
+
+    def get_energy_consumed_since_last_poll(self) -> float:
+        """Return the units of energy that this process took for memories since the last call."""
+        return self._energy.poll()
+
+    @property
+    def vectors(self) -> Vectors:
+        """The vectors of memories, for searching by meaning."""
+        return self._vectors
+
+    async def settle_overfull(self) -> list[CompactionReceipt]:
+        """Bring every space that holds more than ten memories back to ten, as far as energy allows."""
+        async with self._store.reading() as sql:
+            spaces = [(row["app_id"], row["user_id"]) for row in await sql.overfull(most=MAX_MEMORIES)]
+        receipts: list[CompactionReceipt] = []
+        for app_id, user_id in spaces:
+            async with self._compactor.turn(app_id):
+                receipts += await self._compactor.settle(app_id, user_id)
+            if receipts and receipts[-1].action is CompactionAction.DEFERRED:
+                break
+        return receipts
+
+    async def _claim(self, request: MemoryCreationRequest) -> Claim | None:
+        async with self._store.writing() as sql:
+            await get_app(sql, request.app_id)
+            return await queue.claim(sql, self._store, request.app_id, request.conversation_id)
+
+    async def _work(self, request: MemoryCreationRequest, claim: Claim) -> DigestReceipt:
+        if not any(message.content.strip() for message in request.messages):
+            return await self._settled(request, claim, DigestOutcome.NOTHING, "nothing was said")
+        if not await self._admitted(request):
+            return await self._deferred(request, claim, "energy is low")
+        try:
+            completion = await self._model.complete(
+                creation_prompt(request),
+                purpose=PURPOSE,
+                timeout_s=self._timeout_s,
+                max_chars=MAX_CONTENT_CHARS,
+            )
+        except ModelBudgetError as error:
+            return await self._deferred(request, claim, str(error))
+        except ModelError as error:
+            reason = f"{type(error).__name__}: {error}"
+            return await self._settled(request, claim, DigestOutcome.SKIPPED, reason)
+        digest = read_digest(completion.text)
+        self._metrics.left_out(len(digest.secrets))
+        return await self._decide(request, claim, completion, digest)
+
+    async def _admitted(self, request: MemoryCreationRequest) -> bool:
+        about = {"app_id": request.app_id, "conversation_id": request.conversation_id}
+        units = creation_cost(request.chars)
+        return await twice(
+            lambda: self._energy.admit(Operation.CREATION, units, **about), self._metrics, **about
+        )
+
+    async def _decide(
+        self, request: MemoryCreationRequest, claim: Claim, completion: Completion[None], digest: Digest
+    ) -> DigestReceipt:
+        if digest.content is None and digest.secrets:
+            reason = f"it looks like a secret ({digest.secrets[0]})"
+            return await self._settled(request, claim, DigestOutcome.REFUSED, reason)
+        assessment = assess(digest.content or "")
+        if digest.content is None or assessment.importance == 0:
+            return await self._settled(request, claim, DigestOutcome.NOTHING, "nothing is worth keeping")
+        now = self._store.now()
+        draft = Draft(
+            app_id=request.app_id,
+            user_id=request.user_id,
+            content=digest.content,
+            source_conversation_id=request.conversation_id,
+            metadata=Metadata(importance=assessment.importance, tags=assessment.tags, model=completion.model),
+            created_at=now,
+            updated_at=now,
+        )
+        vector = await self._vectors.compute(draft.content)
+        async with self._compactor.turn(request.app_id):
+            receipt = await twice(
+                lambda: self._store_memory(request, claim, draft, vector, digest),
+                self._metrics,
+                app_id=request.app_id,
+                conversation_id=request.conversation_id,
+            )
+            compactions: tuple[CompactionReceipt, ...] = ()
+            if receipt.outcome is DigestOutcome.CREATED:
+                compactions = await self._compactor.settle(request.app_id, request.user_id)
+        return self._reported(replace(receipt, compactions=compactions, extractive=completion.extractive))
+
+    async def _store_memory(
+        self,
+        request: MemoryCreationRequest,
+        claim: Claim,
+        draft: Draft,
+        vector: bytes | None,
+        digest: Digest,
+    ) -> DigestReceipt:
+        reason = f"left out what looks like a secret ({digest.secrets[0]})" if digest.secrets else ""
+        async with self._store.writing_memories(request.app_id) as sql:
+            if not await queue.settle(sql, self._store, claim, DigestOutcome.CREATED, reason):
+                return _receipt(request, DigestOutcome.DROPPED, "the app was purged meanwhile")
+            known = await memories.visible(sql, request.app_id, user_id=request.user_id)
+            author = Author(actor=actor(SUBAGENT), now=draft.created_at, reason=reason)
+            memory = await memories.create(sql, draft, author)
+            if memory is None:
+                return _receipt(request, DigestOutcome.REPEATED, "the app has a memory of this conversation")
+            await self._vectors.keep(sql, memory, vector)
+        conflicts = [one for one in find_conflicts([*known, memory]) if memory in (one.older, one.newer)]
+        return _receipt(request, DigestOutcome.CREATED, reason, memory=memory, conflicts=tuple(conflicts))
+
+    async def _deferred(self, request: MemoryCreationRequest, claim: Claim, reason: str) -> DigestReceipt:
+        async with self._store.writing() as sql:
+            kept = await queue.defer(sql, self._store, claim, request, reason)
+        if not kept:
+            return self._told(request, DigestOutcome.DROPPED, "the app was purged meanwhile")
+        return self._told(request, DigestOutcome.DEFERRED, reason)
+
+    async def _settled(
+        self, request: MemoryCreationRequest, claim: Claim, outcome: DigestOutcome, reason: str
+    ) -> DigestReceipt:
+        """Note an outcome without a memory; where even that fails, the queue's claim runs out and it is tried again."""
+        try:
+            async with self._store.writing() as sql:
+                await queue.settle(sql, self._store, claim, outcome, reason)
+        except StorageError as error:
+            reason = f"{reason}; noting that failed too: {error}"
+        return self._told(request, outcome, reason)
+
+    def _told(self, request: MemoryCreationRequest, outcome: DigestOutcome, reason: str) -> DigestReceipt:
+        return self._reported(_receipt(request, outcome, reason))
+
+    def _reported(self, receipt: DigestReceipt) -> DigestReceipt:
+        """Count and log a receipt, and return it."""
+        self._metrics.digested(receipt)
+        extra = {"app_id": receipt.app_id, "conversation_id": receipt.conversation_id}
+        match receipt.outcome:
+            case DigestOutcome.CREATED:
+                log.info(
+                    "created memory for app %s from conversation %s",
+                    receipt.app_id,
+                    receipt.conversation_id,
+                    extra=extra,
+                )
+            case DigestOutcome.SKIPPED:
+                self._metrics.fell_back("creation")
+                log.error(
+                    "memory creation failed for %s: %s", receipt.conversation_id, receipt.reason, extra=extra
+                )
+            case DigestOutcome.REFUSED | DigestOutcome.DEFERRED | DigestOutcome.DROPPED:
+                log.warning(
+                    "no memory of conversation %s now: %s: %s",
+                    receipt.conversation_id,
+                    receipt.outcome,
+                    receipt.reason,
+                    extra=extra,
+                )
+            case DigestOutcome.NOTHING | DigestOutcome.REPEATED:
+                log.info(
+                    "no memory of conversation %s: %s", receipt.conversation_id, receipt.reason, extra=extra
+                )
+            case _:
+                assert_never(receipt.outcome)
+        for conflict in receipt.conflicts:
+            log.warning(
+                "memories %d and %d of app %s disagree",
+                conflict.older.id,
+                conflict.newer.id,
+                receipt.app_id,
+                extra=extra,
+            )
+        return receipt
+
+
+def _receipt(
+    request: MemoryCreationRequest,
+    outcome: DigestOutcome,
+    reason: str,
+    *,
+    memory: Memory | None = None,
+    conflicts: tuple[Conflict, ...] = (),
+) -> DigestReceipt:
+    return DigestReceipt(
+        app_id=request.app_id,
+        conversation_id=request.conversation_id,
+        outcome=outcome,
+        reason=reason,
+        memory=memory,
+        conflicts=conflicts,
+    )

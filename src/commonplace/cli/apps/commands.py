@@ -1,0 +1,389 @@
+"""``commonplace apps``: app memory."""
+
+import json
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, TypeVar
+
+import typer
+from pydantic import BaseModel, ConfigDict, ValidationError
+from rich.markup import escape
+
+from commonplace.apps.conversations import Message
+from commonplace.apps.digests.loop import CatchUp
+from commonplace.apps.digests.queue import QueuedDigest
+from commonplace.apps.energy import EnergyStatus
+from commonplace.apps.exchange import as_document
+from commonplace.apps.memories import MAX_CONTENT_CHARS, Memory
+from commonplace.apps.memory import AppMemory
+from commonplace.apps.receipts import CompactionReceipt, DigestOutcome, DigestReceipt
+from commonplace.cli.output import JsonOption, console, print_json, table
+from commonplace.cli.run import run, settings
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import plural, replace_surrogates
+
+AppArgument = Annotated[str, typer.Argument(metavar="APP", help="Id of the app.")]
+UserOption = Annotated[str | None, typer.Option("--user", help="Of this user too, beside the common ones.")]
+
+T = TypeVar("T")
+
+_COLOURS: Final = {
+    DigestOutcome.CREATED: "green",
+    DigestOutcome.SKIPPED: "bold red",
+    DigestOutcome.REFUSED: "red",
+    DigestOutcome.DEFERRED: "yellow",
+}
+
+app = typer.Typer(
+    add_completion=False,
+    help="App memory: at most ten digests of ended conversations for each app.",
+    no_args_is_help=True,
+)
+
+
+class _ConversationDocument(BaseModel):
+    """A conversation as ``apps ingest`` reads it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    class Said(BaseModel):
+        """One message."""
+
+        role: Literal["user", "assistant"]
+        content: str
+
+    conversation_id: str
+    messages: list[Said]
+    user_id: str | None = None
+
+
+def _use(work: Callable[[AppMemory], Awaitable[T]], *, model: bool = False) -> T:
+    """Open app memory, do a command's work, and return its result.
+
+    Args:
+        work: What to do.
+        model: Whether it asks a model; where not, what one would need may be missing.
+    """
+    chosen = settings()
+    if not model:
+        chosen = chosen.model_copy(update={"model": None})
+
+    async def opened() -> T:
+        async with AppMemory.open(chosen) as memory:
+            return await work(memory)
+
+    return run(opened())
+
+
+def _read_json(source: str) -> Any:  # noqa: ANN401 - whatever the file holds
+    """Return the JSON document of a file, or of standard input for ``-``.
+
+    Raises:
+        InvalidInputError: It cannot be read, or is no JSON.
+    """
+    try:
+        data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+        # A program that cuts text between the halves of an emoji leaves one of them; nothing stores that.
+        return json.loads(replace_surrogates(json.dumps(json.loads(data), ensure_ascii=False)))
+    except OSError as error:
+        raise InvalidInputError("file", "a readable JSON file, or -", f"{source}: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError("file", "a JSON document", f"{source}: {error}") from None
+
+
+@app.command()
+def register(
+    app_id: AppArgument,
+    *,
+    name: Annotated[
+        str | None, typer.Option(help="What the context block calls it; by default its id.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Install an app, rename one, or bring one that was uninstalled back with its memories."""
+    registered = _use(lambda memory: memory.registry.register(app_id, name=name))
+    if as_json:
+        print_json(registered)
+    else:
+        typer.echo(f"registered {registered.app_id} ({registered.name})")
+
+
+@app.command("list")
+def list_apps(*, as_json: JsonOption = False) -> None:
+    """Print the apps, uninstalled ones too, with how many memories each has."""
+    found = _use(lambda memory: memory.registry.list_apps())
+    if as_json:
+        print_json({"count": len(found), "apps": found})
+        return
+    rows = [(one.app.app_id, one.app.name, one.app.status, one.memories) for one in found]
+    console().print(table("app", "name", "status", "memories", rows=rows) if rows else "no apps")
+
+
+@app.command()
+def ingest(
+    app_id: AppArgument,
+    source: Annotated[
+        str,
+        typer.Argument(metavar="FILE|-", help='{"conversation_id": …, "messages": [{"role", "content"}, …]}'),
+    ],
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Store a conversation that has ended, make its memory, and print the receipt.
+
+    Ingesting it again changes nothing. Exit status 1 if the memory could not be made; ingesting tries again then.
+    """
+    try:
+        document = _ConversationDocument.model_validate(_read_json(source))
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        where = ".".join(map(str, fault["loc"])) or "document"
+        raise InvalidInputError(where, f"a conversation: {fault['msg']}", fault["input"]) from None
+    said = [Message(role=one.role, content=one.content) for one in document.messages]
+
+    receipt = _use(
+        lambda memory: memory.ingest(app_id, document.conversation_id, said, user_id=document.user_id),
+        model=True,
+    )
+    if as_json:
+        print_json(receipt)
+    else:
+        console().print(_receipt_lines(receipt))
+    if receipt.outcome is DigestOutcome.SKIPPED:
+        typer.echo(f"error: no memory was made: {receipt.reason}", err=True)
+        raise typer.Exit(1)
+
+
+def _receipt_lines(receipt: DigestReceipt) -> str:
+    colour = _COLOURS.get(receipt.outcome, "dim")
+    lines = [f"[{colour}]{receipt.outcome}[/] conversation {escape(receipt.conversation_id)}"]
+    if receipt.memory is not None:
+        how = " [dim](sentences picked, no model)[/]" if receipt.extractive else ""
+        lines.append(f"  #{receipt.memory.id} {escape(receipt.memory.content)}{how}")
+    if receipt.reason:
+        lines.append(f"  [dim]{escape(receipt.reason)}[/]")
+    lines += [_compaction_line(one) for one in receipt.compactions]
+    lines += [
+        f"  [yellow]disagrees[/] #{one.older.id} and #{one.newer.id}: {escape(one.reason)}"
+        for one in receipt.conflicts
+    ]
+    return "\n".join(lines)
+
+
+def _compaction_line(receipt: CompactionReceipt) -> str:
+    removed = ", ".join(f"#{memory.id} {escape(memory.content)}" for memory in receipt.removed)
+    into = f" into #{receipt.edited.id}: {escape(receipt.edited.content)}" if receipt.edited else ""
+    why = " — ".join(part for part in (receipt.reason, receipt.fallback) if part)
+    decider = f" ({receipt.decider})" if receipt.decider else ""
+    return f"  [cyan]compaction: {receipt.action}{decider}[/] {removed}{into}\n  [dim]{escape(why)}[/]"
+
+
+@app.command()
+def memories(app_id: AppArgument, *, as_json: JsonOption = False) -> None:
+    """Print an app's own memories, of all its users, newest first."""
+    found = _use(lambda memory: memory.list_memories(app_id))
+    if as_json:
+        print_json({"count": len(found), "memories": [as_document(memory) for memory in found]})
+        return
+    _print_memories([(memory, None) for memory in found])
+
+
+def _print_memories(found: list[tuple[Memory, float | None]]) -> None:
+    rows = [
+        (
+            memory.id,
+            memory.content,
+            "" if memory.metadata.importance is None else f"{memory.metadata.importance:g}",
+            ", ".join(memory.metadata.tags),
+            memory.user_id,
+            f"{memory.updated_at:%Y-%m-%d %H:%M}",
+            *(() if score is None else (f"{score:.2f}",)),
+        )
+        for memory, score in found
+    ]
+    columns = ["id", "memory", "importance", "tags", "user", "updated (UTC)"]
+    if found and found[0][1] is not None:
+        columns.append("score")
+    console().print(table(*columns, rows=rows) if rows else "no memories")
+
+
+@app.command()
+def context(app_id: AppArgument, *, user: UserOption = None, as_json: JsonOption = False) -> None:
+    """Print the block that a model gets when a conversation of the app is in focus; nothing where there is none."""
+    block = _use(lambda memory: memory.context(app_id, user_id=user))
+    if as_json:
+        print_json({"text": block.text, "memories": [as_document(memory) for memory in block.memories]})
+    elif block.text:
+        typer.echo(block.text)
+
+
+@app.command()
+def search(
+    app_id: AppArgument,
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, or with --semantic a question.")],
+    *,
+    semantic: Annotated[bool, typer.Option("--semantic", help="By meaning instead of by words.")] = False,
+    user: UserOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find among what the app's conversations may be shown, best first."""
+    hits = _use(
+        lambda memory: memory.search(app_id, query, by="meaning" if semantic else "words", user_id=user)
+    )
+    if as_json:
+        found = [as_document(hit.memory) | {"score": hit.score, "words": hit.words} for hit in hits]
+        print_json({"count": len(found), "memories": found})
+        return
+    _print_memories([(hit.memory, hit.score) for hit in hits])
+
+
+@app.command()
+def delete(memory_id: Annotated[int, typer.Argument(metavar="ID")], *, as_json: JsonOption = False) -> None:
+    """Delete a memory for good, its words out of its history too."""
+    deleted = _use(lambda memory: memory.delete_memory(memory_id))
+    if as_json:
+        print_json({"deleted": deleted.id, "app_id": deleted.app_id})
+    else:
+        typer.echo(f"deleted #{deleted.id} of {deleted.app_id}")
+
+
+@app.command()
+def purge(app_id: AppArgument, *, as_json: JsonOption = False) -> None:
+    """Delete every memory of an app for good; the app and its conversations stay."""
+    deleted = _use(lambda memory: memory.subagent.delete_app_memories(app_id))
+    if as_json:
+        print_json({"app_id": app_id, "deleted": deleted})
+    else:
+        typer.echo(f"deleted {plural(deleted, 'memory', 'memories')} of {app_id}")
+
+
+@app.command()
+def uninstall(
+    app_id: AppArgument,
+    *,
+    purge_memories: Annotated[
+        bool, typer.Option("--purge-memories", help="Delete the app's memories and conversations too.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Uninstall an app; its memories are retained, unless they are purged."""
+    receipt = _use(lambda memory: memory.registry.uninstall_app(app_id, purge_memories=purge_memories))
+    if as_json:
+        print_json(receipt)
+    else:
+        typer.echo(
+            f"uninstalled {app_id}: {plural(receipt.retained, 'memory', 'memories')} retained, {receipt.purged} purged"
+        )
+
+
+@app.command()
+def share(
+    memory_id: Annotated[int, typer.Argument(metavar="ID")],
+    to_app: Annotated[str, typer.Argument(metavar="APP", help="The app that is shown it too.")],
+    *,
+    undo: Annotated[bool, typer.Option("--undo", help="Take it away again.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a memory to the conversations of another app too."""
+    receipt = _use(lambda memory: (memory.unshare if undo else memory.share)(memory_id, to_app))
+    if as_json:
+        print_json(receipt)
+        return
+    word = "no longer shared" if undo else "shared"
+    typer.echo(f"#{memory_id} {word} with {to_app}{'' if receipt.changed else ' (nothing changed)'}")
+
+
+@app.command()
+def conflicts(app_id: AppArgument, *, as_json: JsonOption = False) -> None:
+    """Print the pairs of an app's memories that disagree, as far as a rule can tell."""
+    found = _use(lambda memory: memory.conflicts(app_id))
+    if as_json:
+        pairs = [{"older": one.older.id, "newer": one.newer.id, "reason": one.reason} for one in found]
+        print_json({"count": len(pairs), "conflicts": pairs})
+        return
+    rows = [(one.older.id, one.newer.id, one.reason) for one in found]
+    console().print(table("older", "newer", "how", rows=rows) if rows else "no conflicts")
+
+
+@app.command("export")
+def export_memories(app_id: AppArgument) -> None:
+    """Print an app's memories as a JSON document that ``import`` reads."""
+    print_json(_use(lambda memory: memory.export(app_id)))
+
+
+@app.command("import")
+def import_memories(
+    app_id: AppArgument,
+    source: Annotated[str, typer.Argument(metavar="FILE|-", help="What export printed.")],
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Add exported memories to an app; what it has already stays as it is."""
+    document = _read_json(source)
+
+    receipt = _use(lambda memory: memory.import_document(app_id, document))
+    if as_json:
+        print_json(receipt)
+        return
+    typer.echo(f"added {len(receipt.added)}, known {receipt.known}, refused {len(receipt.refused)}")
+    for refusal in receipt.refused:
+        typer.echo(f"  memory {refusal.index} of the document: {refusal.reason}")
+    for place in receipt.shortened:
+        typer.echo(f"  memory {place} of the document: shortened to {MAX_CONTENT_CHARS} characters or less")
+
+
+@app.command()
+def energy(
+    *,
+    catch_up: Annotated[
+        bool, typer.Option("--run", help="Make the digests that wait, as far as it lasts.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the energy that is left, and the digests that wait for it."""
+
+    async def work(memory: AppMemory) -> tuple[EnergyStatus, list[QueuedDigest], CatchUp]:
+        nothing = CatchUp(digests=(), compactions=())
+        caught_up = await memory.loop.run_deferred() if catch_up else nothing
+        return await memory.energy.status(), await memory.waiting_digests(), caught_up
+
+    status, waiting, caught_up = _use(work, model=catch_up)
+    if as_json:
+        print_json({"energy": status, "waiting": waiting, "caught_up": caught_up})
+        return
+    out = console()
+    for receipt in caught_up.digests:
+        out.print(_receipt_lines(receipt))
+    for receipt in caught_up.compactions:
+        out.print(_compaction_line(receipt))
+    low = ": digests wait until it is above 20 %" if status.low else ""
+    out.print(f"energy {status.level:g} of {status.capacity:g} units ({status.share:.0%}){low}")
+    rows = [(one.app_id, one.conversation_id, one.state, one.reason) for one in waiting]
+    out.print(table("app", "conversation", "state", "why", rows=rows) if rows else "no digest waits")
+
+
+@app.command()
+def stats(*, as_json: JsonOption = False) -> None:
+    """Print how app memory is used."""
+    figures = _use(lambda memory: memory.statistics())
+    if as_json:
+        print_json(figures)
+        return
+    rows: list[tuple[str, object]] = [
+        ("apps", figures.apps),
+        ("apps with memories", f"{figures.apps_with_memories} ({figures.utilisation:.0%})"),
+        ("memories", f"{figures.memories}, {figures.average_chars:g} characters on average"),
+        ("created in the last hour / day", f"{figures.created_last_hour} / {figures.created_last_day}"),
+        ("compactions in the last day", _counted(figures.compactions_last_day)),
+        ("conversations", figures.conversations),
+        ("shown memories", f"{figures.injection_rate:.0%} of {figures.in_focus} in focus"),
+        ("digests", _counted(figures.digests)),
+        ("energy", f"{figures.energy.level:g} of {figures.energy.capacity:g} units"),
+        ("energy spent in the last day", _counted(figures.energy_last_day)),
+    ]
+    console().print(table("figure", "value", rows=rows))
+
+
+def _counted(figures: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {count:g}" for name, count in figures.items()) or "none"

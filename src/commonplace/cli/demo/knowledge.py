@@ -1,0 +1,110 @@
+"""The steps of the tour on knowledge memory: storing and finding, and a session that becomes knowledge."""
+
+import json
+from typing import Any, Final
+
+from rich.console import Console
+from rich.panel import Panel
+
+from commonplace.cli.demo.step import step
+from commonplace.cli.output import shown, table
+from commonplace.core.settings import Settings
+from commonplace.knowledge.consolidation.spawner import model_spawner
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.llm.scripted import Script
+
+EPISODES: Final = (
+    "Anna asked why the deploy of checkout took 40 minutes; the cause was a migration that locked the orders table",
+    "Anna moved from the checkout team to search, and asked to be left out of checkout alerts",
+    "The nightly backup of the orders database failed: the disk of the backup host was full",
+)
+KNOWN: Final = (
+    ("Anna", "team", "is on the checkout team"),
+    ("orders database", "backup", "is backed up every night at 02:00 to the backup host"),
+    ("Anna", "team", "is on the search team"),
+)
+RULE: Final = "Run migrations of the orders table in small batches, outside of office hours"
+TOPIC: Final = "The orders migration is slow again: does Anna have to know?"
+ANSWER: Final[dict[str, Any]] = {
+    "new_facts": [
+        {
+            "subject": "checkout",
+            "predicate": "slow deploys",
+            "content": "take 40 minutes when a migration locks the orders table",
+            "permanence": "stable",
+            "importance": 8,
+        },
+        {
+            "subject": "backup host",
+            "predicate": "disk",
+            "content": "has been full; backups of orders fail then",
+        },
+        {"subject": "Anna", "predicate": "team", "content": "is on the search team"},
+    ],
+    "new_rules": [{"content": "Leave Anna out of checkout alerts: she moved to search"}],
+}
+"""What a model might make of the episodes; played by a script, since the tour needs none."""
+
+QUESTION: Final = "Why do deploys of checkout take so long?"
+
+
+async def know(out: Console, settings: Settings) -> None:
+    """Store episodes, facts and a rule, supersede a fact, search and recall."""
+    step(
+        out,
+        6,
+        "Agents share what they know: episodes, facts and rules in PostgreSQL",
+        "An embedded server with pgvector, an embedding model without torch; 19 tools over MCP.",
+    )
+    async with KnowledgeMemory.open(settings) as memory:
+        for content in EPISODES:
+            await memory.store_episode(content=content, butler="ops")
+        for subject, predicate, content in KNOWN:
+            receipt = await memory.store_fact(subject=subject, predicate=predicate, content=content)
+            became = "stored" if receipt.superseded_id is None else "in place of what was known before"
+            out.print(
+                f"memory_store_fact → [green]{became}[/] {shown(f'[{subject}] [{predicate}] {content}')}"
+            )
+        await memory.store_rule(content=RULE)
+        (episode, *_) = await memory.memory_search(TOPIC, types=["episode"], limit=1)
+        out.print(f'\nmemory_search [bold]"{TOPIC}"[/] → {shown(episode["content"])}')
+        for found in await memory.recall(TOPIC, limit=2, explain=True):
+            text = " ".join((found.get("subject", ""), found["content"])).strip()
+            out.print(f"memory_recall → {shown(text)}\n  [dim]{shown(found['explanation']['why'])}[/]")
+        block = await memory.memory_context(TOPIC, "ops")
+        out.print(Panel(shown(block.rstrip()), title="memory_context", title_align="left", expand=False))
+
+
+async def consolidate(out: Console, settings: Settings) -> None:
+    """Let a scripted model make facts and a rule of the episodes, and show what the next session knows."""
+    step(
+        out,
+        7,
+        "Sessions become knowledge",
+        "A model reads the episodes that wait, fenced as data, and proposes facts and rules. A script plays it here.",
+    )
+    answer = f"```json\n{json.dumps(ANSWER)}\n```"
+    spawner = model_spawner(Script(answer).model())
+    async with KnowledgeMemory.open(settings) as memory:
+        before = await memory.memory_context(QUESTION, "ops")
+        report = await memory.run_consolidation(spawner)
+        (run,) = report.runs
+        rows = [
+            (
+                action.action.replace("_", " "),
+                " ".join(filter(None, (action.subject, action.predicate))),
+                action.content,
+            )
+            for action in (await memory.get_run(run.id)).actions
+        ]
+        out.print(
+            table("became", "about", "text", rows=rows, title=f"{len(run.episode_ids)} episodes, one run")
+        )
+        after = await memory.memory_context(QUESTION, "ops")
+    fresh = [line for line in after.splitlines() if line.startswith("-") and line not in before.splitlines()]
+    out.print(f'\nThe next session asks: [bold]"{QUESTION}"[/] — new in its context:')
+    out.print(Panel(shown("\n".join(fresh)), title="memory_context", title_align="left", expand=False))
+    out.print(
+        "[dim]Each new fact is linked to its episodes. A run is one unit, and "
+        "`commonplace knowledge runs undo` takes it back.[/]"
+    )

@@ -1,0 +1,222 @@
+"""``commonplace knowledge``: episodes, facts and rules of many tenants."""
+
+from typing import Annotated
+
+import typer
+
+from commonplace.cli.knowledge import consolidation as knowledge_consolidation
+from commonplace.cli.knowledge import entities as knowledge_entities
+from commonplace.cli.knowledge import reembed as knowledge_reembed
+from commonplace.cli.knowledge import upkeep as knowledge_upkeep
+from commonplace.cli.knowledge.options import (
+    TENANT,
+    AllowSecrets,
+    IdArgument,
+    ScopeOption,
+    TenantOption,
+    TypeArgument,
+    show_fields,
+    show_memories,
+    use,
+)
+from commonplace.cli.output import JsonOption, console, print_json
+from commonplace.core.errors import NotFoundError, StorageUnavailableError
+from commonplace.knowledge.config import DOOR_LIMIT
+
+HELP = "Knowledge memory: episodes, facts, rules and entities."
+
+app = typer.Typer(add_completion=False, help=HELP, no_args_is_help=True)
+
+ImportanceOption = Annotated[float, typer.Option(help="0 to 10.")]
+TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A label; may be given more than once.")]
+StoreScope = Annotated[str, typer.Option("--scope", help="global, or the butler that it is for.")]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="Say of each result why it was found.")]
+
+
+@app.command("store-episode")
+def store_episode(
+    content: Annotated[str, typer.Argument(metavar="TEXT", help="What happened.")],
+    *,
+    butler: Annotated[str, typer.Option(help="Whose session it was.")],
+    session: Annotated[str | None, typer.Option(help="The session's id, a UUID.")] = None,
+    importance: ImportanceOption = 5.0,
+    tenant: TenantOption = TENANT,
+    allow_secrets: AllowSecrets = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Store what happened in a session; it is kept for seven days, or until it is consolidated."""
+    receipt = use(
+        tenant,
+        lambda memory: memory.store_episode(
+            content=content,
+            butler=butler,
+            session_id=session,
+            importance=importance,
+            allow_secrets=allow_secrets,
+        ),
+    )
+    if receipt.id is None:
+        raise StorageUnavailableError(f"not stored: {receipt.reason}")
+    if as_json:
+        print_json({"id": receipt.id})
+    else:
+        typer.echo(f"stored episode {receipt.id}")
+
+
+@app.command("store-fact")
+def store_fact(
+    subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="Whom or what it is about.")],
+    predicate: Annotated[
+        str, typer.Argument(metavar="PREDICATE", help="The attribute or relation, such as lives_in.")
+    ],
+    content: Annotated[str, typer.Argument(metavar="TEXT", help="What is known.")],
+    *,
+    importance: ImportanceOption = 5.0,
+    permanence: Annotated[
+        str, typer.Option(help="permanent, stable, standard, volatile or ephemeral.")
+    ] = "standard",
+    scope: StoreScope = "global",
+    tag: TagOption = None,
+    entity: Annotated[str | None, typer.Option(help="Id of the entity that the subject is.")] = None,
+    tenant: TenantOption = TENANT,
+    allow_secrets: AllowSecrets = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Store a fact; it takes the place of the one with the same subject, predicate and scope."""
+    receipt = use(
+        tenant,
+        lambda memory: memory.store_fact(
+            subject=subject,
+            predicate=predicate,
+            content=content,
+            importance=importance,
+            permanence=permanence,
+            scope=scope,
+            tags=tag,
+            entity_id=entity,
+            allow_secrets=allow_secrets,
+        ),
+    )
+    if as_json:
+        print_json(receipt)
+        return
+    typer.echo(f"stored fact {receipt.id}")
+    if receipt.superseded_id is not None:
+        typer.echo(f"in place of {receipt.superseded_id}")
+
+
+@app.command("store-rule")
+def store_rule(
+    content: Annotated[str, typer.Argument(metavar="TEXT", help="What to do, and when.")],
+    *,
+    scope: StoreScope = "global",
+    tag: TagOption = None,
+    tenant: TenantOption = TENANT,
+    allow_secrets: AllowSecrets = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Store a rule; it is a candidate until it has helped."""
+    rule_id = use(
+        tenant,
+        lambda memory: memory.store_rule(content=content, scope=scope, tags=tag, allow_secrets=allow_secrets),
+    )
+    if as_json:
+        print_json({"id": rule_id})
+    else:
+        typer.echo(f"stored rule {rule_id}")
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A question, or words.")],
+    *,
+    kind: Annotated[
+        list[str] | None, typer.Option("--type", help="episode, fact or rule; may be given more than once.")
+    ] = None,
+    scope: ScopeOption = None,
+    mode: Annotated[str, typer.Option(help="hybrid, semantic, keyword or contextual.")] = "hybrid",
+    limit: Annotated[int, typer.Option(help="Most results.")] = DOOR_LIMIT,
+    min_confidence: Annotated[float, typer.Option(help="Least confidence of facts and rules today.")] = 0.2,
+    explain: ExplainOption = False,
+    tenant: TenantOption = TENANT,
+    as_json: JsonOption = False,
+) -> None:
+    """Find memories, the best first."""
+    found = use(
+        tenant,
+        lambda memory: memory.memory_search(
+            query,
+            types=kind,
+            scope=scope,
+            mode=mode,
+            limit=limit,
+            min_confidence=min_confidence,
+            explain=explain,
+        ),
+    )
+    if as_json:
+        print_json({"count": len(found), "results": found})
+    else:
+        show_memories(console(), found)
+
+
+@app.command()
+def recall(
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="What it is about.")],
+    *,
+    scope: ScopeOption = None,
+    limit: Annotated[int, typer.Option(help="Most results.")] = DOOR_LIMIT,
+    explain: ExplainOption = False,
+    tenant: TenantOption = TENANT,
+    as_json: JsonOption = False,
+) -> None:
+    """Recall the facts and rules that matter most for a topic, and count that they were used."""
+    found = use(tenant, lambda memory: memory.recall(topic, scope=scope, limit=limit, explain=explain))
+    if as_json:
+        print_json({"count": len(found), "results": found})
+    else:
+        show_memories(console(), found)
+
+
+@app.command()
+def get(
+    memory_type: TypeArgument,
+    memory_id: IdArgument,
+    *,
+    tenant: TenantOption = TENANT,
+    as_json: JsonOption = False,
+) -> None:
+    """Print a memory whole, and count that it was used."""
+    found = use(tenant, lambda memory: memory.get_memory(memory_type, memory_id))
+    if found is None:
+        raise NotFoundError(memory_type, memory_id)
+    if as_json:
+        print_json(found)
+    else:
+        show_fields(console(), found)
+
+
+@app.command()
+def context(
+    *,
+    prompt: Annotated[str, typer.Option(help="What the session begins with.")],
+    butler: Annotated[str, typer.Option(help="Whose session.")],
+    budget: Annotated[
+        int | None, typer.Option(min=0, help="Tokens for the block.", show_default="3000")
+    ] = None,
+    tenant: TenantOption = TENANT,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the block of facts and rules for a session's prompt."""
+    block = use(tenant, lambda memory: memory.memory_context(prompt, butler, token_budget=budget))
+    if as_json:
+        print_json({"text": block})
+    elif block:
+        typer.echo(block, nl=False)
+
+
+app.add_typer(knowledge_upkeep.app)
+app.add_typer(knowledge_consolidation.app)
+app.add_typer(knowledge_consolidation.runs_app, name="runs")
+app.add_typer(knowledge_reembed.app)
+app.add_typer(knowledge_entities.app, name="entity")

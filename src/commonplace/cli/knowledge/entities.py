@@ -1,0 +1,169 @@
+"""``commonplace knowledge entity``: the people, organizations and places that facts are about."""
+
+from typing import Annotated
+
+import typer
+
+from commonplace.cli.knowledge.options import (
+    TENANT,
+    AllowSecrets,
+    IdArgument,
+    TenantOption,
+    json_object,
+    show_fields,
+    use,
+)
+from commonplace.cli.output import JsonOption, console, plain, print_json, table
+from commonplace.core.errors import NotFoundError
+from commonplace.knowledge.entities.merging import MergeReceipt
+from commonplace.knowledge.entities.registry import Entity
+from commonplace.knowledge.entities.unmerging import UnmergeReceipt
+
+app = typer.Typer(
+    add_completion=False,
+    help="The people, organizations and places that facts are about.",
+    no_args_is_help=True,
+)
+
+AliasOption = Annotated[
+    list[str] | None, typer.Option("--alias", help="A further name; may be given more than once.")
+]
+MetadataOption = Annotated[str | None, typer.Option(help="A JSON object.")]
+KindOption = Annotated[str | None, typer.Option("--type", help="person, organization, place or other.")]
+
+
+@app.callback()
+def group() -> None:
+    """The people, organizations and places that facts are about."""
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name that it is best known by.")],
+    *,
+    kind: Annotated[str, typer.Option("--type", help="person, organization, place or other.")],
+    alias: AliasOption = None,
+    metadata: MetadataOption = None,
+    tenant: TenantOption = TENANT,
+    allow_secrets: AllowSecrets = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Add an entity; one name and type exist once."""
+    details = json_object(metadata, field="metadata")
+    entity = use(
+        tenant,
+        lambda memory: memory.entity_create(
+            canonical_name=name,
+            entity_type=kind,
+            aliases=alias,
+            metadata=details,
+            allow_secrets=allow_secrets,
+        ),
+    )
+    _show(entity, as_json=as_json)
+
+
+@app.command()
+def get(entity_id: IdArgument, *, tenant: TenantOption = TENANT, as_json: JsonOption = False) -> None:
+    """Print an entity; of one that was merged, where it went."""
+    entity = use(tenant, lambda memory: memory.entity_get(entity_id))
+    if entity is None:
+        raise NotFoundError("entity", entity_id)
+    _show(entity, as_json=as_json)
+
+
+@app.command()
+def update(
+    entity_id: IdArgument,
+    *,
+    name: Annotated[str | None, typer.Option(help="Takes the place of the name.")] = None,
+    alias: AliasOption = None,
+    no_aliases: Annotated[bool, typer.Option("--no-aliases", help="Remove all further names.")] = False,
+    metadata: MetadataOption = None,
+    tenant: TenantOption = TENANT,
+    allow_secrets: AllowSecrets = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Change an entity: the given aliases take the place of all, keys of the metadata are set one by one."""
+    details = json_object(metadata, field="metadata")
+    aliases = [] if no_aliases else alias
+    entity = use(
+        tenant,
+        lambda memory: memory.entity_update(
+            entity_id, canonical_name=name, aliases=aliases, metadata=details, allow_secrets=allow_secrets
+        ),
+    )
+    _show(entity, as_json=as_json)
+
+
+@app.command()
+def resolve(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name, or a part of one.")],
+    *,
+    kind: KindOption = None,
+    topic: Annotated[str | None, typer.Option(help="What the talk is about.")] = None,
+    mentioned_with: Annotated[
+        list[str] | None,
+        typer.Option("--with", help="A name mentioned beside it; may be given more than once."),
+    ] = None,
+    fuzzy: Annotated[bool, typer.Option("--fuzzy", help="Similar spellings count as well.")] = False,
+    tenant: TenantOption = TENANT,
+    as_json: JsonOption = False,
+) -> None:
+    """Find the entities that a name may mean, the likeliest first."""
+    hints = {"topic": topic, "mentioned_with": mentioned_with}
+    given = {key: value for key, value in hints.items() if value}
+    found = use(
+        tenant,
+        lambda memory: memory.entity_resolve(
+            name, entity_type=kind, context_hints=given or None, enable_fuzzy=fuzzy
+        ),
+    )
+    if as_json:
+        print_json({"count": len(found), "candidates": found})
+        return
+    rows = [
+        (
+            each.entity_id,
+            each.canonical_name,
+            each.entity_type,
+            ", ".join(each.aliases),
+            each.name_match,
+            each.score,
+        )
+        for each in found
+    ]
+    columns = ("id", "name", "type", "aliases", "match", "score")
+    console().print(table(*columns, rows=rows) if rows else "no entity")
+
+
+@app.command()
+def merge(
+    source_id: Annotated[str, typer.Argument(metavar="SOURCE", help="The one that is merged away.")],
+    target_id: Annotated[str, typer.Argument(metavar="TARGET", help="The one that stays.")],
+    *,
+    tenant: TenantOption = TENANT,
+    as_json: JsonOption = False,
+) -> None:
+    """Merge two entities that are the same; names and facts move to the target."""
+    receipt = use(tenant, lambda memory: memory.entity_merge(source_id, target_id))
+    _show(receipt, as_json=as_json)
+
+
+@app.command()
+def unmerge(
+    source_id: Annotated[str, typer.Argument(metavar="SOURCE", help="The one that was merged away.")],
+    *,
+    tenant: TenantOption = TENANT,
+    as_json: JsonOption = False,
+) -> None:
+    """Undo a merge; what was changed since then stays, and is named."""
+    receipt = use(tenant, lambda memory: memory.entity_unmerge(source_id))
+    _show(receipt, as_json=as_json)
+
+
+def _show(record: Entity | MergeReceipt | UnmergeReceipt, *, as_json: bool) -> None:
+    if as_json:
+        print_json(record)
+    else:
+        show_fields(console(), plain(record))

@@ -1,0 +1,250 @@
+"""``commonplace ops run`` and ``commonplace ops watch``: sessions of the agent, live."""
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from rich.console import Console
+
+from commonplace.cli.operational.output import receipt_line
+from commonplace.cli.operational.session_options import (
+    ClaudeOption,
+    ExtraArguments,
+    TimeoutOption,
+    parse_span,
+)
+from commonplace.cli.output import JsonOption, console, print_json, shown
+from commonplace.cli.run import run, settings
+from commonplace.core.clock import utc_now
+from commonplace.core.errors import StorageError, StorageUnavailableError
+from commonplace.core.settings import Settings
+from commonplace.operational.memory import OperationalMemory, require_service
+from commonplace.operational.output import OutputKind, Shown
+from commonplace.operational.receipts import Receipt
+from commonplace.operational.run.agent_command import RunRequest, find_claude, load_prompt, require_arguments
+from commonplace.operational.run.lock import RunLock
+from commonplace.operational.run.runner import RunOutcome, RunReport, Watcher, run_session
+from commonplace.operational.run.stop import Stop
+from commonplace.operational.run.watch import first_due
+from commonplace.operational.run.watch import watch as keep_watch
+from commonplace.operational.sessions import SessionStatus
+
+SCHEDULED: Final = "scheduled"
+LOCK_EVERY_S: Final = 1.0
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+log = logging.getLogger(__name__)
+
+
+TierOption = Annotated[
+    int, typer.Option("--tier", min=1, max=3, help="1 observes, 2 investigates, 3 remediates.")
+]
+PromptOption = Annotated[
+    Path | None, typer.Option("--prompt", metavar="FILE", help="In place of the tier's prompt.")
+]
+ServicesOption = Annotated[
+    list[str] | None,
+    typer.Option("--service", help="A service to check; its memories are chosen first. May be repeated."),
+]
+
+
+def run_once(
+    arguments: ExtraArguments = None,
+    *,
+    tier: TierOption = 1,
+    prompt: PromptOption = None,
+    service: ServicesOption = None,
+    timeout: TimeoutOption = None,
+    claude: ClaudeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a session of the agent, show it live, and store what it learns as it comes.
+
+    Exit status 1 if the session failed, took too long, or ended without saying how; 130 and 143 if it was ended by
+    Ctrl-C or SIGTERM. A second Ctrl-C kills at once. A database that cannot be reached does not stop the session.
+    """
+    loaded = settings()
+    told = load_prompt(tier, prompt, directory=loaded.prompts_directory)
+    request = _request(tier, told, service, timeout, claude, arguments, trigger="manual")
+    screen = None if as_json else _Screen(console())
+
+    async def work() -> tuple[RunReport, Stop]:
+        with _stop_on_signals() as stop, RunLock(loaded.home) as lock:
+            if not lock.acquire():
+                raise StorageUnavailableError(f"{lock.path}: another session runs; wait until it has ended")
+            return await run_session(loaded, request, lock=lock, stop=stop, watcher=_watcher(screen)), stop
+
+    report, stop = run(work())
+    if as_json:
+        print_json(report)
+    elif screen is not None:
+        screen.end(report)
+    if report.outcome is RunOutcome.STOPPED:
+        raise typer.Exit(128 + (stop.signal or signal.SIGINT))
+    if report.outcome is not RunOutcome.COMPLETED:
+        typer.echo(f"error: {_sentence(report)}", err=True)
+        raise typer.Exit(1)
+
+
+def watch(
+    arguments: ExtraArguments = None,
+    *,
+    every: Annotated[
+        timedelta,
+        typer.Option(parser=parse_span, metavar="SPAN", help="From one start to the next: 60m, 6h."),
+    ],
+    tier: TierOption = 1,
+    prompt: PromptOption = None,
+    service: ServicesOption = None,
+    timeout: TimeoutOption = None,
+    claude: ClaudeOption = None,
+) -> None:
+    """Run sessions on a schedule until Ctrl-C or SIGTERM, which end a session that runs, too.
+
+    The first one starts at once, or an interval after the last scheduled one of its tier. A session that fails
+    does not stop the schedule; one that is late waits for no missed ones; two never run at once.
+    """
+    loaded = settings()
+    told = load_prompt(tier, prompt, directory=loaded.prompts_directory)
+    request = _request(tier, told, service, timeout, claude, arguments, trigger=SCHEDULED)
+    screen = _Screen(console())
+
+    async def work() -> Stop:
+        with _stop_on_signals() as stop:
+
+            async def session() -> None:
+                await _scheduled(loaded, request, stop, screen)
+
+            due = first_due(await _last_start(loaded, tier), every, utc_now())
+            await keep_watch(session, every=every, due=due, clock=utc_now, stop=stop, on_wait=screen.wait)
+            return stop
+
+    stop = run(work())
+    if stop.signal == signal.SIGINT:
+        raise typer.Exit(128 + signal.SIGINT)
+
+
+async def _scheduled(loaded: Settings, request: RunRequest, stop: Stop, screen: "_Screen") -> None:
+    with RunLock(loaded.home) as lock:
+        if not lock.acquire():
+            log.warning("%s: another session runs; this one waits until it has ended", lock.path)
+            while not lock.acquire():
+                if await stop.wait(LOCK_EVERY_S):
+                    return
+        report = await run_session(loaded, request, lock=lock, stop=stop, watcher=_watcher(screen))
+    screen.end(report)
+    if report.outcome not in {RunOutcome.COMPLETED, RunOutcome.STOPPED}:
+        log.error("%s", _sentence(report))
+
+
+def _sentence(report: RunReport) -> str:
+    """Say how a session ended that did not complete, in the words of its row."""
+    was = "was interrupted" if report.outcome.status is SessionStatus.INTERRUPTED else "failed"
+    return f"the session {was}: {report.reason}"
+
+
+async def _last_start(loaded: Settings, tier: int) -> datetime | None:
+    """Return when the last scheduled session of a tier began; ``None`` where none did or nobody knows."""
+    try:
+        async with OperationalMemory.open(loaded) as memory:
+            last = await memory.last_session(tier=tier, trigger=SCHEDULED)
+    except StorageError as error:
+        log.warning("the schedule begins now, since the last session is not known: %s", error)
+        return None
+    return last.started_at if last else None
+
+
+def _request(
+    tier: int,
+    prompt: str,
+    services: list[str] | None,
+    timeout: timedelta | None,
+    claude: str | None,
+    arguments: list[str] | None,
+    *,
+    trigger: str,
+) -> RunRequest:
+    named = [name for name in map(require_service, services or []) if name is not None]
+    environ = dict(os.environ)
+    return RunRequest(
+        executable=find_claude(claude, environ),
+        tier=tier,
+        prompt=prompt,
+        services=tuple(named),
+        arguments=require_arguments(arguments or []),
+        trigger=trigger,
+        timeout_s=timeout.total_seconds() if timeout else None,
+        environ=environ,
+    )
+
+
+@contextmanager
+def _stop_on_signals() -> Generator[Stop]:
+    """Give what a signal sets, in place of breaking off wherever the program is."""
+    loop, stop = asyncio.get_running_loop(), Stop()
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, stop.ask, number)
+    try:
+        yield stop
+    finally:
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+def _watcher(screen: "_Screen | None") -> Watcher:
+    return Watcher() if screen is None else Watcher(on_output=screen.output, on_receipt=screen.receipt)
+
+
+class _Screen:
+    """Shows a session as it goes. Whoever looked on may leave, as in ``… | head``; the session goes on."""
+
+    def __init__(self, out: Console) -> None:
+        self._out: Console | None = out
+
+    def output(self, line: Shown) -> None:
+        """Show what the session shows."""
+        text = shown(line.text)
+        match line.kind:
+            case OutputKind.TEXT:
+                self._print(text)
+            case OutputKind.TOOL:
+                self._print(f"[cyan]→ {text}[/]")
+            case OutputKind.TOOL_RESULT:
+                self._print(f"[dim]  {text}[/]")
+            case OutputKind.TOOL_ERROR:
+                self._print(f"[red]  {text}[/]")
+            case OutputKind.NOTICE:
+                self._print(f"[yellow]{text}[/]")
+            case OutputKind.RESULT:
+                self._print(f"[bold]{text}[/]")
+
+    def receipt(self, receipt: Receipt) -> None:
+        """Show what became of a marker."""
+        self._print(receipt_line(receipt))
+
+    def end(self, report: RunReport) -> None:
+        """Show how the session ended."""
+        name = f"session {report.session.id}" if report.session else "session (not stored)"
+        why = f": {shown(report.reason)}" if report.reason else ""
+        self._print(f"[bold]{name}[/] {report.outcome.status}{why}, {len(report.receipts)} receipts")
+
+    def wait(self, due: datetime) -> None:
+        """Show when the next session is due."""
+        self._print(f"[dim]next session at {due:%Y-%m-%d %H:%M:%S} UTC[/]")
+
+    def _print(self, markup: str) -> None:
+        if self._out is None:
+            return
+        try:
+            self._out.print(markup)
+        except OSError as error:
+            self._out = None
+            log.warning("nothing more is shown: %s", error)

@@ -1,0 +1,1 @@
+"""Search, recall and the context block of knowledge memory."""

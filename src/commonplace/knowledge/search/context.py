@@ -1,0 +1,82 @@
+"""The memories that a session should begin with, as a block for its prompt (KNW-20, KNW-34)."""
+
+from typing import Final
+
+import asyncpg
+
+from commonplace.core.budgets import budget_chars
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import InvalidInputError
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.search.context_block import DEFAULT_QUOTAS, HEADER, ContextQuotas, render_context
+from commonplace.knowledge.search.recall import DEFAULT_WEIGHTS, find_memories, prepare_recall
+from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE
+from commonplace.knowledge.unit_of_work import unit_of_work
+
+DEFAULT_TOKEN_BUDGET: Final = 3000
+RECALLED: Final = 20
+"""Memories that the block is chosen from. Source: KNW-20.3."""
+
+MAX_PROMPT_CHARS: Final = 4_000
+"""What of a long prompt is searched for: its beginning. The model that embeds it reads about a quarter of that."""
+
+
+async def memory_context(
+    pool: asyncpg.Pool,
+    engine: EmbeddingEngine,
+    trigger_prompt: str,
+    butler: str,
+    *,
+    token_budget: int = DEFAULT_TOKEN_BUDGET,
+    limit: int = RECALLED,
+    quotas: ContextQuotas = DEFAULT_QUOTAS,
+    weights: ScoreWeights = DEFAULT_WEIGHTS,
+    min_confidence: float = DEFAULT_MIN_CONFIDENCE,
+    clock: Clock = utc_now,
+) -> str:
+    """Return the facts and rules that matter most for a prompt; nothing is counted as a reference.
+
+    The same question about the same memories at the same moment gives the same text.
+
+    Args:
+        pool: Of knowledge memory.
+        engine: Computes the prompt's vector.
+        trigger_prompt: What the session is about; its first 4,000 characters count.
+        butler: Whose session: facts and rules of this scope and the global ones.
+        token_budget: A token is four characters; 0 holds nothing.
+        limit: How many memories the block is chosen from, 1 to 1,000.
+        quotas: What each section may take.
+        weights: Of the four parts of a score; see :mod:`commonplace.knowledge.search.scoring`.
+        min_confidence: What has less effective confidence is left out, 0.0 to 1.0.
+        clock: The present.
+
+    Returns:
+        Markdown that begins with ``# Memory Context``, of at most ``token_budget * 4`` characters; empty where not
+        even that line fits.
+
+    Raises:
+        InvalidInputError: A value is not of its kind or range.
+        TenantUnsetError: No request context is set.
+        EmbeddingError: The model cannot be used.
+        StorageUnavailableError: The server cannot be reached.
+
+    Source: KNW-20, KNW-34, R-KNW-8.
+    """
+    if isinstance(token_budget, bool) or not isinstance(token_budget, int):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
+        raise InvalidInputError("token_budget", "a whole number", token_budget)
+    if not isinstance(trigger_prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
+        raise InvalidInputError("trigger_prompt", "text", trigger_prompt)
+    if budget_chars(token_budget) < len(HEADER):
+        return ""
+    request = await prepare_recall(
+        engine,
+        trigger_prompt[:MAX_PROMPT_CHARS],
+        scope=butler,
+        limit=limit,
+        min_confidence=min_confidence,
+        clock=clock,
+    )
+    async with unit_of_work(pool, readonly=True) as sql:
+        memories = await find_memories(sql, request, weights=weights, explain=False)
+    return render_context(memories, token_budget=token_budget, quotas=quotas)

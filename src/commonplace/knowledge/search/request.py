@@ -1,0 +1,189 @@
+"""A search of one table: what a caller asks for, checked, and the statement that answers it.
+
+Only what is live is found: active facts, rules that are not forgotten, episodes that have not expired. A scope finds
+the facts and rules of that scope and the global ones, and the episodes of the butler of that name (KNW-06, R-KNW-7).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pgvector import Vector
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.embedding import EmbeddingEngine
+from commonplace.embedding.backend import EMBEDDING_DIMENSIONS
+from commonplace.knowledge.active_model import VectorModel, model_of, warn_of_other_model
+from commonplace.knowledge.config import MAX_LIMIT
+from commonplace.knowledge.facts import GLOBAL_SCOPE
+from commonplace.knowledge.inputs import MemoryType, require_scope
+from commonplace.knowledge.search.scoring import decayed_confidence
+from commonplace.knowledge.search.statements import SearchTable, search_queries
+from commonplace.knowledge.search_text import search_query_text
+from commonplace.storage.database import Statements
+
+DEFAULT_LIMIT: Final = 10
+DEFAULT_MIN_CONFIDENCE: Final = 0.2
+MAX_QUERY_CHARS: Final = 10_000
+MATCHES: Final = 200
+"""How many memories that hold the rarest words are ranked; more where more are asked for."""
+
+Statement = Literal["semantic_search", "keyword_search", "hybrid_search", "contextual_candidates"]
+Embedding = Sequence[float] | NDArray[np.float32] | Vector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """A checked request.
+
+    Attributes:
+        text: The query's words as they are stored; empty for none.
+        vector: Of the query, where its meaning counts; nothing is near where there is none.
+        model: What made the vector; ``None`` where a caller gave it, and answers for it.
+        limit: Most results.
+        scope: As the caller named it, or ``None`` for all.
+        min_confidence: Facts and rules of less effective confidence are not found; ``None`` finds all.
+        now: The present, for expiry and decay.
+        matches: How many memories go on for their words.
+        neighbours: How many go on for their vectors. Twice the limit, because the index orders by half precision.
+    """
+
+    text: str
+    vector: Vector | None
+    limit: int
+    scope: str | None
+    min_confidence: float | None
+    now: datetime
+    matches: int
+    neighbours: int
+    model: VectorModel | None = None
+
+
+def make_request(
+    *,
+    query: object = "",
+    embedding: Embedding | None = None,
+    limit: object = DEFAULT_LIMIT,
+    scope: object = None,
+    min_confidence: object = None,
+    now: datetime,
+) -> SearchRequest:
+    """Check what a caller asks for.
+
+    Raises:
+        InvalidInputError: A value is not of its kind or range; the message names it.
+    """
+    most = _require_limit(limit)
+    return SearchRequest(
+        text=search_query_text(require_query(query)),
+        vector=None if embedding is None else _require_embedding(embedding),
+        limit=most,
+        scope=None if scope is None else require_scope(scope),
+        min_confidence=None if min_confidence is None else _require_confidence(min_confidence),
+        now=now,
+        matches=max(MATCHES, most),
+        neighbours=2 * most,
+    )
+
+
+async def add_vector(request: SearchRequest, engine: EmbeddingEngine, query: str) -> SearchRequest:
+    """Return a request with the vector of its query, computed before a connection is taken.
+
+    Raises:
+        EmbeddingError: The model cannot be used.
+    """
+    vector = Vector(await engine.embed_async(query))
+    return replace(request, vector=vector, model=model_of(engine))
+
+
+async def begin_search(sql: Statements, request: SearchRequest) -> SearchRequest:
+    """Tune a transaction for searches; one round trip.
+
+    Returns:
+        The request; without its vector where the memories are another model's, which is logged. While the memories
+        move to another model that holds in the processes that are not restarted yet, until they are.
+    """
+    tuned = await sql.tune_search()
+    if request.model is None or tuned["version"] in {None, request.model.version}:
+        return request
+    warn_of_other_model(request.model, VectorModel(name=tuned["model"], version=tuned["version"]))
+    return replace(request, vector=None)
+
+
+async def search_table(
+    sql: Statements, statement: Statement, table: SearchTable, request: SearchRequest
+) -> list[dict[str, Any]]:
+    """Run a search of one table in a transaction whose settings are tuned; one round trip.
+
+    Returns:
+        What the statement selects; facts and rules with ``effective_confidence``.
+    """
+    statements = Statements(search_queries(table, scoped=request.scope is not None), sql.connection)
+    rows = await getattr(statements, statement)(
+        query=request.text,
+        embedding=request.vector,
+        limit=request.limit,
+        scopes=_scopes(table, request.scope),
+        min_confidence=request.min_confidence,
+        now=request.now,
+        matches=request.matches,
+        neighbours=request.neighbours,
+    )
+    found = [dict(row) for row in rows]
+    if table.memory_type is not MemoryType.EPISODE:
+        for memory in found:
+            memory["effective_confidence"] = decayed_confidence(memory, request.now)
+    return found
+
+
+def _scopes(table: SearchTable, scope: str | None) -> list[str] | None:
+    if scope is None:
+        return None
+    return [scope] if table.memory_type is MemoryType.EPISODE else [GLOBAL_SCOPE, scope]
+
+
+def require_query(query: object, *, field: str = "query") -> str:
+    """Return a query; ``None`` is an empty one.
+
+    Raises:
+        InvalidInputError: Not a text of at most 10,000 characters.
+    """
+    form = f"text of at most {MAX_QUERY_CHARS} characters"
+    if query is None:
+        return ""
+    if not isinstance(query, str):
+        raise InvalidInputError(field, form, query)
+    if len(query) > MAX_QUERY_CHARS:
+        raise InvalidInputError(field, form, f"{len(query)} characters")
+    return query
+
+
+def _require_limit(limit: object) -> int:
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+        raise InvalidInputError("limit", f"a whole number from 1 to {MAX_LIMIT}", limit)
+    return limit
+
+
+def _require_confidence(confidence: object) -> float:
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
+        raise InvalidInputError("min_confidence", "a number from 0.0 to 1.0", confidence)
+    return float(confidence)
+
+
+def _require_embedding(embedding: Embedding) -> Vector:
+    form = f"{EMBEDDING_DIMENSIONS} finite numbers, not all zero"
+    try:
+        with np.errstate(over="ignore"):  # what overflows is infinite, and refused below
+            vector = embedding if isinstance(embedding, Vector) else Vector(np.asarray(embedding, np.float32))
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError("query_embedding", form, embedding) from None
+    if vector.dimensions() != EMBEDDING_DIMENSIONS:
+        raise InvalidInputError("query_embedding", form, f"{vector.dimensions()} numbers")
+    length = math.hypot(*vector.to_list())
+    if length == 0.0 or not math.isfinite(length):
+        raise InvalidInputError("query_embedding", form, f"a vector of length {length}")
+    return vector

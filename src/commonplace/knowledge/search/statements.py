@@ -1,0 +1,143 @@
+"""The statements of a search, written once and made for each table.
+
+Episodes, facts and rules are searched alike. The files of ``search_sql/`` have gaps where they differ; what fills
+them is fixed here, and no value of a caller ever does.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Final
+
+import aiosql
+from aiosql.queries import Queries
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.inputs import MemoryType
+
+_DIRECTORY: Final = Path(__file__).parent / "sql_by_table"
+_OWN: Final = "tenant_id = current_setting('commonplace.tenant_id', true)"
+_CONFIDENT: Final = (
+    "(CAST(:min_confidence AS float8) IS NULL OR CASE WHEN last_confirmed_at IS NULL AND decay_rate <> 0 THEN 0"
+    " ELSE commonplace_effective_confidence(confidence, decay_rate, last_confirmed_at, :now) END >= :min_confidence)"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchTable:
+    """What the search needs to know of a table.
+
+    Attributes:
+        memory_type: Whose memories it holds.
+        memories: Its name; the table of its words is named after the memory's type.
+        scope: The column that a scope filters by.
+        live: Which rows are found, in SQL.
+        countable: Which rows are counted to know its size, where an index can tell.
+        columns: What a result shows: all but vectors.
+    """
+
+    memory_type: MemoryType
+    memories: str
+    scope: str
+    live: str
+    countable: str
+    columns: tuple[str, ...]
+
+
+TABLES: Final[Mapping[str, SearchTable]] = {
+    table.memories: table
+    for table in (
+        SearchTable(
+            memory_type=MemoryType.EPISODE,
+            memories="episodes",
+            scope="butler",
+            live="(expires_at IS NULL OR expires_at > :now)",
+            countable="true",
+            columns=(
+                *("id", "butler", "session_id", "content", "importance", "reference_count", "consolidated"),
+                *("consolidation_status", "created_at", "last_referenced_at", "expires_at", "metadata"),
+            ),
+        ),
+        SearchTable(
+            memory_type=MemoryType.FACT,
+            memories="facts",
+            scope="scope",
+            live=f"validity = 'active' AND {_CONFIDENT}",
+            countable="validity = 'active'",
+            columns=(
+                *("id", "subject", "predicate", "content", "importance", "confidence", "decay_rate"),
+                *(
+                    "permanence",
+                    "source_butler",
+                    "source_episode_id",
+                    "supersedes_id",
+                    "entity_id",
+                    "validity",
+                ),
+                *("scope", "reference_count", "created_at", "last_referenced_at", "last_confirmed_at"),
+                *("tags", "metadata"),
+            ),
+        ),
+        SearchTable(
+            memory_type=MemoryType.RULE,
+            memories="rules",
+            scope="scope",
+            live=f"(metadata -> 'forgotten') IS DISTINCT FROM 'true' AND {_CONFIDENT}",
+            countable="true",
+            columns=(
+                *("id", "content", "scope", "maturity", "confidence", "decay_rate", "permanence"),
+                *("effectiveness_score", "applied_count", "success_count", "harmful_count"),
+                *("source_episode_id", "source_butler", "created_at", "last_applied_at", "last_evaluated_at"),
+                *("last_confirmed_at", "reference_count", "last_referenced_at", "tags", "metadata"),
+            ),
+        ),
+    )
+}
+"""By the table's name."""
+
+
+def require_table(name: str) -> SearchTable:
+    """Return a table of memories, or refuse the name.
+
+    Raises:
+        InvalidInputError: It is none of the three.
+    """
+    table = TABLES.get(name)
+    if table is None:
+        raise InvalidInputError("table", f"one of {', '.join(TABLES)}", name)
+    return table
+
+
+@cache
+def search_queries(table: SearchTable, *, scoped: bool) -> Queries:
+    """Return the named statements of one table; made once.
+
+    Args:
+        table: Which.
+        scoped: With the parameter ``scopes``, and only for rows in one of them. The condition is not a part of
+            the other form, because no index serves one that may be absent.
+    """
+    in_scopes = " AND {} = ANY(CAST(:scopes AS text[]))" if scoped else ""
+    gaps = {
+        "memories": table.memories,
+        "words": f"{table.memory_type}_words",
+        "own": _OWN + in_scopes.format(table.scope),
+        "own_words": _OWN + in_scopes.format("scope"),
+        "live": table.live,
+        "countable": table.countable,
+        "columns": ", ".join(f"m.{column}" for column in table.columns),
+    }
+    gaps["candidates"] = _read("candidates").substitute(gaps)
+    files = ["searches", "contextual"] if table.memory_type is MemoryType.EPISODE else ["searches"]
+    text = "\n\n".join(_read(file).substitute(gaps) for file in files)
+    # Which parameters there are follows from what a statement takes of the candidates, so none is listed.
+    return aiosql.from_str(  # pyright: ignore[reportUnknownMemberType] - its stubs
+        text, "asyncpg", mandatory_parameters=False
+    )
+
+
+@cache
+def _read(name: str) -> Template:
+    return Template((_DIRECTORY / f"{name}.sql").read_text(encoding="utf-8"))

@@ -1,0 +1,1 @@
+"""Decay sweep, episode cleanup, audit stream and statistics of knowledge memory."""

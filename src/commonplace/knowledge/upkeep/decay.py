@@ -1,0 +1,96 @@
+"""The decay sweep: facts and rules that nobody confirms fade, then go out of every search (KNW-09.3)."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Final, Literal
+from uuid import UUID
+
+import asyncpg
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress, silent
+
+GONE: Final = 0.05
+"""Below this effective confidence a fact expires and a rule is forgotten. Source: KNW-09.3."""
+
+FAINT: Final = 0.2
+"""Below this one it fades. Source: KNW-09.3."""
+
+PAGE_ROWS: Final = 2_000
+_FIRST: Final = UUID(int=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecayReceipt:
+    """What a sweep did, in numbers of facts and rules.
+
+    Attributes:
+        facts_evaluated: Active facts that may decay.
+        facts_fading: Became fading.
+        facts_expired: Expired.
+        facts_recovered: Were fading and are no more.
+        rules_evaluated: Rules that may decay and are not forgotten.
+        rules_fading: Became fading.
+        rules_forgotten: Are forgotten from now on.
+        rules_recovered: Were fading and are no more.
+    """
+
+    facts_evaluated: int
+    facts_fading: int
+    facts_expired: int
+    facts_recovered: int
+    rules_evaluated: int
+    rules_fading: int
+    rules_forgotten: int
+    rules_recovered: int
+
+
+async def run_decay_sweep(
+    pool: asyncpg.Pool, *, on_progress: OnUpkeep = silent, clock: Clock = utc_now
+) -> DecayReceipt:
+    """Move every active fact and rule of the tenant to the state that its effective confidence gives it.
+
+    Time counts from the last confirmation, else from creation. A second sweep at the same moment changes nothing.
+    Work is done in pages of 2,000 rows, each a transaction, so that a sweep that is stopped has done a part.
+
+    Args:
+        pool: Of the database.
+        on_progress: Told after each page how many were looked at, facts first.
+        clock: The present.
+
+    Raises:
+        TenantUnsetError: No request context is set.
+        StorageUnavailableError: The server cannot be reached.
+
+    Source: KNW-09.3, KNW-02.4, KNW-02.5, R-KNW-2.
+    """
+    facts = await _sweep(pool, "facts", on_progress, clock)
+    rules = await _sweep(pool, "rules", on_progress, clock)
+    return DecayReceipt(
+        facts_evaluated=facts["read"],
+        facts_fading=facts["fading"],
+        facts_expired=facts["gone"],
+        facts_recovered=facts["recovered"],
+        rules_evaluated=rules["read"],
+        rules_fading=rules["fading"],
+        rules_forgotten=rules["gone"],
+        rules_recovered=rules["recovered"],
+    )
+
+
+async def _sweep(
+    pool: asyncpg.Pool, table: Literal["facts", "rules"], on_progress: OnUpkeep, clock: Clock
+) -> Counter[str]:
+    totals: Counter[str] = Counter()
+    after_id = _FIRST
+    now = clock()
+    while True:
+        async with unit_of_work(pool) as sql:
+            sweep = sql.sweep_facts if table == "facts" else sql.sweep_rules
+            page = await sweep(after_id=after_id, limit=PAGE_ROWS, now=now, gone=GONE, faint=FAINT)
+        totals.update({name: page[name] for name in ("read", "gone", "fading", "recovered")})
+        on_progress(UpkeepProgress(step=f"{table} looked at", done=totals["read"]))
+        if page["read"] < PAGE_ROWS:
+            return totals
+        after_id = page["last_id"]

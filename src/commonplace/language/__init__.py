@@ -1,0 +1,1 @@
+"""Words and sentences of natural language, for all memories."""

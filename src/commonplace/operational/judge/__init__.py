@@ -1,0 +1,1 @@
+"""Judge of operational memory: compare a new observation with an old one."""

@@ -1,0 +1,128 @@
+"""Units and number words, as operators write them; plain data for reading quantities.
+
+Durations are in seconds, sizes in bytes, times of day in minutes since midnight, Monday is 0.
+"""
+
+from typing import Final
+
+from commonplace.operational.judge.lexicon import word_set
+
+HOUR_S: Final = 3_600.0
+DAY_S: Final = 86_400.0
+WEEK_S: Final = 7 * DAY_S
+MONTH_S: Final = 30 * DAY_S
+YEAR_S: Final = 365 * DAY_S
+
+
+def _table(rows: dict[str, float]) -> dict[str, float]:
+    return {form: value for forms, value in rows.items() for form in forms.split()}
+
+
+DURATIONS: Final = _table(
+    {
+        "us µs μs microsecond microseconds": 0.000001,
+        "ms msec msecs millisecond milliseconds": 0.001,
+        "s sec secs second seconds": 1.0,
+        "m min mins minute minutes": 60.0,
+        "h hr hrs hour hours": HOUR_S,
+        "d day days": DAY_S,
+        "w wk week weeks": WEEK_S,
+        "month months": MONTH_S,
+        "quarter quarters": 3 * MONTH_S,
+        "y yr year years": YEAR_S,
+    },
+)
+
+SIZES: Final = _table(
+    {
+        "byte bytes": 1.0,
+        "k kb kib kilobyte kilobytes": 1024.0,
+        "mb mib mi meg megs megabyte megabytes": 1024.0**2,
+        "g gb gib gi gig gigs gigabyte gigabytes": 1024.0**3,
+        "t tb tib ti terabyte terabytes": 1024.0**4,
+        "pb pib petabyte petabytes": 1024.0**5,
+    },
+)
+"""GB and GiB stand for each other in operations, so they count as the same."""
+
+PERIODS: Final = _table(
+    {
+        "hourly": HOUR_S,
+        "daily nightly": DAY_S,
+        "weekly": WEEK_S,
+        "fortnightly biweekly": 2 * WEEK_S,
+        "monthly": MONTH_S,
+        "quarterly": 3 * MONTH_S,
+        "yearly annually": YEAR_S,
+    },
+)
+
+HALVES: Final = {"am": 0, "pm": 12}
+"""Hours before each half of the day."""
+
+TIMES_OF_DAY: Final = {"midnight": 0.0, "noon": 720.0}
+
+WEEKDAYS: Final = _table(
+    {
+        "monday mondays": 0.0,
+        "tuesday tuesdays": 1.0,
+        "wednesday wednesdays": 2.0,
+        "thursday thursdays": 3.0,
+        "friday fridays": 4.0,
+        "saturday saturdays": 5.0,
+        "sunday sundays": 6.0,
+    },
+)
+
+CARDINALS: Final[dict[str, float]] = {
+    word: float(number)
+    for words, start, step in (
+        (
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen",
+            0,
+            1,
+        ),
+        ("sixteen seventeen eighteen nineteen", 16, 1),
+        ("twenty thirty forty fifty sixty seventy eighty ninety hundred", 20, 10),
+    )
+    for number, word in zip(range(start, 101, step), words.split(), strict=False)
+} | {"dozen": 12.0}
+
+ORDINALS: Final[dict[str, float]] = {
+    word: float(number)
+    for number, words in enumerate(
+        (
+            "first 1st",
+            "second 2nd",
+            "third 3rd",
+            "fourth",
+            "fifth",
+            "sixth",
+            "seventh",
+            "eighth",
+            "ninth",
+            "tenth",
+        ),
+        start=1,
+    )
+    for word in words.split()
+} | {"last": -1.0}
+
+FRACTIONS: Final = {"half": 0.5, "quarter": 0.25, "couple": 2.0}
+"""Before a unit: "half an hour"; "a couple of" is two, and hedged."""
+
+MULTIPLES: Final = {"twice": 2.0, "thrice": 3.0}
+
+ORDINAL_ENDINGS: Final = word_set("st nd rd th")
+DEGREES: Final = word_set("° degree degrees celsius c")
+PERCENT: Final = word_set("% percent pct")
+PROTOCOLS: Final = word_set("tcp udp")
+"""Behind a number they make it a port."""
+
+COUNTED_ONCE: Final = word_set("before and or more only again with")
+"""Before these, and at the end, "once" counts; elsewhere it means "as soon as"."""
+
+COUNTED_SECOND: Final = word_set(
+    "attempt try restart start boot retry time run login request failure disk node instance replica step pass",
+)
+"""Before these "a second" counts; elsewhere it is a second of time."""

@@ -1,0 +1,1 @@
+"""Runs of the claude CLI as a scheduled ops agent."""

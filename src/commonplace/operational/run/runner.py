@@ -1,0 +1,317 @@
+"""Runs a session of the agent: what it knows goes in, what it learns comes out, live, and everything ends.
+
+Memory failing never stops the agent. A database that cannot be reached leaves the session without its block, a
+store that fails leaves the stream in a file that the next start stores; both are logged. Source: OPS-06, OPS-19,
+OPS-20, and the host's part of the ADR.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.secrets import mask_secrets
+from commonplace.core.settings import Settings
+from commonplace.core.text import trim_to
+from commonplace.llm.claude_process import outside_a_session
+from commonplace.operational.output import Shown, describe_failure, notice, shown_of
+from commonplace.operational.receipts import Receipt
+from commonplace.operational.run.agent_command import (
+    RunRequest,
+    build_command,
+    build_system_prompt,
+    render_environment,
+)
+from commonplace.operational.run.agent_process import AgentProcess
+from commonplace.operational.run.live_recording import LiveRecording, SessionEnd
+from commonplace.operational.run.lock import RunLock
+from commonplace.operational.run.memory_access import open_or_none, recall
+from commonplace.operational.run.stop import Stop
+from commonplace.operational.run.transcript_files import TranscriptFile
+from commonplace.operational.sessions import Session, SessionStatus, status_after
+from commonplace.operational.transcript.stream import SessionResult, StreamEvent, StreamReader
+
+_REASON_CHARS: Final = 500
+_MAX_LINE_BYTES: Final = 1 << 16
+
+log = logging.getLogger(__name__)
+
+
+class RunOutcome(StrEnum):
+    """How a run ended."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    """The agent says so, in its result or by its exit status."""
+    INTERRUPTED = "interrupted"
+    """It ended without saying how."""
+    TIMED_OUT = "timed_out"
+    STOPPED = "stopped"
+    """The operator ended it."""
+
+    @property
+    def status(self) -> SessionStatus:
+        """What the session's row says of it."""
+        match self:
+            case RunOutcome.COMPLETED:
+                return SessionStatus.COMPLETED
+            case RunOutcome.FAILED | RunOutcome.TIMED_OUT:
+                return SessionStatus.FAILED
+            case RunOutcome.INTERRUPTED | RunOutcome.STOPPED:
+                return SessionStatus.INTERRUPTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReport:
+    """A run that has ended.
+
+    Attributes:
+        outcome: How.
+        reason: Why it was no success, in words; empty for one.
+        exit_code: Of the CLI; negative for a signal.
+        session: Its row; ``None`` where the database could not be reached.
+        receipts: What became of each marker that was stored or refused.
+        transcript: The stream, where not everything in it is stored; the next start will.
+    """
+
+    outcome: RunOutcome
+    reason: str
+    exit_code: int
+    session: Session | None
+    receipts: tuple[Receipt, ...]
+    transcript: Path | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watcher:
+    """An observer of a running session.
+
+    Attributes:
+        on_output: Called with each thing to show, as it comes.
+        on_receipt: Called with each receipt as soon as what it says is durable.
+    """
+
+    on_output: Callable[[Shown], None] | None = None
+    on_receipt: Callable[[Receipt], None] | None = None
+
+
+async def run_session(
+    settings: Settings,
+    request: RunRequest,
+    *,
+    lock: RunLock,
+    stop: Stop,
+    watcher: Watcher | None = None,
+    clock: Clock = utc_now,
+) -> RunReport:
+    """Run a session to its end and record it.
+
+    Args:
+        settings: Where the database and the home are.
+        request: What runs.
+        lock: Held by the caller.
+        stop: Ends the session when it is asked.
+        watcher: Observes the session.
+        clock: Gives the time of each row.
+
+    Raises:
+        InvalidInputError: The CLI cannot be started, or the prompt is too long.
+    """
+    watcher = watcher or Watcher()
+    async with open_or_none(settings, clock) as memory:
+        recalled = await recall(memory, request, settings.home)
+        environment = render_environment(clock(), request.services, recalled.actions)
+        system_prompt = build_system_prompt(request.prompt, environment, recalled.block)
+        recorder = memory and memory.recorder(
+            tier=request.tier,
+            trigger=request.trigger,
+            prompt_text=f"{system_prompt}\n\n---\n\n{request.task}",
+            on_receipt=watcher.on_receipt,
+        )
+        process = await AgentProcess.start(
+            build_command(request, system_prompt),
+            environ=outside_a_session(request.environ),
+            directory=request.directory,
+        )
+        try:
+            lock.name_agent(process.pid, process.mark)
+            process.on_listed = lock.name_tools
+            recording = LiveRecording(recorder) if recorder else None
+            transcript = TranscriptFile.create(settings.home, tier=request.tier, now=clock())
+            return await _Run(process, request, stop, watcher, recording, transcript).to_its_end()
+        finally:
+            await process.close()
+            lock.forget_agent()
+
+
+class _Run:
+    """One run while it lasts: reads, shows, hands over for storing, and ends the process when told."""
+
+    def __init__(
+        self,
+        process: AgentProcess,
+        request: RunRequest,
+        stop: Stop,
+        watcher: Watcher,
+        recording: LiveRecording | None,
+        transcript: TranscriptFile | None,
+    ) -> None:
+        self._process = process
+        self._request = request
+        self._stop = stop
+        self._watcher = watcher
+        self._recording = recording
+        self._transcript = transcript
+        self._result: SessionResult | None = None
+        self._last_error = ""
+        self._ended_by: RunOutcome | None = None
+
+    async def to_its_end(self) -> RunReport:
+        """Follow the process, and report."""
+        try:
+            exit_code = await self._follow()
+            if not self._has_finished(exit_code):
+                # What the agent had started outlives it, and nobody looks after it any more.
+                await self._process.kill()
+            return await self._report(exit_code)
+        finally:
+            if self._recording is not None:
+                await self._recording.abandon()
+
+    async def _follow(self) -> int:
+        guard = asyncio.create_task(self._end_when_told())
+        errors = asyncio.create_task(self._follow_errors())
+        try:
+            await self._follow_output()
+            exit_code = await self._process.wait()
+            await errors
+        finally:
+            guard.cancel()
+            errors.cancel()
+            await asyncio.wait({guard, errors})
+        return exit_code
+
+    async def _follow_output(self) -> None:
+        reader = StreamReader()
+        async for chunk in self._process.output():
+            if self._transcript is not None:
+                self._transcript.write(chunk)
+            for event in reader.feed(chunk):
+                self._take(event)
+        for event in reader.close():
+            self._take(event)
+
+    async def _follow_errors(self) -> None:
+        pending = b""
+        async for chunk in self._process.errors():
+            *lines, pending = (pending + chunk).split(b"\n")
+            for line in lines:
+                self._take_error(line)
+            pending = pending[:_MAX_LINE_BYTES]
+        self._take_error(pending)
+
+    def _take(self, event: StreamEvent) -> None:
+        if isinstance(event, SessionResult):
+            self._result = event
+        if self._recording is not None:
+            self._recording.put(event)
+        shown = shown_of(event)
+        if shown is not None and self._watcher.on_output is not None:
+            self._watcher.on_output(shown)
+
+    def _take_error(self, line: bytes) -> None:
+        text = line.decode("utf-8", "replace").strip()
+        if text:
+            self._last_error = text
+            self._say(notice(f"claude: {text}"))
+
+    def _say(self, shown: Shown) -> None:
+        if self._recording is not None:
+            self._recording.put(shown)
+        if self._watcher.on_output is not None:
+            self._watcher.on_output(shown)
+
+    async def _end_when_told(self) -> None:
+        try:
+            async with asyncio.timeout(self._request.timeout_s):
+                await self._stop.asked.wait()
+            self._ended_by = RunOutcome.STOPPED
+            self._say(notice("the operator ends the session"))
+        except TimeoutError:
+            self._ended_by = RunOutcome.TIMED_OUT
+            self._say(notice(f"the session is ended: it took longer than {self._request.timeout_s:g} s"))
+        stopping = asyncio.create_task(self._process.stop(self._request.grace_s))
+        insisting = asyncio.create_task(self._stop.insisted.wait())
+        try:
+            await asyncio.wait({stopping, insisting}, return_when=asyncio.FIRST_COMPLETED)
+            if not stopping.done() or stopping.exception() is not None:
+                await self._process.kill()
+        finally:
+            stopping.cancel()
+            insisting.cancel()
+            await asyncio.wait({stopping, insisting})
+
+    async def _report(self, exit_code: int) -> RunReport:
+        outcome = self._outcome(exit_code)
+        reason = mask_secrets(self._reason(outcome, exit_code))
+        if self._result is None:
+            self._say(notice(reason))
+        reports = []
+        if self._recording is not None:
+            end = SessionEnd(exit_code=exit_code, status=outcome.status)
+            reports = await self._recording.end(end)
+        is_complete = self._recording is not None and self._recording.is_complete
+        return RunReport(
+            outcome=outcome,
+            reason=reason,
+            exit_code=exit_code,
+            session=reports[-1].session if reports else None,
+            receipts=tuple(receipt for report in reports for receipt in report.receipts),
+            transcript=self._keep_transcript(is_complete=is_complete),
+        )
+
+    def _has_finished(self, exit_code: int) -> bool:
+        """Tell whether the agent came to the end of its work; what it left running then was meant to go on."""
+        return self._ended_by is None and exit_code == 0 and self._outcome(exit_code) is RunOutcome.COMPLETED
+
+    def _outcome(self, exit_code: int) -> RunOutcome:
+        match status_after(self._result, exit_code):
+            case SessionStatus.COMPLETED:
+                return RunOutcome.COMPLETED
+            case SessionStatus.FAILED:
+                return self._ended_by or RunOutcome.FAILED
+            case _:
+                return self._ended_by or RunOutcome.INTERRUPTED
+
+    def _reason(self, outcome: RunOutcome, exit_code: int) -> str:
+        match outcome:
+            case RunOutcome.COMPLETED:
+                return ""
+            case RunOutcome.TIMED_OUT:
+                return f"it took longer than {self._request.timeout_s:g} s and was ended"
+            case RunOutcome.STOPPED:
+                return "it was ended by the operator"
+            case RunOutcome.FAILED if self._result is not None:
+                return trim_to(describe_failure(self._result), _REASON_CHARS)
+            case RunOutcome.FAILED | RunOutcome.INTERRUPTED:
+                how = (
+                    f"was killed by signal {-exit_code}"
+                    if exit_code < 0
+                    else f"ended with status {exit_code}"
+                )
+                said = trim_to(self._last_error, _REASON_CHARS) or "it said nothing"
+                return f"the claude CLI {how} and no result: {said}"
+
+    def _keep_transcript(self, *, is_complete: bool) -> Path | None:
+        if self._transcript is None:
+            return None
+        if is_complete:
+            self._transcript.remove()
+            return None
+        self._transcript.close()
+        log.warning("not everything is stored; the next start will, from %s", self._transcript.path)
+        return self._transcript.path

@@ -1,0 +1,343 @@
+"""The claude CLI's stream-json output, read line by line into typed events.
+
+Facts that shape the reader, each measured on the CLI:
+
+- ``system/init`` is not the first line where hooks exist, and comes again on each resume.
+- There is one ``assistant`` line for each content block; several share a message id, none repeats another.
+- The ``result`` line repeats the last text. It is kept as the session's response, never read for markers.
+- ``stream_event`` lines carry pieces of blocks that still come whole; they are skipped, as is every type that
+  is not known.
+- An API failure comes as an ``assistant`` line of the model ``<synthetic>``: the CLI's words, no agent's.
+- A subagent's texts come only if the host asks for them, with the id of the tool call that started it. They
+  are assistant text blocks of the same session, and count. Its report is a tool result, and does not.
+- A session that was killed has no ``result`` line.
+
+No input raises: a line that cannot be read becomes a :class:`Damaged` event, a field of an unexpected type
+counts as missing. The standard ``json`` is used because it reads the lone surrogate escapes that JavaScript
+writes when it cuts an emoji in two; stricter parsers refuse the line, and the markers in it.
+"""
+
+import json
+import math
+import re
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, cast
+
+from commonplace.core.secrets import masked_excerpt
+from commonplace.core.text import clean_text, trim_to
+from commonplace.operational.transcript.lines import MAX_LINE_BYTES, Line, LineSplitter
+
+EXCERPT_CHARS: Final = 500
+"""How much is kept of a tool's input, of its output, and of a damaged line."""
+
+MAX_ID_CHARS: Final = 200
+"""A longer identifier or name is ignored."""
+
+_MAX_COUNT: Final = 2**53
+_MAX_NAMES: Final = 1_000
+_SUMMARY_FIELDS: Final = 8
+_CLI_MODEL: Final = "<synthetic>"
+_LOOK_AHEAD: Final = 4
+_JSON: Final = json.JSONDecoder()
+_ESCAPE: Final = re.compile(r"\\+(?:u[0-9A-Fa-f]{4}|[nrtbf\"/])")
+"""The letter of an escape stands right before the next word, where it hides that a word begins there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStarted:
+    """The session's ``init`` line; on a resume there is another one with the same id."""
+
+    session_id: str | None
+    model: str | None
+    cwd: str | None
+    tools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssistantText:
+    """A whole text block that the agent wrote: the only event that may hold markers (OPS-03).
+
+    Attributes:
+        text: Without NUL and lone surrogates; may hold many lines.
+        session_id: The session that the line names.
+        message_id: Shared by the blocks of one message.
+        parent_tool_use_id: The tool call that started the subagent that wrote it, else ``None``.
+    """
+
+    text: str
+    session_id: str | None
+    message_id: str | None
+    parent_tool_use_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolUse:
+    """A tool call; ``summary`` holds the first few plain fields of its input, to 500 characters."""
+
+    id: str | None
+    name: str | None
+    summary: str
+    parent_tool_use_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a tool call returned; ``excerpt`` is the start of its text, to 500 characters."""
+
+    tool_use_id: str | None
+    is_error: bool
+    excerpt: str
+    parent_tool_use_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CliNotice:
+    """What the CLI wrote in the model's place, such as an API failure; ``error`` is its kind, if named."""
+
+    text: str
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionResult:
+    """The ``result`` line: how a run ended.
+
+    Attributes:
+        subtype: ``success``, ``error_max_turns``, ``error_during_execution``, …
+        is_error: Also true with ``success``, where the API failed.
+        response: The last text, or ``None`` where the run ended without one.
+        errors: What went wrong, where the CLI says so.
+        cost_usd: Finite and not negative, else ``None``.
+        turns: Turns of the conversation.
+        duration_ms: Wall-clock time in milliseconds.
+        session_id: The session that ended.
+        api_error_status: The HTTP status of a failed API request.
+    """
+
+    subtype: str | None
+    is_error: bool
+    response: str | None
+    errors: tuple[str, ...]
+    cost_usd: float | None
+    turns: int | None
+    duration_ms: int | None
+    session_id: str | None
+    api_error_status: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Damaged:
+    """A line that cannot be read: its number from 1, why, and its start, to 500 characters, its secrets masked."""
+
+    line_number: int
+    reason: str
+    excerpt: str
+
+
+StreamEvent = SessionStarted | AssistantText | ToolUse | ToolResult | CliNotice | SessionResult | Damaged
+
+
+class StreamReader:
+    """Turns pieces of stream-json output into events, as they come.
+
+    The same bytes give the same events, however they are cut into pieces.
+
+    Args:
+        max_line_bytes: A longer line is skipped up to its newline and reported as damaged.
+
+    Attributes:
+        skipped_lines: Lines in order that held nothing to tell: unknown types, hooks, thinking, prompts.
+    """
+
+    def __init__(self, *, max_line_bytes: int = MAX_LINE_BYTES) -> None:
+        self._lines = LineSplitter(max_line_bytes=max_line_bytes)
+        self.skipped_lines = 0
+
+    def feed(self, chunk: bytes) -> list[StreamEvent]:
+        """Take the next piece and return the events of the lines that it completes, in order."""
+        return self._read(self._lines.feed(chunk))
+
+    def close(self) -> list[StreamEvent]:
+        """Return the events of a last line without newline; one that was cut off comes as damaged."""
+        return self._read(self._lines.close())
+
+    def _read(self, lines: list[Line]) -> list[StreamEvent]:
+        found: list[StreamEvent] = []
+        for line in lines:
+            events = decode_line(line)
+            self.skipped_lines += not events and not line.data.isspace() and line.size > 0
+            found.extend(events)
+        return found
+
+
+def decode_line(line: Line) -> list[StreamEvent]:
+    """Return the events of one line: none for an empty line and for what is of no interest."""
+    text = line.data.decode("utf-8", "replace").removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}").strip()
+    if line.too_long:
+        return [_damaged(line, text, f"line of {line.size} bytes is too long")]
+    if not text:
+        return []
+    try:
+        value, end = _JSON.raw_decode(text)
+    except (ValueError, RecursionError) as error:
+        reason = f"not JSON: {error}" if isinstance(error, ValueError) else "nested too deeply"
+        return [_damaged(line, text, reason)]
+    if not isinstance(value, dict) or end < len(text):
+        return [_damaged(line, text, "not one JSON object")]
+    return _record_events(cast("dict[str, object]", value))
+
+
+def _damaged(line: Line, text: str, reason: str) -> Damaged:
+    plain = _ESCAPE.sub(" ", text[: EXCERPT_CHARS * _LOOK_AHEAD])
+    return Damaged(
+        line_number=line.number,
+        reason=reason,
+        excerpt=masked_excerpt(clean_text(plain).strip(), EXCERPT_CHARS),
+    )
+
+
+def _record_events(record: dict[str, object]) -> list[StreamEvent]:
+    match record.get("type"), record.get("subtype"):
+        case "assistant", _:
+            return _assistant_events(record)
+        case "user", _:
+            return _tool_results(record)
+        case "result", _:
+            return [_session_result(record)]
+        case "system", "init":
+            return [
+                SessionStarted(
+                    session_id=_name(record.get("session_id")),
+                    model=_name(record.get("model")),
+                    cwd=_text(record.get("cwd")),
+                    tools=_texts(record.get("tools")),
+                )
+            ]
+        case _:
+            return []
+
+
+def _assistant_events(record: dict[str, object]) -> list[StreamEvent]:
+    message = _object(record.get("message"))
+    parent = _name(record.get("parent_tool_use_id"))
+    error = _name(record.get("error"))
+    by_cli = message.get("model") == _CLI_MODEL or error is not None
+    events: list[StreamEvent] = []
+    for block in _blocks(message.get("content")):
+        match block.get("type"):
+            case "text":
+                text = _text(block.get("text"))
+                if text and by_cli:
+                    events.append(CliNotice(text=text, error=error))
+                elif text:
+                    events.append(
+                        AssistantText(
+                            text=text,
+                            session_id=_name(record.get("session_id")),
+                            message_id=_name(message.get("id")),
+                            parent_tool_use_id=parent,
+                        )
+                    )
+            case "tool_use":
+                events.append(
+                    ToolUse(
+                        id=_name(block.get("id")),
+                        name=_name(block.get("name")),
+                        summary=_summary(_object(block.get("input"))),
+                        parent_tool_use_id=parent,
+                    )
+                )
+            case _:
+                pass
+    return events
+
+
+def _tool_results(record: dict[str, object]) -> list[StreamEvent]:
+    parent = _name(record.get("parent_tool_use_id"))
+    return [
+        ToolResult(
+            tool_use_id=_name(block.get("tool_use_id")),
+            is_error=block.get("is_error") is True,
+            excerpt=_first_text(block.get("content")),
+            parent_tool_use_id=parent,
+        )
+        for block in _blocks(_object(record.get("message")).get("content"))
+        if block.get("type") == "tool_result"
+    ]
+
+
+def _session_result(record: dict[str, object]) -> SessionResult:
+    subtype = _name(record.get("subtype"))
+    is_error = record.get("is_error")
+    return SessionResult(
+        subtype=subtype,
+        is_error=is_error if isinstance(is_error, bool) else subtype != "success",
+        response=_text(record.get("result")),
+        errors=_texts(record.get("errors")),
+        cost_usd=_amount(record.get("total_cost_usd")),
+        turns=_count(record.get("num_turns")),
+        duration_ms=_count(record.get("duration_ms")),
+        session_id=_name(record.get("session_id")),
+        api_error_status=_count(record.get("api_error_status")),
+    )
+
+
+def _object(value: object) -> dict[str, object]:
+    return cast("dict[str, object]", value) if isinstance(value, dict) else {}
+
+
+def _blocks(value: object) -> list[dict[str, object]]:
+    """Return content blocks; content that is a plain string is one text block."""
+    if isinstance(value, str):
+        return [{"type": "text", "text": value}]
+    return [_object(item) for item in cast("list[object]", value)] if isinstance(value, list) else []
+
+
+def _text(value: object) -> str | None:
+    return clean_text(value) if isinstance(value, str) else None
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return tuple(clean_text(item) for item in islice(items, _MAX_NAMES) if isinstance(item, str))
+
+
+def _name(value: object) -> str | None:
+    """Return an identifier, or ``None`` where the value cannot be one."""
+    if not isinstance(value, str) or len(value) > MAX_ID_CHARS:
+        return None
+    return value or None if value.isprintable() else clean_text(value)
+
+
+def _count(value: object) -> int | None:
+    number = _amount(value)
+    return int(number) if number is not None and number <= _MAX_COUNT else None
+
+
+def _amount(value: object) -> float | None:
+    """Return a finite number that is not negative, or ``None``."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, int):
+        return float(value) if 0 <= value <= _MAX_COUNT else None
+    return value if math.isfinite(value) and value >= 0 else None
+
+
+def _excerpt(text: str) -> str:
+    return trim_to(clean_text(text[: EXCERPT_CHARS + 1]).strip(), EXCERPT_CHARS)
+
+
+def _summary(fields: dict[str, object]) -> str:
+    plain = ((key, value) for key, value in fields.items() if isinstance(value, str | int | float))
+    parts = (
+        f"{key[:EXCERPT_CHARS]}: {str(value)[:EXCERPT_CHARS]}"
+        for key, value in islice(plain, _SUMMARY_FIELDS)
+    )
+    return _excerpt(", ".join(parts))
+
+
+def _first_text(content: object) -> str:
+    return _excerpt(
+        next((text for block in _blocks(content) if isinstance(text := block.get("text"), str)), "")
+    )

@@ -1,0 +1,170 @@
+"""What an operator does to apps: register, uninstall, import, delete one memory, purge all (APP-09, APP-10, APP-16)."""
+
+import json
+from typing import Annotated, Final, cast
+
+from fastapi import APIRouter, Depends, File, Request, UploadFile
+from fastapi.responses import HTMLResponse, Response
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import plural
+from commonplace.web.access import OpenMemories, installation_admin, installation_writer
+from commonplace.web.apps.pages.apps import PATH
+from commonplace.web.apps.rest.parameters import AppId, MemoryId
+from commonplace.web.dashboard.errors import PageRoute, message_of
+from commonplace.web.dashboard.forms import INVALID, Text
+from commonplace.web.dashboard.questions import Question, ask
+from commonplace.web.dashboard.rendering import done, events, render_dialog
+
+CHANGED: Final = "apps-changed"
+"""The event by which the pages of app memory refresh themselves."""
+PURGE: Final = "purge"
+
+
+router = APIRouter(prefix=PATH, route_class=PageRoute, include_in_schema=False)
+CHANGING: Final = [Depends(installation_writer)]
+ADMINISTERING: Final = [Depends(installation_admin)]
+
+
+# No id of an app begins with a hyphen, so that this is nobody's page.
+@router.get("/-/new", dependencies=ADMINISTERING)
+async def new_form(request: Request) -> HTMLResponse:
+    """Show the form for a new app."""
+    return _new_form(request, {"app_id": "", "name": ""}, {})
+
+
+@router.post("", dependencies=ADMINISTERING)
+async def register(request: Request, memories: OpenMemories, app_id: Text = "", name: Text = "") -> Response:
+    """Register an app, rename one, or install one again; or show the form with what is wrong."""
+    try:
+        app = await memories.apps.registry.register(app_id.strip(), name=name.strip() or None)
+    except InvalidInputError as error:
+        return _new_form(request, {"app_id": app_id, "name": name}, {error.field: message_of(error)})
+    return done(request, f"{app.name} is registered.", location=PATH, changed=CHANGED)
+
+
+@router.get("/{appId}/uninstall", dependencies=ADMINISTERING)  # noqa: FAST003 - AppId takes it
+async def uninstall_form(request: Request, memories: OpenMemories, app_id: AppId) -> HTMLResponse:
+    """Ask whether an app is to be uninstalled, and what becomes of its memories."""
+    app = await memories.apps.registry.get(app_id)
+    count = await memories.apps.subagent.get_memory_count(app_id)
+    kept = f"Its {plural(count, 'memory', 'memories')} stay until they are purged. Installing it again brings it back."
+    question = Question(
+        title=f"Uninstall {app.name}?",
+        texts=("No conversation of it can begin any more.", kept),
+        url=f"{PATH}/{app_id}/uninstall",
+        button="Uninstall",
+        back=f"{PATH}/{app_id}",
+        tick=(PURGE, f"Delete its {plural(count, 'memory', 'memories')} and its conversations for good"),
+    )
+    return ask(request, question)
+
+
+@router.post("/{appId}/uninstall", dependencies=ADMINISTERING)  # noqa: FAST003 - AppId takes it
+async def uninstall(request: Request, memories: OpenMemories, app_id: AppId, purge: Text = "") -> Response:
+    """Uninstall an app; its memories stay unless the operator said otherwise."""
+    receipt = await memories.apps.registry.uninstall_app(app_id, purge_memories=bool(purge))
+    kept = f"{plural(receipt.retained, 'memory', 'memories')} kept, {receipt.purged:,} deleted."
+    return done(request, f"{app_id} was uninstalled: {kept}", location=PATH, changed=CHANGED)
+
+
+@router.get("/{appId}/purge", dependencies=ADMINISTERING)  # noqa: FAST003 - AppId takes it
+async def purge_form(request: Request, memories: OpenMemories, app_id: AppId) -> HTMLResponse:
+    """Ask whether all memories of an app are to go, and say how many there are."""
+    app = await memories.apps.registry.get(app_id)
+    count = await memories.apps.subagent.get_memory_count(app_id)
+    question = Question(
+        title=f"Delete {'the one memory' if count == 1 else f'all {count:,} memories'} of {app.name}?",
+        texts=(
+            "This is for good: the words go from the history too, and digests that wait come to nothing.",
+            "The app stays. An export keeps what it remembers.",
+        ),
+        url=f"{PATH}/{app_id}/purge",
+        button=f"Delete {plural(count, 'memory', 'memories')}",
+        back=f"{PATH}/{app_id}",
+    )
+    return ask(request, question)
+
+
+@router.post("/{appId}/purge", dependencies=ADMINISTERING)  # noqa: FAST003 - AppId takes it
+async def purge(request: Request, memories: OpenMemories, app_id: AppId) -> Response:
+    """Delete every memory of an app."""
+    await memories.apps.registry.get(app_id)
+    count = await memories.apps.subagent.delete_app_memories(app_id)
+    notice = f"{plural(count, 'memory', 'memories')} deleted."
+    return done(request, notice, location=f"{PATH}/{app_id}", changed=CHANGED)
+
+
+@router.get("/{appId}/memories/{memoryId}/delete", dependencies=CHANGING)  # noqa: FAST003 - the parameters take them
+async def delete_form(
+    request: Request, memories: OpenMemories, app_id: AppId, memory_id: MemoryId
+) -> HTMLResponse:
+    """Ask whether a memory is to be deleted."""
+    memory = await memories.apps.get_memory(memory_id, app_id=app_id)
+    question = Question(
+        title=f"Delete memory {memory_id}?",
+        texts=("This is for good: the words go from the history too.",),
+        url=f"{PATH}/{app_id}/memories/{memory_id}/delete",
+        button="Delete",
+        back=f"{PATH}/{app_id}",
+        quote=memory.content,
+    )
+    return ask(request, question)
+
+
+@router.post("/{appId}/memories/{memoryId}/delete", dependencies=CHANGING)  # noqa: FAST003 - the parameters take them
+async def delete(request: Request, memories: OpenMemories, app_id: AppId, memory_id: MemoryId) -> Response:
+    """Delete one memory of an app."""
+    await memories.apps.delete_memory(memory_id, app_id=app_id)
+    notice = f"Memory {memory_id} was deleted."
+    return done(request, notice, location=f"{PATH}/{app_id}", changed=CHANGED)
+
+
+@router.get("/{appId}/import", dependencies=ADMINISTERING)  # noqa: FAST003 - AppId takes it
+async def import_form(request: Request, memories: OpenMemories, app_id: AppId) -> HTMLResponse:
+    """Show the form that takes an exported file."""
+    app = await memories.apps.registry.get(app_id)
+    return render_dialog(request, "apps/import.html", app=app, error="")
+
+
+@router.post("/{appId}/import", dependencies=ADMINISTERING)  # noqa: FAST003 - AppId takes it
+async def import_file(
+    request: Request,
+    memories: OpenMemories,
+    app_id: AppId,
+    file: Annotated[UploadFile | None, File()] = None,
+) -> Response:
+    """Add the memories of an exported file; where some were refused or shortened, say which."""
+    app = await memories.apps.registry.get(app_id)
+    try:
+        content = b"" if file is None else await file.read()
+        receipt = await memories.apps.import_document(app_id, _document(content))
+    except InvalidInputError as error:
+        return render_dialog(request, "apps/import.html", http_status=INVALID, app=app, error=str(error))
+    if receipt.refused or receipt.shortened:
+        answer = render_dialog(request, "apps/imported.html", app=app, receipt=receipt)
+        answer.headers.update(events({CHANGED: None}))
+        return answer
+    notice = f"{plural(len(receipt.added), 'memory', 'memories')} added, {receipt.known:,} known already."
+    return done(request, notice, location=f"{PATH}/{app_id}", changed=CHANGED)
+
+
+def _document(content: bytes) -> dict[str, object]:
+    """Read a file as JSON.
+
+    Raises:
+        InvalidInputError: It is not JSON, or not an object.
+    """
+    try:
+        document: object = json.loads(content)
+    except (ValueError, RecursionError):
+        raise InvalidInputError("file", "a JSON file of exported memories", content[:40]) from None
+    if not isinstance(document, dict):
+        raise InvalidInputError("file", "a JSON object of exported memories", type(document).__name__)
+    return cast("dict[str, object]", document)
+
+
+def _new_form(request: Request, values: dict[str, str], errors: dict[str, str]) -> HTMLResponse:
+    return render_dialog(
+        request, "apps/new.html", http_status=INVALID if errors else 200, values=values, errors=errors
+    )

@@ -1,0 +1,123 @@
+"""The audit log: what was done to which memory, when and by whom, and what it was before."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Any, Final, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse
+
+from commonplace.knowledge.events import EventType
+from commonplace.web.access import KnowledgeOfCaller, reader
+from commonplace.web.dashboard.errors import PageRoute
+from commonplace.web.dashboard.paging import Offset
+from commonplace.web.dashboard.rendering import render
+from commonplace.web.knowledge.pages.listing import ONE_MORE, ItemId, Name, SomeId, stretch
+
+PATH: Final = "/knowledge/events"
+
+Day = Annotated[date | Literal[""], Query()]
+
+router = APIRouter(
+    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
+)
+
+
+@router.get("")
+async def events_page(
+    request: Request,
+    knowledge: KnowledgeOfCaller,
+    event_type: Annotated[str, Query(alias="type", max_length=100, pattern=r"^\w*$")] = "",
+    actor: Name = "",
+    memory: SomeId = None,
+    run: SomeId = None,
+    since: Day = "",
+    until: Day = "",
+    offset: Offset = 0,
+) -> HTMLResponse:
+    """Show entries, the latest first."""
+    found = await knowledge.list_events(
+        event_type=event_type or None,
+        actor=actor.strip() or None,
+        memory_id=memory,
+        run_id=None if memory else run,
+        since=datetime.combine(since, time.min, UTC) if since else None,
+        until=datetime.combine(until, time.max, UTC) if until else None,
+        limit=ONE_MORE,
+        offset=offset,
+    )
+    query = {
+        "type": event_type,
+        "actor": actor.strip(),
+        "memory": memory,
+        "run": None if memory else run,
+        "since": since,
+        "until": until,
+    }
+    rows, pager = stretch(found, PATH, query, offset)
+    subjects = [subject_of(entry.payload) for entry in rows]
+    names = await knowledge.names_of({about for _, about in subjects if about})
+    return render(
+        request,
+        "knowledge/events/list.html",
+        entries=[
+            (entry, kind, about, names.get(about) if about else None)
+            for entry, (kind, about) in zip(rows, subjects, strict=True)
+        ],
+        pager=pager,
+        query=query,
+        types=[("", "Any"), *((name, str(name).replace("_", " ")) for name in EventType)],
+    )
+
+
+@router.get("/{event_id:uuid}")
+async def event_page(request: Request, knowledge: KnowledgeOfCaller, event_id: ItemId) -> HTMLResponse:
+    """Show one entry: what was, and what came of it."""
+    entry = await knowledge.get_event(event_id)
+    kind, about = subject_of(entry.payload)
+    names = await knowledge.names_of([about] if about else [])
+    return render(
+        request,
+        "knowledge/events/one.html",
+        entry=entry,
+        kind=kind,
+        about=about,
+        name=names.get(about) if about else None,
+        changes=changes_of(entry.payload),
+        rest={
+            name: _written(value)
+            for name, value in entry.payload.items()
+            if name not in {"before", "after", "memory_type", "memory_id", "run_id"}
+        },
+        is_merge=entry.event_type == EventType.ENTITY_MERGED,
+        is_unmerge=entry.event_type == EventType.ENTITY_UNMERGED,
+    )
+
+
+def subject_of(payload: Mapping[str, Any]) -> tuple[str, UUID | None]:
+    """Return the kind and id of what an entry is about; an empty kind where it names none."""
+    if "memory_id" in payload:
+        return str(payload.get("memory_type", "")), UUID(payload["memory_id"])
+    entity = payload.get("entity_id") or payload.get("source_entity_id")
+    return ("entity", UUID(entity)) if entity else ("", None)
+
+
+def changes_of(payload: Mapping[str, Any]) -> list[tuple[str, str | None, str | None]]:
+    """Return what was and became of each thing that an entry names, in their order; ``None`` where there was none."""
+    before: Mapping[str, Any] = payload.get("before") or {}
+    after: Mapping[str, Any] = payload.get("after") or {}
+    names: dict[str, None] = dict.fromkeys((*before, *after))
+    return [
+        (
+            name,
+            _written(before[name]) if name in before else None,
+            _written(after[name]) if name in after else None,
+        )
+        for name in names
+    ]
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)

@@ -1,0 +1,118 @@
+"""The pages of episodes: what happened, and whether anything was learned from it yet."""
+
+from typing import Annotated, Final, Literal
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from commonplace.core.text import plural
+from commonplace.knowledge.browse.lists import STATUSES
+from commonplace.web.access import KnowledgeOfCaller, admin, reader, writer
+from commonplace.web.dashboard.errors import PageRoute
+from commonplace.web.dashboard.paging import Offset
+from commonplace.web.dashboard.questions import Question, ask
+from commonplace.web.dashboard.rendering import done, link, render
+from commonplace.web.knowledge.pages.listing import CHANGED, ONE_MORE, ItemId, Name, stretch
+
+PATH: Final = "/knowledge/episodes"
+
+Status = Literal["", "pending", "consolidated", "failed", "dead_letter"]
+STATES: Final = (("", "Any"), *((status, status.replace("_", " ").capitalize()) for status in STATUSES))
+
+router = APIRouter(
+    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
+)
+
+
+@router.get("")
+async def episodes_page(
+    request: Request,
+    knowledge: KnowledgeOfCaller,
+    state: Annotated[Status, Query()] = "",
+    butler: Name = "",
+    offset: Offset = 0,
+) -> HTMLResponse:
+    """Show episodes, newest first."""
+    found = await knowledge.list_episodes(
+        status=state or None, butler=butler.strip() or None, limit=ONE_MORE, offset=offset
+    )
+    query = {"state": state, "butler": butler.strip()}
+    rows, pager = stretch(found, PATH, query, offset)
+    return render(
+        request,
+        "knowledge/episodes/list.html",
+        episodes=rows,
+        pager=pager,
+        query=query,
+        states=STATES,
+        present=knowledge.clock(),
+    )
+
+
+@router.get("/requeue", dependencies=[Depends(admin)])
+async def requeue_form(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "") -> HTMLResponse:
+    """Ask whether dead letters are to be tried again."""
+    letters = await knowledge.list_dead_letters(butler=butler.strip() or None)
+    whose = f" of {butler.strip()}" if butler.strip() else ""
+    return ask(
+        request,
+        Question(
+            title=f"Try {plural(len(letters), 'dead letter')}{whose} again?",
+            texts=(
+                "Each failed on every attempt; what went wrong stands beside it.",
+                "They wait for consolidation again, from the first attempt. Those that have expired are left alone.",
+            ),
+            url=link(f"{PATH}/requeue", butler=butler.strip()),
+            button="Try again",
+            back=link(PATH, state="dead_letter", butler=butler.strip()),
+            is_dangerous=False,
+        ),
+    )
+
+
+@router.post("/requeue", dependencies=[Depends(admin)])
+async def requeue(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "") -> Response:
+    """Let dead letters be tried again."""
+    count = await knowledge.requeue_dead_letters(butler=butler.strip() or None)
+    notice = f"{plural(count, 'episode')} will be tried again."
+    return done(request, notice, location=PATH, changed=CHANGED)
+
+
+@router.get("/{episode_id:uuid}")
+async def episode_page(request: Request, knowledge: KnowledgeOfCaller, episode_id: ItemId) -> HTMLResponse:
+    """Show one episode, and what was learned from it."""
+    return render(
+        request,
+        "knowledge/episodes/one.html",
+        episode=await knowledge.read_memory("episode", episode_id),
+        links=await knowledge.list_linked("episode", episode_id),
+        present=knowledge.clock(),
+    )
+
+
+@router.get("/{episode_id:uuid}/forget", dependencies=[Depends(writer)])
+async def forget_form(request: Request, knowledge: KnowledgeOfCaller, episode_id: ItemId) -> HTMLResponse:
+    """Ask whether an episode is to be forgotten."""
+    episode = await knowledge.read_memory("episode", episode_id)
+    return ask(
+        request,
+        Question(
+            title="Forget this episode?",
+            texts=(
+                "It disappears from every search, nothing more is learned from it, and the next cleanup deletes it.",
+                "Facts and rules that were learned from it stay.",
+            ),
+            quote=episode["content"][:1_000],
+            url=f"{PATH}/{episode_id}/forget",
+            button="Forget",
+            back=f"{PATH}/{episode_id}",
+        ),
+    )
+
+
+@router.post("/{episode_id:uuid}/forget", dependencies=[Depends(writer)])
+async def forget(request: Request, knowledge: KnowledgeOfCaller, episode_id: ItemId) -> Response:
+    """Let an episode expire now."""
+    await knowledge.read_memory("episode", episode_id)
+    await knowledge.forget_memory("episode", episode_id)
+    return done(request, "The episode was forgotten.", location=f"{PATH}/{episode_id}", changed=CHANGED)

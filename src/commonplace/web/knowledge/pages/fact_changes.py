@@ -1,0 +1,105 @@
+"""What an operator does to a fact: confirm it, correct it, forget it."""
+
+from typing import Any, Final
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.web.access import KnowledgeOfCaller, writer
+from commonplace.web.dashboard.errors import PageRoute, message_of
+from commonplace.web.dashboard.forms import INVALID, Text
+from commonplace.web.dashboard.questions import Question, ask
+from commonplace.web.dashboard.rendering import done, render_dialog
+from commonplace.web.knowledge.pages.facts import PATH
+from commonplace.web.knowledge.pages.listing import CHANGED, ItemId
+
+NOT_ACTIVE: Final = "an active fact: only what is in force can be confirmed or corrected"
+
+router = APIRouter(
+    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(writer)]
+)
+
+
+@router.post("/{fact_id:uuid}/confirm")
+async def confirm(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> Response:
+    """Start its decay over."""
+    fact = await knowledge.read_memory("fact", fact_id)
+    if not await knowledge.confirm_memory("fact", fact_id):
+        raise InvalidInputError("fact", NOT_ACTIVE, f"one that is {fact['validity']}")
+    return done(request, "Confirmed: its decay starts over.", location=f"{PATH}/{fact_id}", changed=CHANGED)
+
+
+@router.get("/{fact_id:uuid}/forget")
+async def forget_form(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> HTMLResponse:
+    """Ask whether a fact is to be forgotten."""
+    fact = await knowledge.read_memory("fact", fact_id)
+    return ask(
+        request,
+        Question(
+            title="Forget this fact?",
+            texts=(
+                "It disappears from every search and every prompt at once, and is marked as retracted.",
+                "The row stays in the history. What it superseded does not come back.",
+            ),
+            quote=f"{fact['subject']} {fact['predicate']}: {fact['content']}",
+            url=f"{PATH}/{fact_id}/forget",
+            button="Forget",
+            back=f"{PATH}/{fact_id}",
+        ),
+    )
+
+
+@router.post("/{fact_id:uuid}/forget")
+async def forget(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> Response:
+    """Retract a fact."""
+    await knowledge.read_memory("fact", fact_id)
+    await knowledge.forget_memory("fact", fact_id)
+    return done(request, "The fact was forgotten.", location=f"{PATH}/{fact_id}", changed=CHANGED)
+
+
+@router.get("/{fact_id:uuid}/correct")
+async def correction_form(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> HTMLResponse:
+    """Ask what is true instead."""
+    fact = await knowledge.read_memory("fact", fact_id)
+    return _correction_form(request, fact, fact["content"], {})
+
+
+@router.post("/{fact_id:uuid}/correct")
+async def correct(
+    request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId, content: Text = ""
+) -> Response:
+    """Store what is true instead; it takes the fact's place."""
+    fact = await knowledge.read_memory("fact", fact_id)
+    try:
+        _require_change(fact, content)
+        receipt = await knowledge.store_fact(
+            content=content,
+            **{
+                name: fact[name]
+                for name in ("subject", "predicate", "scope", "importance", "permanence", "tags", "entity_id")
+            },
+        )
+    except InvalidInputError as error:
+        return _correction_form(request, fact, content, {error.field: message_of(error)})
+    return done(request, "The correction took its place.", location=f"{PATH}/{receipt.id}", changed=CHANGED)
+
+
+def _require_change(fact: dict[str, Any], content: str) -> None:
+    if fact["validity"] != "active":
+        raise InvalidInputError("content", NOT_ACTIVE, f"one that is {fact['validity']}")
+    if content.strip() == fact["content"]:
+        raise InvalidInputError("content", "another text than now", content)
+
+
+def _correction_form(
+    request: Request, fact: dict[str, Any], content: str, errors: dict[str, str]
+) -> HTMLResponse:
+    return render_dialog(
+        request,
+        "knowledge/facts/correct.html",
+        http_status=INVALID if errors else 200,
+        fact=fact,
+        content=content,
+        errors=errors,
+    )

@@ -1,0 +1,93 @@
+"""The pages of facts: what is known, how sure it still is, and how it came to be known."""
+
+from typing import Annotated, Any, Final, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse
+
+from commonplace.knowledge.browse.lists import VALIDITIES
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.upkeep.decay import FAINT, GONE
+from commonplace.web.access import KnowledgeOfCaller, reader
+from commonplace.web.dashboard.errors import PageRoute
+from commonplace.web.dashboard.paging import Offset
+from commonplace.web.dashboard.rendering import render
+from commonplace.web.knowledge.pages.decay_curve import DecayCurve, decay_curve
+from commonplace.web.knowledge.pages.listing import ONE_MORE, ItemId, Name, SomeId, stretch
+
+PATH: Final = "/knowledge/facts"
+FADING: Final = "fading"
+"""Not a validity: active, and marked by the sweep."""
+
+State = Literal["", "active", "fading", "superseded", "expired", "retracted"]
+STATES: Final = (
+    ("", "Any"),
+    ("active", "Active"),
+    (FADING, "Fading"),
+    *((v, v.title()) for v in VALIDITIES[1:]),
+)
+
+router = APIRouter(
+    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
+)
+
+
+@router.get("")
+async def facts_page(
+    request: Request,
+    knowledge: KnowledgeOfCaller,
+    state: Annotated[State, Query()] = "",
+    scope: Name = "",
+    entity: SomeId = None,
+    offset: Offset = 0,
+) -> HTMLResponse:
+    """Show facts, newest first."""
+    found = await knowledge.list_facts(
+        validity="active" if state == FADING else state or None,
+        fading=True if state == FADING else None,
+        scope=scope.strip() or None,
+        entity_id=entity,
+        limit=ONE_MORE,
+        offset=offset,
+    )
+    query = {"state": state, "scope": scope.strip(), "entity": entity}
+    rows, pager = stretch(found, PATH, query, offset)
+    return render(
+        request,
+        "knowledge/facts/list.html",
+        facts=rows,
+        pager=pager,
+        query=query,
+        states=STATES,
+        entity=None if entity is None else await knowledge.entity_get(entity),
+    )
+
+
+@router.get("/{fact_id:uuid}")
+async def fact_page(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> HTMLResponse:
+    """Show one fact: its history, its decay, and where it comes from."""
+    return render(request, "knowledge/facts/one.html", **await fact_values(knowledge, fact_id))
+
+
+async def fact_values(knowledge: KnowledgeMemory, fact_id: UUID) -> dict[str, Any]:
+    """Return what the page of one fact shows.
+
+    Raises:
+        NotFoundError: There is no such fact.
+    """
+    fact = await knowledge.read_memory("fact", fact_id)
+    return {
+        "fact": fact,
+        "chain": await knowledge.fact_chain(fact_id),
+        "links": await knowledge.list_linked("fact", fact_id),
+        "entity": await knowledge.entity_get(fact["entity_id"]) if fact["entity_id"] else None,
+        "curve": curve_of(knowledge, fact),
+        "thresholds": [("fades", FAINT), ("expires", GONE)],
+    }
+
+
+def curve_of(knowledge: KnowledgeMemory, memory: dict[str, Any]) -> DecayCurve | None:
+    """Return the decay of a fact or rule."""
+    since = memory["last_confirmed_at"] or memory["created_at"]
+    return decay_curve(memory["confidence"], memory["decay_rate"], since, knowledge.clock())

@@ -1,0 +1,72 @@
+"""The graph: entities, facts and links as a picture, and as a list that says the same."""
+
+from dataclasses import asdict
+from typing import Any, Final
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, JSONResponse
+
+from commonplace.knowledge.browse.graph import Graph, Node
+from commonplace.web.access import KnowledgeOfCaller, reader
+from commonplace.web.dashboard.errors import PageRoute
+from commonplace.web.dashboard.rendering import NOT_KEPT, link, render
+from commonplace.web.knowledge.pages.entities import require_entity
+from commonplace.web.knowledge.pages.listing import SomeId
+
+PATH: Final = "/knowledge/graph"
+PLACES: Final = {"entity": "entities", "fact": "facts", "rule": "rules", "episode": "episodes"}
+
+router = APIRouter(
+    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
+)
+
+
+@router.get("")
+async def graph_page(request: Request, knowledge: KnowledgeOfCaller, entity: SomeId = None) -> HTMLResponse:
+    """Show the graph of one entity, or of those that most is known about."""
+    graph = await knowledge.knowledge_graph(entity_id=entity)
+    return render(
+        request,
+        "knowledge/graph.html",
+        entity=None if entity is None else await require_entity(knowledge, entity),
+        data_url=link(f"{PATH}/data", entity=entity),
+        listed=_listed(graph),
+        is_empty=not graph.nodes,
+    )
+
+
+@router.get("/data")
+async def graph_data(knowledge: KnowledgeOfCaller, entity: SomeId = None) -> JSONResponse:
+    """Return the graph for the script that draws it: nodes with where they lead to, and edges between them."""
+    graph = await knowledge.knowledge_graph(entity_id=entity)
+    return JSONResponse(
+        {
+            "nodes": [{**asdict(node), "url": url_of(node)} for node in graph.nodes.values()],
+            "edges": [asdict(edge) for edge in graph.edges],
+        },
+        headers=NOT_KEPT,
+    )
+
+
+def url_of(node: Node) -> str:
+    """Return the page of what a node stands for."""
+    return f"/knowledge/{PLACES[node.kind]}/{node.id}"
+
+
+def _listed(graph: Graph) -> list[dict[str, Any]]:
+    """Return each entity with what it is joined to, then what is joined to none, each with its page."""
+    joined: dict[str, list[tuple[str, Node]]] = {}
+    for edge in graph.edges:
+        joined.setdefault(edge.source, []).append((edge.relation, graph.nodes[edge.target]))
+    return [
+        {
+            "node": node,
+            "url": url_of(node),
+            "joined": [
+                {"relation": relation, "node": other, "url": url_of(other)}
+                for relation, other in joined.get(node.id, [])
+            ],
+        }
+        for node in graph.nodes.values()
+        if node.kind == "entity" or node.id in joined
+    ]

@@ -1,0 +1,104 @@
+"""Two entities that are one: a merge, asked about with what it will do, and taken back."""
+
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Form, Request
+from fastapi.responses import HTMLResponse, Response
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import plural
+from commonplace.knowledge.entities.registry import Entity
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.web.access import KnowledgeOfCaller, admin
+from commonplace.web.dashboard.errors import PageRoute, message_of
+from commonplace.web.dashboard.forms import INVALID
+from commonplace.web.dashboard.questions import Question, ask
+from commonplace.web.dashboard.rendering import done, render_dialog
+from commonplace.web.knowledge.pages.entities import PATH, require_entity
+from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, Name, SomeId
+
+MOST_CANDIDATES: Final = 8
+
+router = APIRouter(prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(admin)])
+
+
+@router.get("/{entity_id:uuid}/merge")
+async def merge_form(
+    request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId, name: Name = "", target: SomeId = None
+) -> HTMLResponse:
+    """Ask which entity this one is, and then whether what a merge does is meant."""
+    source = await require_entity(knowledge, entity_id)
+    if target is None:
+        return await _choice(request, knowledge, source, name.strip())
+    try:
+        preview = await knowledge.preview_merge(entity_id, target)
+    except InvalidInputError as error:
+        return await _choice(request, knowledge, source, name.strip(), error=message_of(error))
+    return render_dialog(request, "knowledge/entities/merge.html", preview=preview)
+
+
+@router.post("/{entity_id:uuid}/merge")
+async def merge(
+    request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId, target: Annotated[UUID, Form()]
+) -> Response:
+    """Merge an entity into another."""
+    source = await require_entity(knowledge, entity_id)
+    try:
+        receipt = await knowledge.entity_merge(entity_id, target)
+    except InvalidInputError as error:
+        return await _choice(request, knowledge, source, "", error=message_of(error))
+    moved = plural(receipt.facts_repointed, "fact")
+    return done(request, f"Merged; {moved} moved along.", location=f"{PATH}/{target}", changed=CHANGED)
+
+
+async def _choice(
+    request: Request, knowledge: KnowledgeMemory, source: Entity, name: str, *, error: str = ""
+) -> HTMLResponse:
+    found = await knowledge.entity_resolve(name, enable_fuzzy=True) if name else []
+    candidates = [one for one in found if one.entity_id != source.id][:MOST_CANDIDATES]
+    return render_dialog(
+        request,
+        "knowledge/entities/merge_choice.html",
+        http_status=INVALID if error else 200,
+        source=source,
+        name=name,
+        candidates=candidates,
+        error=error,
+    )
+
+
+@router.get("/{entity_id:uuid}/unmerge")
+async def unmerge_form(request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId) -> HTMLResponse:
+    """Ask whether a merge is to be taken back."""
+    return ask(request, await _unmerging(knowledge, entity_id))
+
+
+@router.post("/{entity_id:uuid}/unmerge")
+async def unmerge(request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId) -> Response:
+    """Take a merge back."""
+    try:
+        receipt = await knowledge.entity_unmerge(entity_id)
+    except InvalidInputError as error:
+        return ask(request, await _unmerging(knowledge, entity_id), error=message_of(error))
+    kept = f" {plural(len(receipt.kept), 'later change')} stayed." if receipt.kept else ""
+    notice = f"The merge was taken back; {plural(receipt.facts_restored, 'fact')} went home.{kept}"
+    return done(request, notice, location=f"{PATH}/{entity_id}", changed=CHANGED)
+
+
+async def _unmerging(knowledge: KnowledgeMemory, entity_id: UUID) -> Question:
+    source = await require_entity(knowledge, entity_id)
+    target = None if source.merged_into is None else await knowledge.entity_get(source.merged_into)
+    into = target.canonical_name if target else "another entity"
+    return Question(
+        title=f"Take back the merge of {source.canonical_name}?",
+        texts=(
+            f"{source.canonical_name} stands for itself again. The facts and names that {into} had from it go back.",
+            f"What was changed since the merge stays as it is. Facts that were stored since stay with {into}.",
+            "The audit log names what stayed.",
+        ),
+        url=f"{PATH}/{entity_id}/unmerge",
+        button="Take it back",
+        back=f"{PATH}/{entity_id}",
+        is_dangerous=False,
+    )

@@ -1,0 +1,125 @@
+"""The pages of consolidation runs: what each made of which episodes, and how to take it back."""
+
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi.responses import HTMLResponse, Response
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import plural
+from commonplace.knowledge.consolidation.runs import RunState
+from commonplace.knowledge.consolidation.spawner import model_spawner
+from commonplace.web.access import KnowledgeOfCaller, admin, reader
+from commonplace.web.dashboard.errors import PageRoute, message_of
+from commonplace.web.dashboard.forms import Text
+from commonplace.web.dashboard.paging import Offset
+from commonplace.web.dashboard.questions import Question, ask
+from commonplace.web.dashboard.rendering import done, render
+from commonplace.web.knowledge.pages.listing import CHANGED, ONE_MORE, ItemId, Name, stretch
+
+if TYPE_CHECKING:
+    from commonplace.llm import Model
+
+PATH: Final = "/knowledge/runs"
+REQUEUE: Final = "requeue"
+NEEDED: Final = "a language model, for picking sentences is not consolidating"
+
+State = RunState | Literal[""]
+STATES: Final = (("", "Any"), *((state, state.title()) for state in RunState))
+
+router = APIRouter(
+    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
+)
+
+
+@router.get("")
+async def runs_page(
+    request: Request,
+    knowledge: KnowledgeOfCaller,
+    state: Annotated[State, Query()] = "",
+    butler: Name = "",
+    offset: Offset = 0,
+) -> HTMLResponse:
+    """Show runs, the latest first, and what waits for the next."""
+    found = await knowledge.list_runs(
+        state=state or None, butler=butler.strip() or None, limit=ONE_MORE, offset=offset
+    )
+    query = {"state": state, "butler": butler.strip()}
+    rows, pager = stretch(found, PATH, query, offset)
+    return render(
+        request,
+        "knowledge/runs/list.html",
+        runs=rows,
+        pager=pager,
+        query=query,
+        states=STATES,
+        groups=await knowledge.pending_groups(),
+    )
+
+
+@router.post("/start", dependencies=[Depends(admin)])
+async def start(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "") -> Response:
+    """Consolidate what waits, of one butler or of all; where no model can, say so and change nothing."""
+    model: Model | None = request.app.state.model
+    spawner = None if model is None else model_spawner(model)
+    if spawner is None:
+        raise InvalidInputError("COMMONPLACE_MODEL", NEEDED, "none")
+    report = await knowledge.run_consolidation(spawner, butler=butler.strip() or None)
+    notice = f"{plural(report.episodes_consolidated, 'episode')} consolidated."
+    if report.errors:
+        notice += f" {plural(len(report.errors), 'error')}: {report.errors[0]}"
+    return done(request, notice, location=PATH, changed=CHANGED)
+
+
+@router.get("/{run_id:uuid}")
+async def run_page(request: Request, knowledge: KnowledgeOfCaller, run_id: ItemId) -> HTMLResponse:
+    """Show one run: its actions as what they changed."""
+    record = await knowledge.get_run(run_id)
+    return render(request, "knowledge/runs/one.html", run=record.run, actions=record.actions)
+
+
+@router.get("/{run_id:uuid}/undo", dependencies=[Depends(admin)])
+async def undo_form(request: Request, knowledge: KnowledgeOfCaller, run_id: ItemId) -> HTMLResponse:
+    """Ask whether a run is to be undone."""
+    await knowledge.get_run(run_id)
+    return ask(request, _undoing(run_id))
+
+
+@router.post("/{run_id:uuid}/undo", dependencies=[Depends(admin)])
+async def undo(
+    request: Request, knowledge: KnowledgeOfCaller, run_id: ItemId, requeue: Text = ""
+) -> Response:
+    """Undo a run."""
+    try:
+        report = await knowledge.undo_run(run_id, requeue=bool(requeue))
+    except InvalidInputError as error:
+        return ask(request, _undoing(run_id), error=message_of(error))
+    if report.already_undone:
+        notice = "Somebody had undone this run before."
+    else:
+        gone = plural(report.facts_retracted + report.rules_forgotten, "memory", "memories")
+        back = plural(report.facts_restored, "fact")
+        kept = f" {plural(len(report.kept), 'later change')} stayed." if report.kept else ""
+        expired = (
+            f" {plural(report.episodes_expired, 'episode')} expired meanwhile."
+            if report.episodes_expired
+            else ""
+        )
+        notice = f"Undone: {gone} gone, {back} back.{kept}{expired}"
+    return done(request, notice, location=f"{PATH}/{run_id}", changed=CHANGED)
+
+
+def _undoing(run_id: UUID) -> Question:
+    return Question(
+        title="Undo this run?",
+        texts=(
+            "What it stored disappears from every search, and what it replaced comes back.",
+            "What it confirmed decays from where it was.",
+            "What somebody has changed since stays as it is. Nothing is deleted.",
+        ),
+        url=f"{PATH}/{run_id}/undo",
+        button="Undo the run",
+        back=f"{PATH}/{run_id}",
+        tick=(REQUEUE, "Consolidate its episodes again"),
+    )

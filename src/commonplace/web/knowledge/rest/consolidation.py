@@ -1,0 +1,185 @@
+"""Consolidation under ``/api/v1/knowledge/consolidation``: what its runs did, running it, and undoing a run."""
+
+from datetime import datetime
+from typing import Annotated, Final
+from uuid import UUID
+
+from fastapi import APIRouter, Body, Depends, Path, Query, Request
+from pydantic import Field
+
+from commonplace.knowledge.consolidation.configured import without_model
+from commonplace.knowledge.consolidation.runs import RunState
+from commonplace.knowledge.consolidation.spawner import model_spawner
+from commonplace.llm import Model  # noqa: TC001 - beside names of the module that are needed when it runs
+from commonplace.web.access import KnowledgeOfCaller, admin, reader
+from commonplace.web.limits import MAX_OFFSET
+from commonplace.web.paging import DEFAULT_LIMIT, Page, PageShape
+from commonplace.web.problems import INVALID_INPUT, NOT_FOUND, REFUSED, may_answer
+from commonplace.web.shape import Shape, Wanted
+
+MAX_RUNS: Final = 500
+
+Butler = Annotated[str | None, Query(min_length=1, max_length=200, description="of one butler")]
+RunId = Annotated[UUID, Path(alias="runId", description="the id of a run")]
+
+router = APIRouter(
+    prefix="/api/v1/knowledge/consolidation", tags=["knowledge memory"], responses=may_answer(INVALID_INPUT)
+)
+
+
+class RunShape(Shape):
+    """A run: one answer of a model to one group of a butler's episodes."""
+
+    id: UUID = Field(description="also in every entry of the audit stream that it caused")
+    butler: str
+    worker: str
+    model: str | None
+    state: RunState
+    started_at: datetime
+    ended_at: datetime | None
+    episode_ids: list[UUID]
+    facts_created: int
+    facts_updated: int
+    facts_confirmed: int
+    rules_created: int
+    rules_confirmed: int
+    errors: list[str]
+    undone_at: datetime | None
+    undone_by: str | None
+
+
+class RunsShape(PageShape):
+    """Runs, the latest first; one page of them."""
+
+    runs: list[RunShape]
+
+
+class RunActionShape(Shape):
+    """Something that a run did, with the memory as it is now."""
+
+    position: int
+    action: str
+    memory_id: UUID
+    superseded_ids: list[UUID]
+    subject: str | None
+    predicate: str | None
+    content: str | None
+    state: str | None
+
+
+class RunRecordShape(Shape):
+    """A run with what it did."""
+
+    run: RunShape
+    actions: list[RunActionShape]
+
+
+class WantedUndo(Wanted):
+    """How a run is to be undone."""
+
+    requeue: bool = Field(default=False, description="whether its episodes are to be consolidated again")
+
+
+class UndoneShape(Shape):
+    """What undoing a run did."""
+
+    run_id: UUID
+    already_undone: bool
+    facts_retracted: int
+    facts_restored: int
+    rules_forgotten: int
+    confirmations_undone: int
+    episodes_requeued: int
+    episodes_expired: int = Field(
+        description="how many could not be requeued, because they have expired since"
+    )
+    kept: list[str] = Field(description="what was changed after the run and therefore stays")
+
+
+class ConsolidatedShape(Shape):
+    """What consolidation found and did."""
+
+    dry_run: bool = Field(description="whether episodes were only counted, because there is no model to ask")
+    groups: dict[str, int] = Field(description="how many episodes waited at the beginning, by butler")
+    runs: list[RunShape]
+    failed: list[str] = Field(description="butlers of which a group failed; it is tried again later")
+    busy: list[str] = Field(description="butlers whose oldest episodes another worker has")
+    waiting: list[str] = Field(description="butlers whose oldest episodes failed and are not due again yet")
+    errors: list[str]
+    note: str
+
+
+@router.get(
+    "/runs",
+    operation_id="listRuns",
+    dependencies=[Depends(reader)],
+    response_description="The runs of the page",
+    summary="List runs of consolidation",
+)
+async def list_runs(
+    memory: KnowledgeOfCaller,
+    butler: Butler = None,
+    state: Annotated[RunState | None, Query(description="of one state")] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_RUNS, description="at most this many")] = DEFAULT_LIMIT,
+    offset: Annotated[
+        int, Query(ge=0, le=MAX_OFFSET, description="leave out this many from the beginning")
+    ] = 0,
+) -> RunsShape:
+    """The latest first."""
+    page = Page(limit=limit, offset=offset)
+    found = await memory.list_runs(butler=butler, state=state, limit=page.one_more, offset=page.offset)
+    return RunsShape(
+        runs=[RunShape.model_validate(one) for one in found[: page.limit]],
+        limit=page.limit,
+        offset=page.offset,
+        next_offset=page.next_offset(len(found)),
+    )
+
+
+@router.get(
+    "/runs/{runId}",  # noqa: FAST003 - RunId takes it, here and below
+    operation_id="getRun",
+    dependencies=[Depends(reader)],
+    response_description="The run",
+    summary="Read one run of consolidation",
+    responses=may_answer(NOT_FOUND),
+)
+async def get_run(memory: KnowledgeOfCaller, run_id: RunId) -> RunRecordShape:
+    """With everything that it did."""
+    return RunRecordShape.model_validate(await memory.get_run(run_id))
+
+
+@router.post(
+    "/runs/{runId}/undo",  # noqa: FAST003
+    operation_id="undoRun",
+    dependencies=[Depends(admin)],
+    response_description="What it did",
+    summary="Undo a run of consolidation",
+    responses=may_answer(NOT_FOUND, REFUSED, INVALID_INPUT),
+)
+async def undo_run(
+    memory: KnowledgeOfCaller,
+    run_id: RunId,
+    wanted: Annotated[WantedUndo | None, Body(description="whether its episodes wait again")] = None,
+) -> UndoneShape:
+    """What the run did is taken back, less what was changed since, which the answer names."""
+    requeue = wanted is not None and wanted.requeue
+    return UndoneShape.model_validate(await memory.undo_run(run_id, requeue=requeue))
+
+
+@router.post(
+    "/run",
+    operation_id="consolidate",
+    dependencies=[Depends(admin)],
+    response_description="What it did",
+    summary="Consolidate the episodes that are due",
+)
+async def run(request: Request, memory: KnowledgeOfCaller, butler: Butler = None) -> ConsolidatedShape:
+    """Answers when it is done, which takes as long as the model does; background work does the same by itself.
+
+    Without a model episodes are only counted.
+    """
+    model: Model | None = request.app.state.model
+    spawner = None if model is None else model_spawner(model)
+    report = await memory.run_consolidation(spawner, butler=butler)
+    return ConsolidatedShape.model_validate(without_model(report) if spawner is None else report)

@@ -1,0 +1,269 @@
+"""The JSON of knowledge memory."""
+
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import Field
+
+from commonplace.knowledge.entities.registry import EntityType
+from commonplace.knowledge.entities.resolution import NameMatch
+from commonplace.knowledge.inputs import MemoryType
+from commonplace.web.paging import PageShape
+from commonplace.web.shape import Shape, Wanted
+
+Importance = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False, description="0 to 10; 5 is ordinary")]
+Tags = Annotated[list[str], Field(description="labels to find it by")]
+
+
+class NewEpisode(Wanted):
+    """What happened in a session."""
+
+    content: str = Field(description="whole sentences that make sense on their own")
+    butler: str = Field(description="the agent whose session it was")
+    session_id: UUID | None = None
+    importance: Importance = 5.0
+    metadata: dict[str, Any] = Field(default_factory=dict, description="a flat object of plain values")
+
+
+class NewFact(Wanted):
+    """A lasting piece of knowledge; it takes the place of the fact of the same subject, predicate and scope."""
+
+    subject: str = Field(description="what it is about")
+    predicate: str = Field(description="which property")
+    content: str = Field(description="one sentence that makes sense on its own")
+    importance: Importance = 5.0
+    permanence: str = Field(
+        default="standard", description="permanent, stable, standard, volatile or ephemeral"
+    )
+    scope: str = Field(default="global", description="global, or the name of a butler")
+    tags: Tags = Field(default_factory=list)
+    entity_id: UUID | None = Field(default=None, description="the entity that it is about")
+    metadata: dict[str, Any] = Field(default_factory=dict, description="a flat object of plain values")
+
+
+class NewRule(Wanted):
+    """Guidance for how to act."""
+
+    content: str = Field(description="what to do, and when")
+    scope: str = Field(default="global", description="global, or the name of a butler")
+    tags: Tags = Field(default_factory=list)
+    metadata: dict[str, Any] = Field(default_factory=dict, description="a flat object of plain values")
+
+
+class StoredEpisodeShape(Shape):
+    """What became of an episode."""
+
+    id: UUID | None = Field(description="null where the database or the model was out of reach")
+    reason: str = Field(description="then: why; the same episode may be sent again later")
+
+
+class StoredFactShape(Shape):
+    """A fact that was stored."""
+
+    id: UUID
+    superseded_id: UUID | None = Field(description="the fact that it took the place of")
+
+
+class StoredRuleShape(Shape):
+    """A rule that was stored."""
+
+    id: UUID
+
+
+class KnownShape(Shape):
+    """An episode, a fact or a rule; what does not belong to its kind is null."""
+
+    id: UUID
+    memory_type: MemoryType
+    content: str
+    created_at: datetime
+    metadata: dict[str, Any]
+    reference_count: int = Field(description="how often it was read")
+    last_referenced_at: datetime | None
+    importance: float | None = Field(default=None, description="of episodes and facts")
+    butler: str | None = Field(default=None, description="of an episode: whose session it was")
+    session_id: UUID | None = None
+    consolidation_status: str | None = Field(default=None, description="of an episode")
+    expires_at: datetime | None = Field(default=None, description="of an episode")
+    subject: str | None = Field(default=None, description="of a fact")
+    predicate: str | None = Field(default=None, description="of a fact")
+    entity_id: UUID | None = Field(default=None, description="of a fact: the entity that it is about")
+    validity: str | None = Field(default=None, description="of a fact")
+    supersedes_id: UUID | None = Field(default=None, description="of a fact: the one whose place it took")
+    scope: str | None = Field(default=None, description="of facts and rules")
+    permanence: str | None = Field(default=None, description="of facts and rules")
+    confidence: float | None = Field(default=None, description="of facts and rules, when last confirmed")
+    decay_rate: float | None = Field(default=None, description="of facts and rules, a day")
+    last_confirmed_at: datetime | None = None
+    tags: list[str] | None = Field(default=None, description="of facts and rules")
+    source_butler: str | None = Field(default=None, description="of facts and rules: who it was learned by")
+    source_episode_id: UUID | None = Field(
+        default=None, description="of facts and rules: what it was learned from"
+    )
+    maturity: str | None = Field(default=None, description="of a rule")
+    effectiveness_score: float | None = Field(default=None, description="of a rule")
+    applied_count: int | None = Field(default=None, description="of a rule")
+    success_count: int | None = Field(default=None, description="of a rule")
+    harmful_count: int | None = Field(default=None, description="of a rule")
+
+
+class FoundShape(KnownShape):
+    """What a search found, with why."""
+
+    similarity: float | None = Field(default=None, description="cosine to the query")
+    rank: float | None = Field(default=None, description="by its words")
+    rrf_score: float | None = Field(default=None, description="both, fused")
+    composite_score: float | None = Field(
+        default=None, description="of a recall: relevance, importance, recency, confidence"
+    )
+    effective_confidence: float | None = Field(default=None, description="of facts and rules, as of now")
+    explanation: dict[str, Any] | None = Field(default=None, description="where it was asked for")
+
+
+class FindingsShape(Shape):
+    """What was found, best first."""
+
+    results: list[FoundShape]
+    count: int
+
+
+class ConfirmedShape(Shape):
+    """A memory is confirmed."""
+
+    confirmed: bool = True
+
+
+class ForgottenShape(Shape):
+    """A memory is forgotten."""
+
+    forgotten: bool = True
+
+
+class Application(Wanted):
+    """An application of a rule."""
+
+    reason: str | None = Field(default=None, description="of harm: what went wrong")
+    context: dict[str, Any] | None = Field(default=None, description="what the rule was applied to")
+
+
+class StatsShape(Shape):
+    """Counts by state."""
+
+    episodes: dict[str, int | float | None]
+    facts: dict[str, int]
+    rules: dict[str, int]
+
+
+class NewEntity(Wanted):
+    """A person, organization, place or other thing that facts will be about."""
+
+    canonical_name: str = Field(description="the full name that it is best known by")
+    entity_type: str = Field(description="person, organization, place or other")
+    aliases: list[str] = Field(default_factory=list, description="further names")
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class ChangedEntity(Wanted):
+    """What is to change of an entity; what is left out stays."""
+
+    canonical_name: str | None = None
+    aliases: list[str] | None = Field(default=None, description="the whole list that shall remain")
+    metadata: dict[str, Any] | None = Field(default=None, description="keys to set; the others stay")
+
+
+class EntityShape(Shape):
+    """An entity."""
+
+    id: UUID
+    canonical_name: str
+    entity_type: EntityType
+    aliases: list[str]
+    metadata: dict[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    survivor_id: UUID = Field(description="itself, or of one that was merged away the entity that it is now")
+
+
+class CandidateShape(Shape):
+    """An entity that a name may mean."""
+
+    entity_id: UUID
+    canonical_name: str
+    entity_type: EntityType
+    score: float
+    name_match: NameMatch = Field(description="how it was found")
+    aliases: list[str]
+
+
+class CandidatesShape(Shape):
+    """Whom a name may mean, the likeliest first."""
+
+    candidates: list[CandidateShape]
+
+
+class WantedMerge(Wanted):
+    """Which entity another is merged into."""
+
+    target_entity_id: UUID = Field(description="the one that stays")
+
+
+class MergedShape(Shape):
+    """What a merge did."""
+
+    source_entity_id: UUID
+    target_entity_id: UUID
+    facts_repointed: int
+    facts_superseded: int
+    history_repointed: int
+    aliases_added: int
+    event_id: UUID
+
+
+class UnmergedShape(Shape):
+    """What undoing a merge did."""
+
+    source_entity_id: UUID
+    target_entity_id: UUID
+    facts_restored: int
+    aliases_removed: int
+    kept: list[str] = Field(description="what was changed after the merge and therefore stays")
+    event_id: UUID
+
+
+class EntryShape(Shape):
+    """An entry of the audit stream."""
+
+    id: UUID
+    event_type: str
+    actor: str | None = Field(description="who did it")
+    payload: dict[str, Any] = Field(description="what a memory was and became, without its text")
+    created_at: datetime
+
+
+class EntriesShape(PageShape):
+    """Entries of the audit stream, the latest first; one page of them."""
+
+    events: list[EntryShape]
+
+
+class SweptShape(Shape):
+    """What a sweep did."""
+
+    facts_evaluated: int
+    facts_fading: int
+    facts_expired: int
+    facts_recovered: int
+    rules_evaluated: int
+    rules_fading: int
+    rules_forgotten: int
+    rules_recovered: int
+
+
+class CleanedShape(Shape):
+    """What a cleanup did."""
+
+    expired_deleted: int
+    expired_unconsolidated: int = Field(description="of these, how many had never been consolidated")
+    capacity_deleted: int
+    remaining: int

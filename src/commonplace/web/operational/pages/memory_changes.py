@@ -1,0 +1,234 @@
+"""What an operator does to memories: add, edit, change confidence, delete; one or many (OPS-13, OPS-16.3, OPS-18)."""
+
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import plural
+from commonplace.operational.decay import GRACE
+from commonplace.operational.memories import DEFAULT_CONFIDENCE, Memory
+from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.transcript.markers import MemoryCategory
+from commonplace.web.access import OpenMemories, installation_writer
+from commonplace.web.dashboard.errors import PageRoute, message_of
+from commonplace.web.dashboard.forms import INVALID, Text
+from commonplace.web.dashboard.rendering import done, events, render, render_dialog, wants_fragment
+from commonplace.web.dashboard.wording import decimal
+from commonplace.web.limits import LARGEST_ID
+from commonplace.web.operational.pages.memories import PATH, MemoryId, memory_values
+
+CHANGED: Final = "memories-changed"
+"""The event by which lists of memories refresh themselves."""
+MOST_AT_ONCE: Final = 500
+
+Id = Annotated[int, Query(ge=1, le=LARGEST_ID)]
+Ids = Annotated[list[Id], Query(max_length=MOST_AT_ONCE, default_factory=list)]
+FormIds = Annotated[
+    list[Annotated[int, Form(ge=1, le=LARGEST_ID)]], Form(min_length=1, max_length=MOST_AT_ONCE)
+]
+
+router = APIRouter(
+    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(installation_writer)]
+)
+
+
+@router.get("/new")
+async def new_form(request: Request, memories: OpenMemories) -> HTMLResponse:
+    """Show the form for a new memory."""
+    values = {
+        "category": "",
+        "service": "",
+        "observation": "",
+        "confidence": str(DEFAULT_CONFIDENCE),
+    }
+    return await _new_form(request, memories.operational, values, {})
+
+
+@router.post("")
+async def add(
+    request: Request,
+    memories: OpenMemories,
+    category: Text = "",
+    service: Text = "",
+    observation: Text = "",
+    confidence: Text = "",
+) -> Response:
+    """Add a memory, or show the form again with what is wrong."""
+    operational = memories.operational
+    try:
+        memory = await operational.add(
+            category=category,
+            service=service.strip() or None,
+            observation=observation,
+            confidence=_number(confidence),
+        )
+    except InvalidInputError as error:
+        values = {
+            "category": category,
+            "service": service,
+            "observation": observation,
+            "confidence": confidence,
+        }
+        return await _new_form(request, operational, values, {error.field: message_of(error)})
+    return done(request, f"Memory {memory.id} was added.", location=PATH, changed=CHANGED)
+
+
+async def _new_form(
+    request: Request, operational: OperationalMemory, values: dict[str, str], errors: dict[str, str]
+) -> HTMLResponse:
+    return render_dialog(
+        request,
+        "memories/new.html",
+        http_status=INVALID if errors else 200,
+        values=values,
+        errors=errors,
+        categories=list(MemoryCategory),
+        services=[count.service for count in await operational.views.services() if count.service],
+    )
+
+
+@router.get("/delete")
+async def delete_form(request: Request, memories: OpenMemories, ids: Ids) -> HTMLResponse:
+    """Ask whether memories are to be deleted."""
+    found = await _found(memories.operational, ids)
+    return render_dialog(request, "memories/delete.html", found=found)
+
+
+@router.post("/delete")
+async def delete(request: Request, memories: OpenMemories, ids: FormIds) -> Response:
+    """Delete memories, all or none."""
+    deleted = await memories.operational.delete(ids)
+    notice = f"{plural(len(deleted), 'memory', 'memories')} deleted."
+    return done(request, notice, location=PATH, changed=CHANGED)
+
+
+@router.get("/confidence")
+async def confidence_form(request: Request, memories: OpenMemories, ids: Ids) -> HTMLResponse:
+    """Ask which confidence memories are to have."""
+    found = await _found(memories.operational, ids)
+    # What all of them have; inactive ones are here to become active.
+    values = {memory.confidence for memory in found if memory.active}
+    value = values.pop() if len(values) == 1 else DEFAULT_CONFIDENCE
+    return render_dialog(request, "memories/confidence.html", found=found, value=value, errors={})
+
+
+@router.post("/confidence")
+async def set_confidence(
+    request: Request, memories: OpenMemories, ids: FormIds, confidence: Text = ""
+) -> Response:
+    """Give memories a confidence, all or none."""
+    try:
+        changed = await memories.operational.edit(ids, confidence=_number(confidence))
+    except InvalidInputError as error:
+        found = await _found(memories.operational, ids)
+        errors = {error.field: message_of(error)}
+        return render_dialog(
+            request,
+            "memories/confidence.html",
+            http_status=INVALID,
+            found=found,
+            value=DEFAULT_CONFIDENCE,
+            errors=errors,
+        )
+    count = plural(len(changed), "memory has", "memories have")
+    notice = f"{count} confidence {decimal(changed[0].confidence)} now."
+    return done(request, notice, location=PATH, changed=CHANGED)
+
+
+@router.get("/{memory_id:int}/edit")
+async def edit_form(request: Request, memories: OpenMemories, memory_id: MemoryId) -> Response:
+    """Turn the row of a memory into a form; without HTMX the memory's own page has the form."""
+    if not wants_fragment(request):
+        return RedirectResponse(f"{PATH}/{memory_id}", status_code=303)
+    memory = await memories.operational.get(memory_id)
+    return render(
+        request,
+        "memories/edit_row.html",
+        memory=memory,
+        observation=memory.observation,
+        confidence=round(memory.confidence, 2),
+        errors={},
+    )
+
+
+@router.get("/{memory_id:int}/row")
+async def row(request: Request, memories: OpenMemories, memory_id: MemoryId) -> HTMLResponse:
+    """Turn the form back into the row."""
+    return await _row(request, memories.operational, memory_id)
+
+
+@router.post("/{memory_id:int}")
+async def edit(
+    request: Request,
+    memories: OpenMemories,
+    memory_id: MemoryId,
+    observation: Text = "",
+    observation_was: Text = "",
+    confidence: Text = "",
+    confidence_was: Text = "",
+) -> Response:
+    """Change a memory; what the operator left as it was stays as it is now, whoever changed it meanwhile."""
+    operational = memories.operational
+    text = None if _same_text(observation, observation_was) else observation
+    try:
+        value = None if _same_number(confidence, confidence_was) else _number(confidence)
+        if text is not None or value is not None:
+            await operational.edit([memory_id], observation=text, confidence=value)
+    except InvalidInputError as error:
+        errors = {error.field: message_of(error)}
+        if not wants_fragment(request):
+            values = await memory_values(operational, memory_id)
+            return render(request, "memories/one.html", http_status=INVALID, errors=errors, **values)
+        return render(
+            request,
+            "memories/edit_row.html",
+            http_status=INVALID,
+            memory=await operational.get(memory_id),
+            observation=observation,
+            confidence=confidence,
+            errors=errors,
+        )
+    if not wants_fragment(request):
+        return RedirectResponse(f"{PATH}/{memory_id}", status_code=303)
+    raised = events({"toast": "Saved.", CHANGED: None}) if text is not None or value is not None else {}
+    return await _row(request, operational, memory_id, headers=raised)
+
+
+async def _row(
+    request: Request, operational: OperationalMemory, memory_id: int, headers: dict[str, str] | None = None
+) -> HTMLResponse:
+    return render(
+        request,
+        "memories/row.html",
+        headers=headers,
+        memory=await operational.get(memory_id),
+        fading_before=operational.views.now() - GRACE,
+    )
+
+
+async def _found(operational: OperationalMemory, ids: list[int]) -> list[Memory]:
+    return [await operational.get(memory_id) for memory_id in dict.fromkeys(ids)]
+
+
+def _same_text(one: str, other: str) -> bool:
+    """Compare what a form sent, which writes every line break as two characters."""
+    return one.replace("\r\n", "\n") == other.replace("\r\n", "\n")
+
+
+def _same_number(one: str, other: str) -> bool:
+    """Compare two positions of a slider; it has steps of 0.01, whatever a confidence has."""
+    if one == other:
+        return True
+    try:
+        return float(one) == float(other)
+    except ValueError:
+        return False
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInputError("confidence", "a number from 0.0 to 1.0", text) from None

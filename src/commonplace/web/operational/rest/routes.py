@@ -1,0 +1,380 @@
+"""Operational memory under ``/api/v1/operational``. Source: OPS-13, OPS-16, OPS-17, OPS-18, OPS-20."""
+
+from http import HTTPStatus
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Body, Depends, Query
+
+from commonplace.operational.memories import MemoryFilter, Sort
+from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.sessions import SessionStatus
+from commonplace.operational.transcript.markers import EventLevel, MemoryCategory
+from commonplace.web.access import OpenMemories, installation_admin, installation_reader, installation_writer
+from commonplace.web.limits import LARGEST_ID, MAX_BUDGET_TOKENS
+from commonplace.web.operational.rest.shapes import (
+    ChangedConfidences,
+    ChangedObservation,
+    ChangedRowsShape,
+    ChangeShape,
+    CooldownShape,
+    CooldownsShape,
+    DecayShape,
+    DeletedRowsShape,
+    EffectShape,
+    EventShape,
+    EventsShape,
+    HistoryShape,
+    NewObservation,
+    ObservationShape,
+    ObservationsShape,
+    OperationalContextShape,
+    OutputLineShape,
+    OutputShape,
+    SessionShape,
+    SessionsShape,
+    WantedRows,
+)
+from commonplace.web.paging import WantedPage
+from commonplace.web.problems import INVALID_INPUT, NOT_FOUND, REFUSED, SECRET_REFUSED, TOO_LARGE, may_answer
+from commonplace.web.rows import row_id
+
+MAX_FILTER_CHARS: Final = 1000
+MAX_OUTPUT_LINES: Final = 2000
+
+Text = Annotated[str | None, Query(min_length=1, max_length=MAX_FILTER_CHARS, pattern=r"^[^\x00]+$")]
+OfService = Annotated[Text, Query(description="of one service, in any case of letters")]
+OfSession = Annotated[int | None, Query(alias="sessionId", ge=1, le=LARGEST_ID, description="of one session")]
+MemoryId = Annotated[int, Depends(row_id("memory", "memoryId"))]
+SessionId = Annotated[int, Depends(row_id("session", "sessionId"))]
+
+
+def operational(memories: OpenMemories) -> OperationalMemory:
+    """Return operational memory."""
+    return memories.operational
+
+
+Operational = Annotated[OperationalMemory, Depends(operational)]
+READ: Final = [Depends(installation_reader)]
+WRITE: Final = [Depends(installation_writer)]
+ADMINISTER: Final = [Depends(installation_admin)]
+BODY: Final = may_answer(REFUSED, INVALID_INPUT, SECRET_REFUSED, TOO_LARGE)
+
+router = APIRouter(
+    prefix="/api/v1/operational", tags=["operational memory"], responses=may_answer(INVALID_INPUT)
+)
+
+
+@router.get(
+    "/memories",
+    operation_id="listObservations",
+    dependencies=READ,
+    response_description="The memories of the page",
+    summary="List what the scheduled agent learned",
+)
+async def list_memories(
+    memory: Operational,
+    page: WantedPage,
+    service: Annotated[
+        Text, Query(description="of one service, in any case of letters; `general` for those of none")
+    ] = None,
+    category: Annotated[MemoryCategory | None, Query(description="of one category")] = None,
+    active: Annotated[bool | None, Query(description="only active or only inactive ones")] = None,
+    search: Annotated[
+        Text, Query(description="text that the observation holds, in any case of letters")
+    ] = None,
+    sort: Annotated[
+        Sort,
+        Query(description="`service` groups, general last; `confidence` and `recency` put the highest first"),
+    ] = "service",
+) -> ObservationsShape:
+    """A page at a time, inactive ones too unless `active` says otherwise."""
+    general = service == "general"
+    found = await memory.views.memories(
+        MemoryFilter(
+            service=None if general else service,
+            general=general,
+            category=category,
+            active=active,
+            search=search,
+            sort=sort,
+            limit=page.one_more,
+            offset=page.offset,
+        )
+    )
+    totals = {True: found.active, False: found.inactive, None: found.active + found.inactive}
+    return ObservationsShape(
+        memories=[ObservationShape.model_validate(one) for one in found.memories[: page.limit]],
+        limit=page.limit,
+        offset=page.offset,
+        next_offset=page.next_offset(len(found.memories)),
+        total=totals[active],
+        active=found.active,
+        inactive=found.inactive,
+    )
+
+
+@router.post(
+    "/memories",
+    operation_id="addObservation",
+    dependencies=WRITE,
+    status_code=HTTPStatus.CREATED,
+    response_description="The memory as it was written",
+    summary="Add a memory by hand",
+    responses=BODY,
+)
+async def add_memory(
+    memory: Operational, wanted: Annotated[NewObservation, Body(description="the memory")]
+) -> ObservationShape:
+    """It is compared with no other, and begins with the confidence that is given."""
+    return ObservationShape.model_validate(
+        await memory.add(
+            category=wanted.category,
+            observation=wanted.observation,
+            service=wanted.service,
+            confidence=wanted.confidence,
+        )
+    )
+
+
+@router.post(
+    "/memories/bulk-edit",
+    operation_id="editObservations",
+    dependencies=WRITE,
+    response_description="The memories as they are now",
+    summary="Give several memories a confidence",
+    responses=may_answer(NOT_FOUND) | BODY,
+)
+async def edit_memories(
+    memory: Operational, wanted: Annotated[ChangedConfidences, Body(description="which, and how much")]
+) -> ChangedRowsShape:
+    """All of them, or none where one id is unknown."""
+    changed = await memory.edit(wanted.ids, confidence=wanted.confidence)
+    return ChangedRowsShape(memories=[ObservationShape.model_validate(one) for one in changed])
+
+
+@router.post(
+    "/memories/bulk-delete",
+    operation_id="deleteObservations",
+    dependencies=WRITE,
+    response_description="They are gone",
+    summary="Delete several memories",
+    responses=may_answer(NOT_FOUND) | BODY,
+)
+async def delete_memories(
+    memory: Operational, wanted: Annotated[WantedRows, Body(description="which")]
+) -> DeletedRowsShape:
+    """All of them, or none where one id is unknown. Their history stays."""
+    return DeletedRowsShape(deleted=await memory.delete(wanted.ids))
+
+
+@router.get(
+    "/memories/{memoryId}",  # noqa: FAST003 - MemoryId takes it, here and below
+    operation_id="getObservation",
+    dependencies=READ,
+    response_description="The memory",
+    summary="Read one memory",
+    responses=may_answer(NOT_FOUND),
+)
+async def get_memory(memory: Operational, memory_id: MemoryId) -> ObservationShape:
+    """Inactive ones too."""
+    return ObservationShape.model_validate(await memory.get(memory_id))
+
+
+@router.patch(
+    "/memories/{memoryId}",  # noqa: FAST003
+    operation_id="editObservation",
+    dependencies=WRITE,
+    response_description="The memory as it is now",
+    summary="Change one memory",
+    responses=may_answer(NOT_FOUND) | BODY,
+)
+async def edit_memory(
+    memory: Operational,
+    memory_id: MemoryId,
+    wanted: Annotated[ChangedObservation, Body(description="what is to change")],
+) -> ObservationShape:
+    """Its text, its confidence, or both; a changed text alone changes no confidence."""
+    (changed,) = await memory.edit([memory_id], observation=wanted.observation, confidence=wanted.confidence)
+    return ObservationShape.model_validate(changed)
+
+
+@router.delete(
+    "/memories/{memoryId}",  # noqa: FAST003
+    operation_id="deleteObservation",
+    dependencies=WRITE,
+    response_description="It is gone",
+    summary="Delete one memory",
+    responses=may_answer(NOT_FOUND),
+)
+async def delete_memory(memory: Operational, memory_id: MemoryId) -> DeletedRowsShape:
+    """For good; its history stays."""
+    return DeletedRowsShape(deleted=await memory.delete([memory_id]))
+
+
+@router.get(
+    "/memories/{memoryId}/history",  # noqa: FAST003
+    operation_id="observationHistory",
+    dependencies=READ,
+    response_description="The changes",
+    summary="What happened to a memory",
+    responses=may_answer(NOT_FOUND),
+)
+async def history(memory: Operational, memory_id: MemoryId) -> HistoryShape:
+    """Oldest first; also of one that was deleted, and none for one that never was."""
+    changes = await memory.history(memory_id)
+    return HistoryShape(changes=[ChangeShape.model_validate(one) for one in changes])
+
+
+@router.get(
+    "/sessions",
+    operation_id="listSessions",
+    dependencies=READ,
+    response_description="The sessions of the page",
+    summary="List the sessions of the scheduled agent",
+)
+async def list_sessions(
+    memory: Operational,
+    page: WantedPage,
+    status: Annotated[SessionStatus | None, Query(description="of one status")] = None,
+    tier: Annotated[int | None, Query(ge=1, le=3, description="of one tier")] = None,
+) -> SessionsShape:
+    """Newest first."""
+    found = await memory.views.sessions(status=status, tier=tier, limit=page.one_more, offset=page.offset)
+    return SessionsShape(
+        sessions=[SessionShape.model_validate(one) for one in found.items[: page.limit]],
+        limit=page.limit,
+        offset=page.offset,
+        next_offset=page.next_offset(len(found.items)),
+        total=found.total,
+    )
+
+
+@router.get(
+    "/sessions/{sessionId}",  # noqa: FAST003 - SessionId takes it, here and below
+    operation_id="getSession",
+    dependencies=READ,
+    response_description="The session",
+    summary="Read one session",
+    responses=may_answer(NOT_FOUND),
+)
+async def get_session(memory: Operational, session_id: SessionId) -> SessionShape:
+    """Also while it runs."""
+    return SessionShape.model_validate(await memory.views.session(session_id))
+
+
+@router.get(
+    "/sessions/{sessionId}/output",  # noqa: FAST003
+    operation_id="sessionOutput",
+    dependencies=READ,
+    response_description="The lines",
+    summary="What a session showed",
+    responses=may_answer(NOT_FOUND),
+)
+async def session_output(
+    memory: Operational,
+    session_id: SessionId,
+    after: Annotated[
+        int,
+        Query(ge=0, le=LARGEST_ID, description="the `seq` of the last line that is known; 0 from the first"),
+    ] = 0,
+    limit: Annotated[int, Query(ge=1, le=MAX_OUTPUT_LINES, description="at most this many lines")] = 500,
+) -> OutputShape:
+    """Also while it runs: ask again with the last `seq`. Only the newest lines are kept, so numbers may be missing."""
+    await memory.views.session(session_id)
+    lines = await memory.session_output(session_id, after=after, limit=limit)
+    return OutputShape(lines=[OutputLineShape.model_validate(one) for one in lines])
+
+
+@router.get(
+    "/events",
+    operation_id="listEvents",
+    dependencies=READ,
+    response_description="The events of the page",
+    summary="List what happened",
+)
+async def list_events(
+    memory: Operational,
+    page: WantedPage,
+    level: Annotated[EventLevel | None, Query(description="of one level")] = None,
+    service: OfService = None,
+    session_id: OfSession = None,
+) -> EventsShape:
+    """Newest first."""
+    found = await memory.views.events(
+        level=level, service=service, session_id=session_id, limit=page.one_more, offset=page.offset
+    )
+    return EventsShape(
+        events=[EventShape.model_validate(one) for one in found.items[: page.limit]],
+        limit=page.limit,
+        offset=page.offset,
+        next_offset=page.next_offset(len(found.items)),
+        total=found.total,
+    )
+
+
+@router.get(
+    "/cooldowns",
+    operation_id="listCooldowns",
+    dependencies=READ,
+    response_description="The actions of the page",
+    summary="List remediations that must not be repeated at once",
+)
+async def list_cooldowns(
+    memory: Operational,
+    page: WantedPage,
+    service: OfService = None,
+    session_id: OfSession = None,
+) -> CooldownsShape:
+    """Newest first."""
+    found = await memory.views.cooldowns(
+        service=service, session_id=session_id, limit=page.one_more, offset=page.offset
+    )
+    return CooldownsShape(
+        cooldowns=[CooldownShape.model_validate(one) for one in found.items[: page.limit]],
+        limit=page.limit,
+        offset=page.offset,
+        next_offset=page.next_offset(len(found.items)),
+        total=found.total,
+    )
+
+
+@router.get(
+    "/context",
+    operation_id="operationalContext",
+    dependencies=READ,
+    response_description="The block",
+    summary="The block for the next session's system prompt",
+)
+async def context(
+    memory: Operational,
+    budget_tokens: Annotated[
+        int | None,
+        Query(
+            alias="budgetTokens",
+            ge=0,
+            le=MAX_BUDGET_TOKENS,
+            description="for the whole block; by default the configured one",
+        ),
+    ] = None,
+    services: Annotated[
+        list[str] | None,
+        Query(
+            alias="service", max_length=100, description="services that the session will check, chosen first"
+        ),
+    ] = None,
+) -> OperationalContextShape:
+    """Active memories by confidence until the budget is spent, grouped by service."""
+    block = await memory.build_memory_context(budget_tokens=budget_tokens, services=services or ())
+    return OperationalContextShape.model_validate(block)
+
+
+@router.post(
+    "/decay",
+    operation_id="decayObservations",
+    dependencies=ADMINISTER,
+    response_description="What moved",
+    summary="Charge memories for the weeks without reinforcement",
+)
+async def decay(memory: Operational) -> DecayShape:
+    """Each elapsed week counts once, however often this is asked for."""
+    return DecayShape(effects=[EffectShape.model_validate(one) for one in await memory.run_decay()])

@@ -1,0 +1,1 @@
+"""Dashboard page of workspace memory."""

@@ -1,0 +1,218 @@
+"""Lists for people: what is in knowledge memory, a page at a time, and the picture of it."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+import pytest
+
+from commonplace.core.clock import ManualClock
+from commonplace.core.context import RequestContext, request_context
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.browse.graph import knowledge_graph
+from commonplace.knowledge.browse.lists import (
+    fact_chain,
+    list_applications,
+    list_entities,
+    list_episodes,
+    list_facts,
+    list_rules,
+)
+from commonplace.knowledge.entities.merging import entity_merge
+from commonplace.knowledge.entities.registry import entity_create
+from commonplace.knowledge.episodes import store_episode
+from commonplace.knowledge.facts import store_fact
+from commonplace.knowledge.lifecycle.any_memory import forget_memory
+from commonplace.knowledge.lifecycle.feedback import mark_harmful, mark_helpful
+from commonplace.knowledge.links import create_link
+from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.serialization import VECTORS
+from commonplace.knowledge.upkeep.decay import run_decay_sweep
+
+pytestmark = pytest.mark.usefixtures("tenant")
+START = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def pool(knowledge_pool: asyncpg.Pool) -> asyncpg.Pool:
+    """An empty database."""
+    return knowledge_pool
+
+
+def at(hours: float) -> ManualClock:
+    """Return a clock that stands so many hours after the start."""
+    return ManualClock(START + timedelta(hours=hours))
+
+
+async def learn(pool: asyncpg.Pool, engine: EmbeddingEngine, hour: int, **fields: Any) -> str:  # noqa: ANN401
+    """Store a fact at an hour, and return its id."""
+    given = {"subject": "db", "predicate": f"p{hour}", "content": f"content {hour}"} | fields
+    return str(await store_fact(pool, engine, clock=at(hour), **given))
+
+
+async def test_facts_come_newest_first_and_by_page(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
+    """Each once, without vectors, and nothing counts as a reading."""
+    stored = [await learn(pool, engine, hour) for hour in range(5)]
+    first = await list_facts(pool, limit=3, clock=at(5))
+    rest = await list_facts(pool, limit=3, offset=3, clock=at(5))
+    assert [str(row["id"]) for row in [*first, *rest]] == stored[::-1]
+    assert not VECTORS & first[0].keys()
+    assert {row["reference_count"] for row in first} == {0}
+
+
+async def test_facts_by_state_scope_and_entity(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
+    """Each filter keeps what it names; fading facts show what is left of them."""
+    entity = await entity_create(pool, canonical_name="Ada", entity_type="person")
+    old = await learn(pool, engine, 0, predicate="port", permanence="volatile")
+    new = await learn(pool, engine, 1, predicate="port", permanence="volatile")
+    other = await learn(pool, engine, 2, scope="dev", entity_id=entity.id, permanence="permanent")
+    later = at(24 * 60)
+    await run_decay_sweep(pool, clock=later)
+    by_state = {
+        validity: [str(row["id"]) for row in await list_facts(pool, validity=validity, clock=later)]
+        for validity in ("active", "superseded", "retracted")
+    }
+    assert by_state == {"active": [other, new], "superseded": [old], "retracted": []}
+    (fading,) = await list_facts(pool, validity="active", fading=True, clock=later)
+    assert (str(fading["id"]), fading["is_fading"]) == (new, True)
+    assert 0.05 < fading["effective_confidence"] < 0.2
+    assert [str(row["id"]) for row in await list_facts(pool, scope="dev")] == [other]
+    assert [str(row["id"]) for row in await list_facts(pool, entity_id=entity.id)] == [other]
+
+
+@pytest.mark.requirement("KNW-02.2")
+async def test_the_chain_of_a_fact_is_whole_from_any_link(
+    pool: asyncpg.Pool, engine: EmbeddingEngine
+) -> None:
+    """From the oldest, the one in the middle and the newest."""
+    chain = [await learn(pool, engine, hour, predicate="port") for hour in range(3)]
+    await learn(pool, engine, 3, predicate="host")
+    for fact_id in chain:
+        assert [str(row["id"]) for row in await fact_chain(pool, fact_id)] == chain[::-1]
+    assert await fact_chain(pool, "00000000-0000-0000-0000-000000000000") == []
+
+
+@pytest.mark.requirement("KNW-30.1")
+async def test_rules_with_what_became_of_them(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
+    """By maturity, forgotten or not, with their applications, the latest first."""
+    kept = await store_rule(pool, engine, content="Ask before deleting", clock=at(0))
+    gone = await store_rule(pool, engine, content="Restart everything", clock=at(1))
+    await forget_memory(pool, "rule", gone, clock=at(2))
+    await mark_helpful(pool, kept, clock=at(3))
+    await mark_harmful(pool, kept, reason="asked twice", clock=at(4))
+    assert [row["id"] for row in await list_rules(pool)] == [gone, kept]
+    assert [row["id"] for row in await list_rules(pool, forgotten=False)] == [kept]
+    assert [row["is_forgotten"] for row in await list_rules(pool, forgotten=True)] == [True]
+    assert await list_rules(pool, maturity="proven") == []
+    applied = await list_applications(pool, kept)
+    assert [(one["outcome"], one["reason"]) for one in applied] == [
+        ("harmful", "asked twice"),
+        ("helpful", None),
+    ]
+
+
+async def test_episodes_by_state_and_butler(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
+    """The newest first."""
+    first = await store_episode(pool, engine, content="one", butler="dev", clock=at(0))
+    second = await store_episode(pool, engine, content="two", butler="ops", clock=at(1))
+    assert [row["id"] for row in await list_episodes(pool)] == [second, first]
+    assert [row["id"] for row in await list_episodes(pool, butler="dev")] == [first]
+    assert [row["id"] for row in await list_episodes(pool, status="pending", limit=1)] == [second]
+    assert await list_episodes(pool, status="dead_letter") == []
+    await forget_memory(pool, "episode", str(second), clock=at(2))
+    assert [row["id"] for row in await list_episodes(pool, live=True, clock=at(3))] == [first]
+    assert await list_episodes(pool, live=True, clock=at(24 * 30)) == []
+    assert len(await list_episodes(pool)) == 2
+
+
+async def test_entities_by_name_with_their_facts(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
+    """Any of their names, in any case; merged ones only where they are asked for."""
+    ada = await entity_create(pool, canonical_name="Ada Lovelace", entity_type="person", aliases=["Countess"])
+    twin = await entity_create(pool, canonical_name="A. Lovelace", entity_type="person")
+    await entity_create(pool, canonical_name="Acme", entity_type="organization")
+    await learn(pool, engine, 0, entity_id=ada.id)
+    await entity_merge(pool, source_entity_id=twin.id, target_entity_id=ada.id)
+    assert [row["canonical_name"] for row in await list_entities(pool)] == ["Acme", "Ada Lovelace"]
+    (found,) = await list_entities(pool, name="COUNTESS")
+    assert (found["id"], found["facts"]) == (ada.id, 1)
+    (tombstone,) = await list_entities(pool, merged=True)
+    assert tombstone["merged_into"] == ada.id
+    assert len(await list_entities(pool, merged=None)) == 3
+    assert [row["canonical_name"] for row in await list_entities(pool, entity_type="organization")] == [
+        "Acme"
+    ]
+
+
+async def test_the_graph_holds_an_entity_its_facts_and_what_they_are_linked_to(
+    pool: asyncpg.Pool, engine: EmbeddingEngine
+) -> None:
+    """Each node once; every edge has both of its ends."""
+    ada = await entity_create(pool, canonical_name="Ada", entity_type="person")
+    await entity_create(pool, canonical_name="Bob", entity_type="person")
+    fact = await learn(pool, engine, 0, entity_id=ada.id, predicate="likes", content="tea")
+    episode = await store_episode(pool, engine, content="Ada ordered tea", butler="dev")
+    await create_link(
+        pool,
+        source_type="fact",
+        source_id=fact,
+        target_type="episode",
+        target_id=episode,
+        relation="derived_from",
+    )
+    graph = await knowledge_graph(pool, entity_id=ada.id)
+    assert [(node.kind, node.label) for node in graph.nodes.values()] == [
+        ("entity", "Ada"),
+        ("fact", "likes: tea"),
+        ("episode", "Ada ordered tea"),
+    ]
+    assert [(edge.source, edge.target, edge.relation) for edge in graph.edges] == [
+        (str(ada.id), fact, "likes"),
+        (fact, str(episode), "derived_from"),
+    ]
+    everything = await knowledge_graph(pool)
+    assert {edge.source for edge in everything.edges} | {edge.target for edge in everything.edges} <= set(
+        everything.nodes
+    )
+    assert len(everything.nodes) == 4
+    with pytest.raises(NotFoundError):
+        await knowledge_graph(pool, entity_id=episode)
+
+
+@pytest.mark.requirement("KNW-29.2")
+async def test_another_tenant_sees_none_of_it(
+    pool: asyncpg.Pool, engine: EmbeddingEngine, tenant: RequestContext
+) -> None:
+    """Not in lists, chains or pictures, even by id."""
+    assert tenant
+    entity = await entity_create(pool, canonical_name="Ada", entity_type="person")
+    fact = await learn(pool, engine, 0, entity_id=entity.id)
+    rule = await store_rule(pool, engine, content="Ask first")
+    await mark_helpful(pool, rule)
+    await store_episode(pool, engine, content="x", butler="dev")
+    with request_context(tenant_id="stranger", actor="t"):
+        assert await list_facts(pool) == await list_rules(pool) == await list_episodes(pool) == []
+        assert await list_entities(pool, merged=None) == await fact_chain(pool, fact) == []
+        assert await list_applications(pool, rule) == []
+        assert (await knowledge_graph(pool)).nodes == {}
+        with pytest.raises(NotFoundError):
+            await knowledge_graph(pool, entity_id=entity.id)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"limit": 0},
+        {"limit": 1001},
+        {"offset": -1},
+        {"validity": "fading"},
+        {"entity_id": "x"},
+        {"scope": ""},
+    ],
+    ids=str,
+)
+async def test_what_cannot_be_listed_is_refused(pool: asyncpg.Pool, wanted: dict[str, Any]) -> None:
+    """The message names the parameter."""
+    (name,) = wanted
+    with pytest.raises(InvalidInputError, match=f"^{name}: expected"):
+        await list_facts(pool, **wanted)

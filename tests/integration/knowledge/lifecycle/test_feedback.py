@@ -1,0 +1,148 @@
+"""Feedback on rules: promotion, demotion, the record of applications, and inversion."""
+
+import asyncio
+from typing import Any
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from commonplace.core.clock import ManualClock
+from commonplace.core.errors import InvalidInputError, SecretRefusedError
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.lifecycle.any_memory import forget_memory
+from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful, mark_helpful
+from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.unit_of_work import unit_of_work
+
+pytestmark = pytest.mark.usefixtures("tenant")
+
+
+@pytest.fixture
+async def rule(knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock) -> UUID:
+    """A rule that is a candidate, with a key of its own in the metadata."""
+    return await store_rule(
+        knowledge_pool, engine, content="Deploy on Fridays", metadata={"origin": "ops"}, clock=clock
+    )
+
+
+async def helped(pool: asyncpg.Pool, rule: UUID, times: int, clock: ManualClock) -> dict[str, Any]:
+    """Mark a rule as helpful some times, and return what it is then."""
+    for _ in range(times):
+        row = await mark_helpful(pool, rule, clock=clock)
+    assert row is not None
+    return row
+
+
+@pytest.mark.requirement("KNW-21.1", "KNW-03.1", "KNW-03.2")
+async def test_helpful_marks_promote(knowledge_pool: asyncpg.Pool, rule: UUID, clock: ManualClock) -> None:
+    """The fifth establishes; the fifteenth proves, once the rule is thirty days old."""
+    row = await helped(knowledge_pool, rule, 4, clock)
+    assert (row["maturity"], row["applied_count"], row["success_count"]) == ("candidate", 4, 4)
+    assert (row["effectiveness_score"], row["last_applied_at"]) == (1.0, clock.now)
+    assert (await helped(knowledge_pool, rule, 1, clock))["maturity"] == "established"
+    clock.advance(days=29)
+    assert (await helped(knowledge_pool, rule, 10, clock))["maturity"] == "established"
+    clock.advance(days=1)
+    row = await helped(knowledge_pool, rule, 1, clock)
+    assert (row["maturity"], row["last_evaluated_at"], row["metadata"]) == (
+        "proven",
+        clock.now,
+        {"origin": "ops"},
+    )
+
+
+@pytest.mark.requirement("KNW-21.2", "KNW-03.3", "KNW-03.4")
+async def test_harmful_marks_demote(knowledge_pool: asyncpg.Pool, rule: UUID, clock: ManualClock) -> None:
+    """Four times as heavy as helpful ones; the reasons are kept."""
+    clock.advance(days=30)
+    await helped(knowledge_pool, rule, 16, clock)
+    row = await mark_harmful(knowledge_pool, rule, reason=" it\x00 broke\n", clock=clock)
+    assert row is not None
+    assert (row["applied_count"], row["success_count"], row["harmful_count"]) == (17, 16, 1)
+    assert row["effectiveness_score"] == pytest.approx(16 / 20.01)
+    assert (row["maturity"], row["metadata"]["harmful_reasons"]) == ("established", ["it broke"])
+    for _ in range(2):
+        row = await mark_harmful(knowledge_pool, str(rule), clock=clock)
+    assert row is not None
+    assert row["effectiveness_score"] == pytest.approx(16 / 28.01)
+    assert (row["maturity"], row["last_applied_at"]) == ("candidate", clock.now)
+    assert "needs_inversion" not in row["metadata"]
+
+
+@pytest.mark.requirement("KNW-21.3", "KNW-03.5", "KNW-31.1")
+async def test_a_rule_that_keeps_doing_harm_becomes_its_opposite(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, rule: UUID, clock: ManualClock
+) -> None:
+    """The third harm says so; inverted, it is found by its new words, and feedback changes its state no more."""
+    for reason in ("nobody was there", None):
+        await mark_harmful(knowledge_pool, rule, reason=reason, clock=clock)
+    with pytest.raises(InvalidInputError, match="rule_id: expected a rule with at least 3 harmful marks"):
+        await invert_to_anti_pattern(knowledge_pool, engine, rule)
+    row = await mark_harmful(knowledge_pool, rule, reason="pagers rang", clock=clock)
+    assert row is not None
+    assert row["metadata"]["needs_inversion"] is True
+    inverted = await invert_to_anti_pattern(knowledge_pool, engine, rule, clock=clock)
+    assert inverted is not None
+    text = (
+        "ANTI-PATTERN: Do NOT Deploy on Fridays. This caused problems because: nobody was there; pagers rang"
+    )
+    assert (inverted["maturity"], inverted["content"]) == ("anti_pattern", text)
+    assert inverted["metadata"] == {
+        "origin": "ops",
+        "harmful_reasons": ["nobody was there", "pagers rang"],
+        "original_content": "Deploy on Fridays",
+    }
+    async with unit_of_work(knowledge_pool, readonly=True) as sql:
+        stored = await sql.connection.fetchrow(
+            "SELECT embedding, search_vector @@ plainto_tsquery('english', 'pagers') AS found FROM rules"
+        )
+    assert stored["embedding"].to_list() == pytest.approx(engine.embed(text))
+    assert stored["found"]
+    again = await invert_to_anti_pattern(knowledge_pool, engine, rule)
+    assert again is not None
+    assert again["content"] == text
+    row = await helped(knowledge_pool, rule, 30, clock)
+    assert row["maturity"] == "anti_pattern"
+
+
+@pytest.mark.requirement("KNW-30.1")
+async def test_each_application_is_recorded(
+    knowledge_pool: asyncpg.Pool, rule: UUID, clock: ManualClock
+) -> None:
+    """With outcome, time, actor, reason and context."""
+    await mark_helpful(knowledge_pool, rule, context={"session": 1}, clock=clock)
+    clock.advance(hours=1)
+    await mark_harmful(knowledge_pool, rule, reason="late", clock=clock)
+    async with unit_of_work(knowledge_pool, readonly=True) as sql:
+        rows = await sql.rule_applications(rule_id=rule, limit=10)
+    kept = [(row["outcome"], row["reason"], row["actor"], row["context"]) for row in rows]
+    assert kept == [("harmful", "late", "tester", {}), ("helpful", None, "tester", {"session": 1})]
+    assert rows[0]["applied_at"] == clock.now
+
+
+async def test_feedback_from_many_at_once_counts_each(knowledge_pool: asyncpg.Pool, rule: UUID) -> None:
+    """No mark is lost."""
+    await asyncio.gather(
+        *(mark_helpful(knowledge_pool, rule) for _ in range(10)),
+        *(mark_harmful(knowledge_pool, rule, reason=f"reason {n}") for n in range(10)),
+    )
+    row = await mark_helpful(knowledge_pool, rule)
+    assert row is not None
+    assert (row["applied_count"], row["success_count"], row["harmful_count"]) == (21, 11, 10)
+    assert len(row["metadata"]["harmful_reasons"]) == 10
+
+
+async def test_a_rule_that_is_not_there_takes_no_feedback(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, rule: UUID
+) -> None:
+    """Unknown and forgotten ones give nothing; a malformed id and a secret as reason are refused."""
+    await forget_memory(knowledge_pool, "rule", rule)
+    for missing in (rule, uuid4()):
+        assert await mark_helpful(knowledge_pool, missing) is None
+        assert await mark_harmful(knowledge_pool, missing) is None
+        assert await invert_to_anti_pattern(knowledge_pool, engine, missing) is None
+    with pytest.raises(InvalidInputError, match="rule_id: expected a UUID"):
+        await mark_helpful(knowledge_pool, "first")
+    with pytest.raises(SecretRefusedError, match="reason"):
+        await mark_harmful(knowledge_pool, rule, reason="token: 8f3kd92kd0")

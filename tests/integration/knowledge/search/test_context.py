@@ -1,0 +1,133 @@
+"""The block for a prompt, from a real server."""
+
+import asyncpg
+import pytest
+
+from commonplace.core.clock import ManualClock
+from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.facts import FactDraft, store_facts
+from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.search.context import memory_context
+from commonplace.knowledge.search.context_block import ContextQuotas, SectionQuota
+from commonplace.knowledge.search.recall import recall
+from commonplace.knowledge.unit_of_work import unit_of_work
+
+pytestmark = pytest.mark.usefixtures("tenant")
+
+
+async def remember(pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock) -> None:
+    """Facts and rules of two scopes."""
+    drafts = [
+        FactDraft(subject=f"tent {number}", predicate="colour", content=f"green number {number}", scope=scope)
+        for scope in ("global", "travel", "health")
+        for number in range(12)
+    ]
+    await store_facts(pool, engine, drafts, clock=clock)
+    for scope in ("global", "travel", "health"):
+        await store_rule(pool, engine, content=f"pack the tent first ({scope})", scope=scope, clock=clock)
+
+
+@pytest.mark.requirement("KNW-20.1", "KNW-20.3")
+async def test_the_block_holds_what_a_recall_in_the_butler_s_scope_finds(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Twenty memories of this scope and the global one, and none of another."""
+    await remember(knowledge_pool, engine, clock)
+
+    block = await memory_context(knowledge_pool, engine, "which tent", "travel", clock=clock)
+    expected = await recall(knowledge_pool, engine, "which tent", scope="travel", limit=20, clock=clock)
+
+    assert block.startswith("# Memory Context\n")
+    assert block.count("\n- ") == len(expected) == 20
+    assert all(memory["content"] in block for memory in expected)
+    assert {memory["scope"] for memory in expected} <= {"global", "travel"}
+
+
+@pytest.mark.requirement("R-KNW-8", "KNW-34.1")
+async def test_the_same_question_gives_the_same_text_and_counts_nothing(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Twice, and the references stay at zero."""
+    await remember(knowledge_pool, engine, clock)
+
+    blocks = {await memory_context(knowledge_pool, engine, "tent", "travel", clock=clock) for _ in range(3)}
+
+    async with unit_of_work(knowledge_pool) as sql:
+        counted = await sql.connection.fetchval("SELECT sum(reference_count) FROM facts")
+    assert len(blocks) == 1
+    assert counted == 0
+
+
+@pytest.mark.requirement("KNW-20.2")
+@pytest.mark.parametrize("budget", [-1, 0, 4, 5, 12, 30, 99, 100, 101, 300])
+async def test_the_block_fits_its_budget(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock, budget: int
+) -> None:
+    """From nothing up; a title that does not fit is not shown."""
+    await remember(knowledge_pool, engine, clock)
+
+    block = await memory_context(knowledge_pool, engine, "tent", "travel", token_budget=budget, clock=clock)
+
+    assert len(block) <= max(0, budget) * 4
+    assert block.startswith("# Memory Context\n") == (budget >= 5)
+
+
+@pytest.mark.requirement("KNW-34.2")
+async def test_quotas_decide_what_a_section_takes(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Three facts, no rule."""
+    await remember(knowledge_pool, engine, clock)
+    quotas = ContextQuotas(facts=SectionQuota(items=3), rules=SectionQuota(items=0))
+
+    block = await memory_context(knowledge_pool, engine, "tent", "travel", quotas=quotas, clock=clock)
+
+    assert block.count("\n- ") == 3
+    assert "## Active Rules" not in block
+
+
+async def test_a_long_prompt_is_searched_for_by_its_beginning(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """A log of megabytes is no reason to begin without memory."""
+    await remember(knowledge_pool, engine, clock)
+
+    block = await memory_context(
+        knowledge_pool, engine, "tent " + "x\x00\ud83d " * 1_000_000, "travel", clock=clock
+    )
+
+    assert "## Key Facts" in block
+
+
+async def test_nothing_remembered_gives_the_title_alone(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine
+) -> None:
+    """A host can tell that memory works."""
+    assert await memory_context(knowledge_pool, engine, "tent", "travel") == "# Memory Context\n"
+
+
+@pytest.mark.parametrize(
+    "options", [{"token_budget": 1.5}, {"trigger_prompt": 7}, {"butler": ""}, {"limit": 0}]
+)
+async def test_a_value_that_makes_no_sense_is_refused(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, options: dict[str, object]
+) -> None:
+    """Before anything is computed."""
+    with pytest.raises(InvalidInputError):
+        await memory_context(
+            knowledge_pool,
+            engine,
+            **{"trigger_prompt": "tent", "butler": "b", **options},  # type: ignore[arg-type]
+        )
+
+
+@pytest.mark.requirement("KNW-24.1")
+async def test_a_database_that_is_gone_is_an_error_that_says_so(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine
+) -> None:
+    """The doors above log it and go on without a block."""
+    await knowledge_pool.close()
+
+    with pytest.raises(StorageUnavailableError, match="knowledge memory"):
+        await memory_context(knowledge_pool, engine, "tent", "travel")

@@ -1,0 +1,235 @@
+"""Recall of facts and rules on a real server: composite scores, and references that are counted."""
+
+import asyncio
+import json
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from commonplace.core.clock import ManualClock
+from commonplace.core.context import request_context
+from commonplace.core.errors import InvalidInputError
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.episodes import store_episode
+from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
+from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.search.recall import recall
+from commonplace.knowledge.search.scoring import score
+from commonplace.knowledge.unit_of_work import unit_of_work
+
+pytestmark = pytest.mark.usefixtures("tenant")
+
+WEIGHTS = ScoreWeights()
+
+
+async def count_of(pool: asyncpg.Pool, memory: UUID) -> tuple[int, Any]:
+    """The references of a fact or rule, as they are stored."""
+    async with unit_of_work(pool) as sql:
+        row = await sql.connection.fetchrow(
+            "SELECT reference_count, last_referenced_at FROM facts WHERE id = $1"
+            " UNION ALL SELECT reference_count, last_referenced_at FROM rules WHERE id = $1",
+            memory,
+        )
+    return row["reference_count"], row["last_referenced_at"]
+
+
+@pytest.mark.requirement("KNW-08.1")
+async def test_results_come_by_their_composite_scores(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """An important memory overtakes a more relevant one; each score is that of the formula."""
+    drafts = [
+        FactDraft(subject="tent", predicate="colour", content="the tent is green", importance=1.0),
+        FactDraft(
+            subject="tent", predicate="fault", content="the tent leaks in rain, badly so", importance=10.0
+        ),
+    ]
+    await store_facts(knowledge_pool, engine, drafts, clock=clock)
+
+    found = await recall(knowledge_pool, engine, "the tent is green", clock=clock)
+
+    assert [memory["predicate"] for memory in found] == ["fault", "colour"]
+    for memory in found:
+        # The reference that this recall counted is not in its score.
+        before = {**memory, "last_referenced_at": None}
+        assert memory["composite_score"] == score(before, WEIGHTS, clock()).composite
+
+
+@pytest.mark.requirement("KNW-08.1")
+async def test_the_configured_weights_are_used(knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
+    """By relevance alone the order is the other way around."""
+    drafts = [
+        FactDraft(subject="tent", predicate="colour", content="the tent is green", importance=1.0),
+        FactDraft(
+            subject="tent", predicate="fault", content="the tent leaks in rain, badly so", importance=10.0
+        ),
+    ]
+    await store_facts(knowledge_pool, engine, drafts)
+    weights = ScoreWeights(relevance=1.0, importance=0.0, recency=0.0, confidence=0.0)
+
+    found = await recall(knowledge_pool, engine, "the tent is green", weights=weights)
+
+    assert [memory["predicate"] for memory in found] == ["colour", "fault"]
+
+
+@pytest.mark.requirement("KNW-08.3")
+async def test_a_recall_counts_a_reference_to_what_it_returns_and_to_nothing_else(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Counted in the database and shown in the result; the next recall finds it recent."""
+    tent, sea = await store_facts(
+        knowledge_pool,
+        engine,
+        [
+            FactDraft(subject="tent", predicate="p", content="the tent is green", importance=9.0),
+            FactDraft(subject="sea", predicate="p", content="unlike anything", importance=0.0),
+        ],
+        clock=clock,
+    )
+    rule = await store_rule(knowledge_pool, engine, content="pack the tent first", clock=clock)
+    fact, other = tent.id, sea.id
+
+    first = await recall(knowledge_pool, engine, "the tent", limit=2, clock=clock)
+    clock.advance(days=7)
+    second = await recall(knowledge_pool, engine, "the tent", limit=2, clock=clock)
+
+    assert {memory["id"] for memory in first} == {fact, rule}
+    assert [memory["reference_count"] for memory in first] == [1, 1]
+    assert [memory["reference_count"] for memory in second] == [2, 2]
+    assert await count_of(knowledge_pool, fact) == (2, clock())
+    assert await count_of(knowledge_pool, rule) == (2, clock())
+    assert await count_of(knowledge_pool, other) == (0, None)
+
+
+@pytest.mark.requirement("KNW-08.2")
+async def test_what_was_referred_to_a_week_ago_scores_half_the_recency(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """And what never was, none."""
+    await store_fact(
+        knowledge_pool,
+        engine,
+        subject="tent",
+        predicate="p",
+        content="green",
+        permanence="permanent",
+        clock=clock,
+    )
+    scores = []
+    for _ in range(2):
+        (memory,) = await recall(knowledge_pool, engine, "tent", clock=clock, explain=True)
+        scores.append(memory["explanation"]["components"]["recency"]["value"])
+        clock.advance(days=7)
+
+    assert scores == [0.0, 0.5]
+
+
+@pytest.mark.requirement("R-KNW-5")
+async def test_a_recall_covers_facts_and_rules_by_decayed_confidence(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """A rule that was just stored is recalled; episodes are not; what decayed below the threshold is not."""
+    await store_rule(knowledge_pool, engine, content="tent rule", clock=clock)
+    await store_fact(
+        knowledge_pool,
+        engine,
+        subject="tent",
+        predicate="p",
+        content="tent fact",
+        permanence="volatile",
+        clock=clock,
+    )
+    await store_episode(knowledge_pool, engine, content="tent episode", butler="b", clock=clock)
+
+    fresh = await recall(knowledge_pool, engine, "tent", clock=clock)
+    clock.advance(days=60)
+    later = await recall(knowledge_pool, engine, "tent", clock=clock)
+
+    assert sorted(memory["memory_type"] for memory in fresh) == ["fact", "rule"]
+    assert [memory["memory_type"] for memory in later] == ["rule"]
+
+
+@pytest.mark.requirement("KNW-34.1")
+async def test_equal_scores_come_later_first_then_by_id(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """With no weights at all, only the chain decides."""
+    weights = ScoreWeights(relevance=0.0, importance=0.0, recency=0.0, confidence=0.0)
+    older = [await store_rule(knowledge_pool, engine, content="tent", clock=clock) for _ in range(3)]
+    clock.advance(seconds=1)
+    newer = [await store_rule(knowledge_pool, engine, content="tent", clock=clock) for _ in range(3)]
+
+    found = await recall(knowledge_pool, engine, "tent", weights=weights, clock=clock)
+
+    assert [memory["id"] for memory in found] == [*sorted(newer), *sorted(older)]
+
+
+async def test_a_recall_explains_its_scores(knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
+    """In JSON, with a sentence."""
+    await store_rule(knowledge_pool, engine, content="pack the tent first")
+
+    (memory,) = await recall(knowledge_pool, engine, "tent", explain=True)
+
+    explanation = json.loads(json.dumps(memory["explanation"], allow_nan=False))
+    assert explanation["composite_score"] == pytest.approx(memory["composite_score"], abs=1e-5)
+    assert "It is number 1 by meaning and number 1 by words." in explanation["why"]
+
+
+async def test_an_empty_topic_recalls_what_matters_anyway(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine
+) -> None:
+    """A session without a prompt still has its important memories."""
+    drafts = [
+        FactDraft(subject=str(number), predicate="p", content=f"word{number}", importance=float(number))
+        for number in range(5)
+    ]
+    await store_facts(knowledge_pool, engine, drafts)
+    weights = ScoreWeights(relevance=0.0, importance=1.0, recency=0.0, confidence=0.0)
+
+    found = await recall(knowledge_pool, engine, "", weights=weights)
+
+    assert [memory["subject"] for memory in found] == ["4", "3", "2", "1", "0"]
+
+
+async def test_many_recalls_of_the_same_memories_lose_no_reference(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine
+) -> None:
+    """They lock in one order, so that none waits for another for ever."""
+    facts = await store_facts(
+        knowledge_pool,
+        engine,
+        [FactDraft(subject=str(number), predicate="p", content=f"tent {number}") for number in range(8)],
+    )
+    rule = await store_rule(knowledge_pool, engine, content="tent rule")
+
+    await asyncio.gather(
+        *(recall(knowledge_pool, engine, f"tent {number % 8}", limit=20) for number in range(24))
+    )
+
+    assert [(await count_of(knowledge_pool, receipt.id))[0] for receipt in facts] == [24] * 8
+    assert (await count_of(knowledge_pool, rule))[0] == 24
+
+
+@pytest.mark.requirement("KNW-29.2")
+async def test_a_recall_counts_nothing_of_another_tenant(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine
+) -> None:
+    """Nor does it return it."""
+    rule = await store_rule(knowledge_pool, engine, content="tent rule")
+
+    with request_context(tenant_id="tenant-b", actor="tester"):
+        assert await recall(knowledge_pool, engine, "tent rule") == []
+
+    assert await count_of(knowledge_pool, rule) == (0, None)
+
+
+async def test_a_topic_that_is_no_text_is_refused(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine
+) -> None:
+    """Or one that is too long."""
+    for topic in (b"tent", "x" * 10_000_000):
+        with pytest.raises(InvalidInputError, match=r"^topic: "):
+            await recall(knowledge_pool, engine, topic)  # type: ignore[arg-type]

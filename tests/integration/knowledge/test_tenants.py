@@ -1,0 +1,378 @@
+"""Tenants at random: whatever one of them calls, in whatever order, no answer holds a row of another.
+
+Every function of the facade and every tool is called with texts of its own tenant and ids of all. It is done twice:
+with the statements as they are, and with the condition on the tenant taken out of each of them, so that only the
+policies of the database stand between the tenants.
+"""
+
+import inspect
+import json
+import random
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiosql
+import pytest
+from fastmcp import Client
+
+from commonplace.core.errors import CommonplaceError
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import unit_of_work
+from commonplace.knowledge.config import SearchMode
+from commonplace.knowledge.episodes import EpisodeDraft
+from commonplace.knowledge.facts import FactDraft
+from commonplace.knowledge.links import Relation
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.rules import RuleDraft
+from commonplace.knowledge.search import statements as search_statements
+from commonplace.knowledge.serialization import json_safe
+from commonplace.mcp.knowledge.server import OFFERS, build_server
+from support.facade import open_knowledge
+
+TENANTS = ("alpha", "beta", "gamma")
+KINDS = ("episode", "fact", "rule")
+TABLES = {
+    "episode": "episodes",
+    "fact": "facts",
+    "rule": "rules",
+    "entity": "entities",
+    "run": "consolidation_runs",
+    "event": "memory_events",
+}
+ROUNDS = 6
+CONDITION = re.compile(r"(?:\w+\.)?tenant_id = current_setting\('commonplace\.tenant_id'(?:, true)?\)")
+NO_ID = "6f1e4c1e-0000-4000-8000-000000000000"
+TENANTS_TABLES = """
+SELECT table_name FROM information_schema.columns
+WHERE table_schema = current_schema() AND column_name = 'tenant_id' ORDER BY table_name
+"""
+TABLES_WITHOUT_POLICIES = """
+SELECT c.relname FROM pg_class AS c JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = 'tenant_id'
+WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace
+  AND NOT (c.relrowsecurity AND c.relforcerowsecurity)
+"""
+NOT_CALLED = {"open", "acting", "acting_for", "begin"}
+"""What of the facade reads and writes nothing by itself."""
+
+
+@dataclass(slots=True)
+class World:
+    """What there is of all tenants, and the dice."""
+
+    dice: random.Random
+    ids: dict[str, dict[str, set[str]]] = field(
+        default_factory=lambda: {tenant: {kind: set() for kind in TABLES} for tenant in TENANTS}
+    )
+
+    passed: list[str] = field(default_factory=list)
+    """What was picked for the call at hand: an error may say it again."""
+
+    tenant: str = ""
+    """Who calls."""
+
+    def text(self) -> str:
+        """Return a text that says whose it is, among words that all tenants use."""
+        words = self.dice.sample(["port", "deploy", "backup", "login", "search", "orders"], 3)
+        return f"{mark(self.tenant)} {' '.join(words)}"
+
+    def word(self) -> str:
+        """Return a word that all tenants use."""
+        return self.dice.choice(["port", "deploy backup", "login search orders", "Anna"])
+
+    def pick(self, kind: str) -> str:
+        """Return an id of this kind: every other time the caller's own, else of any tenant."""
+        known = sorted(each for ids in self.ids.values() for each in ids[kind])
+        own = sorted(self.ids[self.tenant][kind])
+        self.passed.append(self.dice.choice((self.dice.choice((own, known))) or [NO_ID]))
+        return self.passed[-1]
+
+    def whose(self) -> str:
+        """Return a tenant to name in a call: mostly the caller."""
+        return self.dice.choice([self.tenant, self.tenant, self.tenant, *TENANTS])
+
+    def memory(self) -> tuple[str, str]:
+        """Return kind and id of a memory of any tenant."""
+        kind = self.dice.choice(KINDS)
+        return kind, self.pick(kind)
+
+    def foreign(self) -> set[str]:
+        """Return what no answer to the caller may hold."""
+        others = [other for other in TENANTS if other != self.tenant]
+        return {mark(other) for other in others} | {
+            each for other in others for ids in self.ids[other].values() for each in ids
+        }
+
+
+def mark(tenant: str) -> str:
+    """Return the word that stands in every text of a tenant and nowhere else."""
+    return f"ownedby{tenant}"
+
+
+Call = Callable[[KnowledgeMemory, World], Awaitable[object]]
+
+
+def vector(memory: KnowledgeMemory, world: World) -> list[float]:
+    """Return the vector of a word that all tenants use."""
+    return memory.engine.embed(world.word())
+
+
+def fact(world: World) -> dict[str, Any]:
+    """Return a fact with a key that all tenants use, and references to anybody's episode and entity, or none."""
+    dice = world.dice
+    return {
+        "subject": dice.choice(["Anna", "staging"]),
+        "predicate": dice.choice(["port", "city"]),
+        "content": world.text(),
+        "entity_id": dice.choice([None, None, world.pick("entity")]),
+        "source_episode_id": dice.choice([None, None, world.pick("episode")]),
+    }
+
+
+def named(world: World) -> dict[str, Any]:
+    """Return the names of an entity."""
+    return {
+        "canonical_name": f"Anna {world.text()}",
+        "aliases": ["Anna", world.text()],
+        "metadata": {"note": world.text()},
+    }
+
+
+async def consolidate(memory: KnowledgeMemory, world: World) -> object:
+    """Consolidate with a model that proposes a fact, and names facts of anybody; return what it was asked, too."""
+    asked: list[str] = []
+
+    async def spawner(prompt: str, *, trigger_source: str) -> str:
+        asked.append(f"{trigger_source} {prompt}")
+        new = {"subject": "Anna", "predicate": "city", "content": world.text()}
+        update = new | {"target_id": world.pick("fact")}
+        return json.dumps(
+            {"new_facts": [new], "updated_facts": [update], "confirmations": [world.pick("rule")]}
+        )
+
+    return await memory.run_consolidation(spawner), asked
+
+
+FUNCTIONS: Mapping[str, Call] = {
+    "store_episode": lambda m, w: m.store_episode(content=w.text(), butler="ops"),
+    "store_episodes": lambda m, w: m.store_episodes([EpisodeDraft(content=w.text(), butler="ops")]),
+    "store_fact": lambda m, w: m.store_fact(**fact(w)),
+    "store_facts": lambda m, w: m.store_facts([FactDraft(**fact(w)), FactDraft(**fact(w))]),
+    "store_rule": lambda m, w: m.store_rule(content=w.text()),
+    "store_rules": lambda m, w: m.store_rules(
+        [RuleDraft(content=w.text(), source_episode_id=w.pick("episode"))]
+    ),
+    "create_link": lambda m, w: m.create_link(
+        **dict(zip(("source_type", "source_id"), w.memory(), strict=True)),
+        **dict(zip(("target_type", "target_id"), w.memory(), strict=True)),
+        relation=w.dice.choice(list(Relation)),
+    ),
+    "get_links": lambda m, w: m.get_links(*w.memory()),
+    "semantic_search": lambda m, w: m.semantic_search(
+        vector(m, w), w.dice.choice(["episodes", "facts", "rules"])
+    ),
+    "keyword_search": lambda m, w: m.keyword_search(w.word(), w.dice.choice(["episodes", "facts", "rules"])),
+    "hybrid_search": lambda m, w: m.hybrid_search(
+        w.word(), vector(m, w), w.dice.choice(["episodes", "facts", "rules"])
+    ),
+    "memory_search": lambda m, w: m.memory_search(
+        w.word(), mode=w.dice.choice(list(SearchMode)), scope=w.dice.choice([None, "ops"]), explain=True
+    ),
+    "recall": lambda m, w: m.recall(w.word(), explain=True),
+    "get_memory": lambda m, w: m.get_memory(*w.memory()),
+    "memory_context": lambda m, w: m.memory_context(w.word(), "ops"),
+    "confirm_memory": lambda m, w: m.confirm_memory(*w.memory()),
+    "mark_helpful": lambda m, w: m.mark_helpful(w.pick("rule")),
+    "mark_harmful": lambda m, w: m.mark_harmful(w.pick("rule"), reason=w.text()),
+    "invert_to_anti_pattern": lambda m, w: m.invert_to_anti_pattern(w.pick("rule")),
+    "forget_memory": lambda m, w: m.forget_memory(*w.memory()),
+    "memory_stats": lambda m, _: m.memory_stats(),
+    "run_decay_sweep": lambda m, _: m.run_decay_sweep(),
+    "run_episode_cleanup": lambda m, _: m.run_episode_cleanup(),
+    "pending_groups": lambda m, _: m.pending_groups(),
+    "import_episodes": lambda m, w: m.import_episodes([EpisodeDraft(content=w.text(), butler="ops")] * 3),
+    "list_facts": lambda m, w: m.list_facts(entity_id=w.dice.choice([None, w.pick("entity")])),
+    "fact_chain": lambda m, w: m.fact_chain(w.pick("fact")),
+    "list_rules": lambda m, _: m.list_rules(),
+    "list_applications": lambda m, w: m.list_applications(w.pick("rule")),
+    "list_episodes": lambda m, _: m.list_episodes(),
+    "list_entities": lambda m, w: m.list_entities(name=w.dice.choice([None, "Anna"]), merged=None),
+    "list_linked": lambda m, w: m.list_linked(*w.memory()),
+    "names_of": lambda m, w: m.names_of([w.pick(kind) for kind in ("episode", "fact", "rule", "entity")]),
+    "read_memory": lambda m, w: m.read_memory(*w.memory()),
+    "knowledge_graph": lambda m, w: m.knowledge_graph(entity_id=w.dice.choice([None, w.pick("entity")])),
+    "list_events": lambda m, w: m.list_events(
+        memory_id=w.dice.choice([None, w.pick("fact")]), run_id=w.dice.choice([None, w.pick("run")])
+    ),
+    "get_event": lambda m, w: m.get_event(w.pick("event")),
+    "run_consolidation": consolidate,
+    "list_runs": lambda m, _: m.list_runs(),
+    "get_run": lambda m, w: m.get_run(w.pick("run")),
+    "undo_run": lambda m, w: m.undo_run(w.pick("run"), requeue=w.dice.choice([True, False])),
+    "list_dead_letters": lambda m, _: m.list_dead_letters(),
+    "requeue_dead_letters": lambda m, _: m.requeue_dead_letters(),
+    "preview_merge": lambda m, w: m.preview_merge(w.pick("entity"), w.pick("entity")),
+    "entity_create": lambda m, w: m.entity_create(entity_type="person", **named(w)),
+    "entity_get": lambda m, w: m.entity_get(w.pick("entity")),
+    "entity_update": lambda m, w: m.entity_update(w.pick("entity"), **named(w)),
+    "entity_resolve": lambda m, w: m.entity_resolve(
+        "Anna", enable_fuzzy=True, context_hints={"topic": w.word(), "domain_scores": {w.pick("entity"): 5}}
+    ),
+    "entity_merge": lambda m, w: m.entity_merge(w.pick("entity"), w.pick("entity")),
+    "entity_unmerge": lambda m, w: m.entity_unmerge(w.pick("entity")),
+}
+
+Arguments = Callable[[World], dict[str, Any]]
+MEMORY: Arguments = lambda w: dict(zip(("memory_type", "memory_id"), w.memory(), strict=True))  # noqa: E731 - one of many below
+TOOLS: Mapping[str, Arguments] = {
+    "memory_store_episode": lambda w: {"content": w.text(), "butler": "ops"},
+    "memory_store_fact": lambda w: {"subject": "Anna", "predicate": "city", "content": w.text()},
+    "memory_store_rule": lambda w: {"content": w.text(), "tags": [mark(w.tenant)]},
+    "memory_search": lambda w: {"query": w.word(), "limit": 50},
+    "memory_recall": lambda w: {"topic": w.word(), "limit": 50},
+    "memory_get": MEMORY,
+    "memory_context": lambda w: {"trigger_prompt": w.word(), "butler": "ops"},
+    "memory_confirm": MEMORY,
+    "memory_mark_helpful": lambda w: {"rule_id": w.pick("rule")},
+    "memory_mark_harmful": lambda w: {"rule_id": w.pick("rule"), "reason": w.text()},
+    "entity_create": lambda w: {
+        "canonical_name": w.text(), "entity_type": "other", "tenant_id": w.whose(),
+    },
+    "entity_get": lambda w: {"entity_id": w.pick("entity"), "tenant_id": w.whose()},
+    "entity_update": lambda w: {
+        "entity_id": w.pick("entity"), "aliases": [w.text()], "tenant_id": w.whose(),
+    },
+    "entity_resolve": lambda w: {"name": "Anna", "tenant_id": w.whose()},
+    "entity_merge": lambda w: {
+        "source_entity_id": w.pick("entity"), "target_entity_id": w.pick("entity"),
+    },
+    "memory_forget": MEMORY,
+    "memory_stats": lambda _: {},
+    "memory_run_consolidation": lambda _: {},
+    "memory_run_episode_cleanup": lambda _: {},
+}  # fmt: skip
+
+
+@pytest.fixture(params=["as written", "without conditions"])
+def statements(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The statements of knowledge memory: as they are, or with nothing in them that names a tenant to look at."""
+    if request.param == "without conditions":
+        files = sorted(file for directory in unit_of_work.SQL_DIRECTORIES for file in directory.glob("*.sql"))
+        text, taken = CONDITION.subn("true", "\n\n".join(file.read_text() for file in files))
+        assert taken > 10
+        loose = aiosql.from_str(text, "asyncpg")
+        monkeypatch.setattr(unit_of_work, "queries", lambda: loose)
+        assert CONDITION.fullmatch(search_statements._OWN)
+        monkeypatch.setattr(search_statements, "_OWN", "true")
+        search_statements.search_queries.cache_clear()
+    yield
+    search_statements.search_queries.cache_clear()
+
+
+@pytest.fixture
+async def tenants(
+    knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine
+) -> AsyncIterator[dict[str, KnowledgeMemory]]:
+    """The same memory as each tenant sees it."""
+    async with open_knowledge(knowledge_url, tmp_path, engine=engine) as memory:
+        yield {name: memory.acting_for(tenant_id=name, actor=f"actor of {name}") for name in TENANTS}
+
+
+async def learn(world: World, memory: KnowledgeMemory) -> None:
+    """Note every id that the tenant has now."""
+    async with memory.acting() as pool, pool.acquire() as connection, connection.transaction(readonly=True):
+        await connection.execute("SELECT set_config('commonplace.tenant_id', $1, true)", memory.tenant_id)
+        for kind, table in TABLES.items():
+            rows = await connection.fetch(f"SELECT id FROM {table} WHERE tenant_id = $1", memory.tenant_id)  # noqa: S608 - our own names
+            world.ids[memory.tenant_id][kind] = {str(row["id"]) for row in rows}
+
+
+def find_foreign(answer: object, world: World) -> list[str]:
+    """Return what of other tenants an answer holds, less what the caller had passed."""
+    said = json.dumps(json_safe(answer), default=str)
+    return [each for each in world.foreign() if each in said and each not in world.passed]
+
+
+def methods() -> set[str]:
+    """Return the names of the facade's methods that read or write."""
+    members = inspect.getmembers(KnowledgeMemory, inspect.isfunction)
+    return {name for name, _ in members if not name.startswith("_")} - NOT_CALLED
+
+
+@pytest.mark.requirement("KNW-29.1", "KNW-29.2")
+@pytest.mark.usefixtures("statements")
+async def test_no_function_shows_another_tenants_row(tenants: dict[str, KnowledgeMemory]) -> None:
+    """Random calls of every function, by three tenants in turn, with one another's ids."""
+    assert methods() == FUNCTIONS.keys()
+    world = World(random.Random(29))  # noqa: S311 - dice
+    answered: set[str] = set()
+    for tenant, name in shuffled(
+        world, FUNCTIONS, first=("store_episode", "entity_create", "run_consolidation")
+    ):
+        memory = tenants[tenant]
+        world.tenant = tenant
+        world.passed.clear()
+        try:
+            answer = await FUNCTIONS[name](memory, world)
+            answered.add(name)
+        except CommonplaceError as error:
+            answer = str(error)
+        assert find_foreign(answer, world) == [], (tenant, name)
+        await learn(world, memory)
+    assert FUNCTIONS.keys() - answered <= {"entity_unmerge", "invert_to_anti_pattern"}
+    await check_tables(tenants)
+
+
+@pytest.mark.requirement("KNW-29.1", "KNW-29.2")
+@pytest.mark.usefixtures("statements")
+async def test_no_tool_shows_another_tenants_row(tenants: dict[str, KnowledgeMemory]) -> None:
+    """Random calls of every tool, by three tenants in turn, with one another's ids and names."""
+    assert {offer.run.__name__ for offer in OFFERS} == TOOLS.keys()
+    world = World(random.Random(19))  # noqa: S311 - dice
+    answered: set[str] = set()
+    async with AsyncExitStack() as stack:
+        clients = {
+            tenant: await stack.enter_async_context(Client(build_server(memory)))
+            for tenant, memory in tenants.items()
+        }
+        for tenant, name in shuffled(world, TOOLS, first=("memory_store_rule", "memory_store_episode")):
+            world.tenant = tenant
+            world.passed.clear()
+            arguments = TOOLS[name](world)
+            result = await clients[tenant].call_tool(name, arguments, raise_on_error=False)
+            if not result.is_error:
+                answered.add(name)
+            answer = (result.structured_content, [block.text for block in result.content])
+            assert find_foreign(answer, world) == [], (tenant, name, arguments)
+            await learn(world, tenants[tenant])
+    assert answered == TOOLS.keys()
+    await check_tables(tenants)
+
+
+def shuffled(world: World, names: Iterable[str], *, first: Iterable[str]) -> list[tuple[str, str]]:
+    """Return tenants and what they call, some calls of each before all the others."""
+    calls = [(tenant, name) for tenant in TENANTS for name in names] * ROUNDS
+    world.dice.shuffle(calls)
+    return [(tenant, name) for name in first for tenant in TENANTS] + calls
+
+
+async def check_tables(tenants: Mapping[str, KnowledgeMemory]) -> None:
+    """Read every table without any condition, as each tenant."""
+    seen: dict[str, set[str]] = {}
+    for tenant, memory in tenants.items():
+        async with (
+            memory.acting() as pool,
+            pool.acquire() as connection,
+            connection.transaction(readonly=True),
+        ):
+            assert await connection.fetch(TABLES_WITHOUT_POLICIES) == []
+            await connection.execute("SELECT set_config('commonplace.tenant_id', $1, true)", tenant)
+            for row in await connection.fetch(TENANTS_TABLES):
+                table = row["table_name"]
+                owners = await connection.fetch(f"SELECT DISTINCT tenant_id FROM {table}")  # noqa: S608 - the catalogue's names
+                assert {each["tenant_id"] for each in owners} <= {tenant}
+                seen.setdefault(table, set()).update(each["tenant_id"] for each in owners)
+    assert all(seen[table] == set(TENANTS) for table in ("episodes", "facts", "rules", "memory_events"))

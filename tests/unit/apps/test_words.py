@@ -1,0 +1,146 @@
+"""Importance, conflicts, search by words, and metadata."""
+
+import json
+import math
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.apps.compaction.conflicts import disagreement, find_conflicts
+from commonplace.apps.compaction.importance import assess
+from commonplace.apps.memories import Metadata
+from commonplace.apps.search import by_words
+from commonplace.apps.vectors import cosine, to_bytes
+from support.apps import MOMENT, memory
+
+
+@pytest.mark.requirement("APP-16.1")
+def test_what_matters_more_scores_more() -> None:
+    """Small talk nothing, a plain fact 3, a preference more, a decision with a deadline still more."""
+    small_talk = assess("Hello! How can I help you today?")
+    fact = assess("The office has a garden.")
+    preference = assess("The user prefers tea.")
+    rich = assess("We decided to prefer tea until 2026-05-01.")
+    assert small_talk.importance == 0
+    assert fact.importance == 3
+    assert fact.importance < preference.importance < rich.importance <= 10
+    assert preference.tags == ("preference",)
+    assert rich.tags == ("preference", "decision", "deadline")
+
+
+@given(st.text(max_size=300))
+def test_importance_lies_between_0_and_10(text: str) -> None:
+    """For any text."""
+    assert 0 <= assess(text).importance <= 10
+
+
+@pytest.mark.requirement("APP-16.8")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("User prefers meetings after noon.", "User prefers meetings before noon."),
+        ("The shop runs on port 8080.", "The shop runs on port 9090."),
+        ("The Phoenix deadline is 2026-11-01.", "The Phoenix deadline is 2026-12-01."),
+        ("The export works with large files.", "The export does not work with large files."),
+        ("Fine. Meetings start at 2pm.", "Meetings start at 4pm. Fine."),
+    ],
+)
+def test_opposite_digests_are_found(one: str, other: str) -> None:
+    """By order, number, date and denial, wherever the sentence stands."""
+    assert disagreement(one, other)
+    assert disagreement(other, one)
+
+
+@pytest.mark.requirement("APP-16.8")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The shop runs on port 8080.", "The shop runs on port 8080."),
+        ("The shop runs on port 8080.", "The wiki runs on port 9090."),
+        ("Service 5 was slow.", "Service 6 was slow."),
+        ("User prefers tea.", "The deadline is not fixed."),
+        ("", "User prefers tea."),
+    ],
+)
+def test_other_digests_are_left_alone(one: str, other: str) -> None:
+    """The same, or about another matter."""
+    assert disagreement(one, other) is None
+
+
+@pytest.mark.requirement("APP-16.8")
+def test_a_conflict_names_the_older_and_the_newer() -> None:
+    """By the time of the last change, not by the id."""
+    new = memory(1, "The shop runs on port 8080.", created_at=MOMENT + timedelta(days=1))
+    old = memory(2, "The shop runs on port 9090.")
+    (conflict,) = find_conflicts([new, memory(3), old])
+    assert (conflict.older.id, conflict.newer.id) == (2, 1)
+    assert "8080" in conflict.reason
+
+
+@given(st.text(max_size=100), st.text(max_size=100))
+def test_a_disagreement_does_not_depend_on_the_order(one: str, other: str) -> None:
+    """Whoever speaks first."""
+    assert (disagreement(one, other) is None) == (disagreement(other, one) is None)
+
+
+@pytest.mark.requirement("APP-16.2")
+def test_words_find_memories_best_first() -> None:
+    """In any case of letters, also within longer words; of equal ones the newest, which is given first."""
+    newest, middle, oldest = (
+        memory(3, "Deployments happen on Friday."),
+        memory(2, "The deploy key is rotated on Friday night."),
+        memory(1, "Nothing of it."),
+    )
+    hits = by_words([newest, middle, oldest], "DEPLOY friday night")
+    assert [hit.memory.id for hit in hits] == [2, 3]
+    assert hits[0].words == ("deploy", "friday", "night")
+    assert [hit.score for hit in hits] == [1.0, 0.6667]
+    assert by_words([newest], " , ") == []
+
+
+@pytest.mark.requirement("APP-16.2")
+@pytest.mark.parametrize(
+    ("content", "query"), [("数据库在星期五备份。", "备份数据库"), ("회의는 오후입니다", "회의")]
+)
+def test_text_without_blanks_is_found(content: str, query: str) -> None:
+    """Chinese and Korean, in another order of words too."""
+    assert by_words([memory(1, content)], query)
+
+
+@pytest.mark.requirement("APP-01.3")
+def test_metadata_reads_the_specified_keys_and_keeps_others() -> None:
+    """Importance is clamped to 0 to 10; lists lose doubles."""
+    text = '{"importance": 12, "tags": ["a", "b", "a"], "relatedConversations": ["c-2"], "mood": "good"}'
+    metadata = Metadata.from_json(text)
+    assert metadata.importance == 10
+    assert metadata.tags == ("a", "b")
+    assert json.loads(metadata.to_json()) == {
+        "mood": "good",
+        "importance": 10.0,
+        "tags": ["a", "b"],
+        "relatedConversations": ["c-2"],
+    }
+
+
+@pytest.mark.requirement("APP-01.3")
+@pytest.mark.parametrize(
+    "text",
+    [None, "", "no json", "[1]", '{"importance": "high", "tags": "a", "model": 3}', '{"importance": NaN}'],
+)
+def test_metadata_of_another_shape_counts_as_unknown(text: str | None) -> None:
+    """Another program may have written it."""
+    assert Metadata.from_json(text) == Metadata()
+
+
+@given(
+    st.lists(st.floats(-1, 1, width=32), min_size=2, max_size=8).filter(lambda one: math.hypot(*one) > 0.01)
+)
+def test_a_stored_vector_is_like_itself(vector: list[float]) -> None:
+    """The cosine of length 1 with itself is 1; with its opposite, -1."""
+    length = math.hypot(*vector)
+    unit = [value / length for value in vector]
+    assert cosine(to_bytes(unit), to_bytes(unit)) == pytest.approx(1, abs=1e-5)
+    assert cosine(to_bytes(unit), to_bytes([-value for value in unit])) == pytest.approx(-1, abs=1e-5)
+    assert cosine(to_bytes(unit), b"") == 0

@@ -1,0 +1,146 @@
+"""The block of facts and rules for a prompt."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.search.context_block import (
+    NOTE,
+    ContextQuotas,
+    SectionQuota,
+    render_context,
+    render_line,
+)
+
+ROOMY = 3000
+
+
+def fact(content: str = "listens on 8080", **changed: object) -> dict[str, Any]:
+    """A recalled fact."""
+    return {
+        "memory_type": "fact",
+        "subject": "gateway",
+        "predicate": "port",
+        "content": content,
+        "effective_confidence": 0.954,
+        **changed,
+    }
+
+
+def rule(content: str = "never deploy on a Friday", **changed: object) -> dict[str, Any]:
+    """A recalled rule."""
+    return {
+        "memory_type": "rule",
+        "content": content,
+        "maturity": "proven",
+        "effectiveness_score": 0.875,
+        **changed,
+    }
+
+
+@pytest.mark.requirement("KNW-20.1")
+def test_facts_and_rules_stand_in_two_sections() -> None:
+    """Facts first, whatever the order of the scores; a note says that they are data."""
+    block = render_context([rule(), fact()], token_budget=ROOMY)
+
+    assert block == (
+        "# Memory Context\n"
+        f"{NOTE}"
+        "\n## Key Facts\n"
+        "- [gateway] [port]: listens on 8080 (confidence: 0.95)\n"
+        "\n## Active Rules\n"
+        "- never deploy on a Friday (maturity: proven, effectiveness: 0.88)\n"
+    )
+
+
+@pytest.mark.requirement("KNW-20.1")
+def test_a_section_without_memories_is_left_out() -> None:
+    """And without any memory only the title stays."""
+    assert "## Active Rules" not in render_context([fact()], token_budget=ROOMY)
+    assert "## Key Facts" not in render_context([rule()], token_budget=ROOMY)
+    assert render_context([], token_budget=ROOMY) == "# Memory Context\n"
+
+
+@pytest.mark.requirement("KNW-20.2")
+@given(
+    budget=st.integers(0, 400),
+    contents=st.lists(st.tuples(st.booleans(), st.text(max_size=200)), max_size=12),
+)
+def test_the_block_fits_every_budget(budget: int, contents: list[tuple[bool, str]]) -> None:
+    """From zero up, whatever the memories hold; and it begins with its title or is empty."""
+    memories = [fact(content) if is_fact else rule(content) for is_fact, content in contents]
+
+    block = render_context(memories, token_budget=budget)
+
+    assert len(block) <= budget * 4
+    assert block == "" or block.startswith("# Memory Context\n")
+
+
+@pytest.mark.requirement("KNW-20.2")
+def test_memories_are_taken_by_score_over_both_sections() -> None:
+    """With room for one line only, the best memory has it, be it a rule."""
+    room_for_one = (len("# Memory Context\n\n## Active Rules\n") + len(render_line(rule()))) // 4 + 1
+
+    assert "never deploy" in render_context([rule(), fact()], token_budget=room_for_one)
+
+
+@pytest.mark.requirement("KNW-20.2")
+def test_a_memory_that_does_not_fit_lets_the_shorter_ones_behind_it_in() -> None:
+    """One long text cannot empty the block."""
+    block = render_context([fact("long " * 5000), fact("short")], token_budget=200)
+
+    assert "short" in block
+    assert "long" not in block
+
+
+@pytest.mark.requirement("KNW-34.2")
+def test_a_quota_of_lines_holds_a_section_back() -> None:
+    """The first two facts, and all rules."""
+    quotas = ContextQuotas(facts=SectionQuota(items=2))
+
+    block = render_context(
+        [fact("one"), fact("two"), fact("three"), rule()], token_budget=ROOMY, quotas=quotas
+    )
+
+    assert [word in block for word in ("one", "two", "three", "never")] == [True, True, False, True]
+
+
+@pytest.mark.requirement("KNW-34.2")
+@given(share=st.floats(0, 1), budget=st.integers(10, 500))
+def test_a_quota_of_space_holds_a_section_back(share: float, budget: int) -> None:
+    """The section, heading included, takes no more than its share of the whole budget."""
+    quotas = ContextQuotas(facts=SectionQuota(share=share))
+
+    block = render_context([fact(str(number)) for number in range(20)], token_budget=budget, quotas=quotas)
+
+    assert len(block.removeprefix("# Memory Context\n").removeprefix(NOTE)) <= share * budget * 4
+
+
+@pytest.mark.parametrize("quota", [{"items": -1}, {"share": 1.5}, {"share": float("nan")}])
+def test_a_quota_that_means_nothing_is_refused(quota: dict[str, Any]) -> None:
+    """Fewer than no lines, more than everything."""
+    with pytest.raises(InvalidInputError):
+        SectionQuota(**quota)
+
+
+@given(text=st.text())
+def test_no_memory_makes_a_second_line(text: str) -> None:
+    """Whatever line breaks there are, a memory cannot forge another, nor a heading."""
+    for line in (render_line(fact(text, subject=text, predicate=text)), render_line(rule(text))):
+        assert line.splitlines() == [line[:-1]]
+        assert line.startswith("- ")
+
+
+def test_a_subject_cannot_close_its_brackets() -> None:
+    """The first two pairs of brackets are always subject and predicate."""
+    line = render_line(fact(subject="a] [b]: forged", predicate="p"))
+
+    assert line.startswith("- [a) (b): forged] [p]: ")
+
+
+def test_characters_that_turn_the_direction_of_writing_are_not_shown() -> None:
+    """They make a line look like another one."""
+    assert render_line(rule("safe\u202egnp.exe")).startswith("- safegnp.exe (")

@@ -1,0 +1,125 @@
+"""Why a memory was found, in numbers and words."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pytest
+
+from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.search.explanation import explain_context, explain_recall, explain_search
+from commonplace.knowledge.search.ranking import QueryWord, Turn, rank_by_context
+from commonplace.knowledge.search.scoring import score
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+LIMIT = 10
+
+
+def found(**changed: object) -> dict[str, Any]:
+    """A fact as a hybrid search returns it."""
+    return {
+        "id": UUID(int=1),
+        "similarity": 0.61,
+        "rank": 0.0607,
+        "semantic_rank": 1,
+        "keyword_rank": 3,
+        "rrf_score": 1 / 61 + 1 / 63,
+        "importance": 8.0,
+        "confidence": 1.0,
+        "decay_rate": 0.008,
+        "effective_confidence": 0.8521,
+        "last_confirmed_at": NOW - timedelta(days=20),
+        "last_referenced_at": None,
+        "created_at": NOW,
+        **changed,
+    }
+
+
+def test_a_search_explains_both_ranks_and_the_decay() -> None:
+    """The sentence says where it stood and what is left of its confidence."""
+    explanation = explain_search(found(), limit=LIMIT, now=NOW)
+
+    assert explanation["why"] == (
+        "It is number 1 by meaning and number 3 by words. "
+        "Its confidence of 1.00 has become 0.85 in 20 days without confirmation."
+    )
+    assert explanation["decay"]["days_since_confirmed"] == 20.0
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"keyword_rank": LIMIT + 1}, "It is number 1 by meaning, and not among the first 10 by words."),
+        ({"semantic_rank": LIMIT + 1}, "It is number 3 by words, and not among the first 10 by meaning."),
+        ({"decay_rate": 0.0}, "Its confidence of 1.00 does not decay."),
+        ({"last_confirmed_at": None}, "It was never confirmed, so nothing is left of its confidence."),
+        ({"last_confirmed_at": NOW}, "Its confidence is 0.85, confirmed within a day."),
+    ],
+)
+def test_the_sentence_says_what_is_so(changed: dict[str, Any], sentence: str) -> None:
+    """Each case in words."""
+    assert sentence in explain_search(found(**changed), limit=LIMIT, now=NOW)["why"]
+
+
+@pytest.mark.parametrize(
+    ("kept", "sentence"),
+    [
+        ("similarity", "Its meaning is 0.61 like the query"),
+        ("rank", "It holds words of the query (rank 0.0607)"),
+    ],
+)
+def test_a_search_of_one_kind_explains_its_only_list(kept: str, sentence: str) -> None:
+    """Semantic and keyword results have no ranks of two lists."""
+    explanation = explain_search({kept: found()[kept]}, limit=LIMIT, now=NOW)
+
+    assert sentence in explanation["why"]
+
+
+def test_a_recall_shows_parts_that_sum_to_the_score() -> None:
+    """Value times weight is the contribution, and the contributions are the score."""
+    weights = ScoreWeights()
+    scored = score(found(), weights, NOW)
+
+    explanation = explain_recall(found(), scored, weights, limit=LIMIT, now=NOW)
+
+    total = sum(part["contribution"] for part in explanation["components"].values())
+    assert total == pytest.approx(scored.composite, abs=1e-5)
+    assert explanation["why"].startswith(f"It scores {scored.composite:.3f}, most of it for relevance")
+
+
+def test_a_contextual_result_names_words_in_it_and_around_it() -> None:
+    """A reader sees what the turn itself holds and what its neighbours lend it."""
+    vector = np.eye(384, dtype=np.float32)[0]
+    turns = [
+        Turn(
+            id=UUID(int=number),
+            next_id=UUID(int=number + 1),
+            created_at=NOW,
+            content="said",
+            distinct_words=1,
+            present=present,
+            vector=vector,
+        )
+        for number, present in ((1, 0b01), (2, 0b10))
+    ]
+    words = [QueryWord(word="tent", rarity=0.9), QueryWord(word="lake", rarity=0.2)]
+    (best,) = rank_by_context(turns, words, vector, limit=1)
+
+    explanation = explain_context({}, best, now=NOW)
+
+    assert "It holds “tent”; “lake” stood around it or in its date." in explanation["why"]
+    assert explanation["matched_words"] == ["tent"]
+
+
+def test_every_explanation_is_json() -> None:
+    """No ids, moments or numbers of numpy."""
+    weights = ScoreWeights()
+    explanations = [
+        explain_search(found(), limit=LIMIT, now=NOW),
+        explain_search(found(similarity=None, semantic_rank=LIMIT + 1), limit=LIMIT, now=NOW),
+        explain_recall(found(), score(found(), weights, NOW), weights, limit=LIMIT, now=NOW),
+    ]
+
+    assert json.loads(json.dumps(explanations, allow_nan=False)) == explanations

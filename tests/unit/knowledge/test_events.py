@@ -1,0 +1,37 @@
+"""The words of the audit stream: what writes them and what filters by them agree on one list."""
+
+import re
+
+import pytest
+
+from commonplace.knowledge.events import EventType
+from commonplace.knowledge.unit_of_work import SQL_DIRECTORIES
+
+_WRITTEN = re.compile(
+    r"INSERT INTO memory_events[^;]*?current_setting\('commonplace\.tenant_id'\),\s+'(\w+)'(?!\s*\|\|)"
+)
+_CHOSEN = re.compile(r"changing\.left_over, '(\w+)'")
+"""By the sweep, which writes what it chose."""
+
+_ENDED = ("consolidation_failed", "consolidation_refused")
+"""What ``end_run`` makes of the state of the run."""
+
+
+@pytest.mark.requirement("KNW-33.1")
+def test_every_word_that_a_statement_writes_is_known() -> None:
+    """Each is a type of event, and each type that no statement writes is one that the code records by name."""
+    statements = "\n".join(
+        path.read_text(encoding="utf-8")
+        for path in (path for folder in SQL_DIRECTORIES for path in folder.glob("*.sql"))
+    )
+    written = {*_WRITTEN.findall(statements), *_CHOSEN.findall(statements), *_ENDED}
+    assert written <= set(EventType)
+    assert set(EventType) - written == {
+        EventType.RULE_HELPFUL,
+        EventType.RULE_HARMFUL,
+        EventType.RULE_INVERTED,
+        EventType.ENTITY_CREATED,
+        EventType.ENTITY_UPDATED,
+        EventType.ENTITY_MERGED,
+        EventType.ENTITY_UNMERGED,
+    }
