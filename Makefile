@@ -1,13 +1,13 @@
 # Every target installs what it needs into .venv by itself; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check fmt bench docs clean
+.PHONY: help demo serve test check structure fmt bench docs clean
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## Tour of the memories on real input; needs nothing installed
 	$(BIN)/commonplace demo
@@ -18,11 +18,15 @@ serve: $(VENV)/.installed $(VENV)/.assets ## Open the dashboard, REST and MCP on
 test: $(VENV)/.installed-test $(VENV)/.assets ## Run all tests on embedded storage
 	$(BIN)/pytest --numprocesses auto $(PYTEST)
 
-check: $(VENV)/.installed-check ## Lint, format, types and layers, as CI does
+check: $(VENV)/.installed-check ## Check style, format, types, layers and pictures, as CI does
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/structure.py --check
+
+structure: $(VENV)/.installed-check ## Draw rooms and imports into CONTRIBUTING.md
+	$(BIN)/python scripts/structure.py
 
 fmt: $(VENV)/.installed-check ## Format the code and mend what can be mended
 	$(BIN)/ruff format .
