@@ -1,7 +1,7 @@
-"""Runs every benchmark, one after the other; the exit status is 1 where one failed or says that it missed a target.
+"""Run every benchmark that needs only minutes, one after the other.
 
-Those that fill a large database first are left out, and run by themselves: locomo.py, scale.py, service.py, upkeep.py,
-dashboard.py.
+The benchmarks that fill a large database first are left out; run them by themselves: locomo.py, retrieval.py, scale.py,
+service.py, upkeep.py, dashboard.py. The exit status is 1 if a benchmark failed or missed its target.
 
     python benchmarks/all.py
 """
@@ -23,7 +23,7 @@ BENCHMARKS = (
 
 
 def main() -> int:
-    """Run them, each in a process of its own."""
+    """Run each benchmark in its own process."""
     missed: list[str] = []
     for name in BENCHMARKS:
         print(f"\n== {name}", flush=True)

@@ -1,12 +1,12 @@
-"""What app memory costs: reading among 10,000 apps, making a memory, a day's energy, and a digest without a model.
+"""Measure the cost of app memory: reads among 10,000 apps, new memories, a day's energy, and a digest without a model.
 
-Reading stands against the specification's own query on a bare sqlite3 connection, turn by turn in one run, so that a
-busy machine slows both. Making a memory runs with a model that answers at once, so that what is left is our own work:
-claim, energy, embedding, storing. The day is simulated with a clock that is set, and a model that is scripted.
+Reads are compared with the specification's query on a bare sqlite3 connection, in turns in one run. A new memory uses a
+model that answers at once, so the time is that of commonplace: claim, energy, embedding, storing. The simulated day
+uses a manual clock and a scripted model.
 
     python benchmarks/apps.py [--apps N] [--rounds N] [--directory DIR] [--json]
 
-The exit status is 1 where a target is missed.
+The exit status is 1 if a target is missed.
 """
 
 import argparse
@@ -87,7 +87,7 @@ def scripted(answers: int) -> Script:
 
 
 def dice(seed: int) -> random.Random:
-    """Return chance that is the same in every run."""
+    """Return a seeded random generator."""
     return random.Random(seed)  # noqa: S311 - made-up work, no secrets
 
 
@@ -97,7 +97,7 @@ def p95(times: Sequence[float]) -> float:
 
 
 async def timed(work: Callable[[], Awaitable[object]]) -> float:
-    """Return how many seconds a piece of work takes."""
+    """Return the seconds that some work takes."""
     start = time.perf_counter()
     await work()
     return time.perf_counter() - start
@@ -121,7 +121,7 @@ async def measure_reading(memory: AppMemory, path: Path, apps: int, rounds: int)
 
 
 async def measure_creation(settings: Settings, engine: EmbeddingEngine, rounds: int) -> list[dict[str, Any]]:
-    """Make memories of conversations that are stored, without and with a compaction."""
+    """Digest stored conversations, with and without a compaction."""
     script = scripted(6 * rounds)
     plenty = EnergyPolicy(capacity=1e9)
     times: list[float] = []
@@ -150,7 +150,7 @@ async def make(memory: AppMemory, app_id: str, conversation_id: str) -> float:
 
 
 async def measure_day(directory: Path) -> dict[str, Any]:
-    """Simulate a day of 200 conversations with twelve apps, and return the share of the energy it took."""
+    """Simulate a day of 200 conversations with twelve apps; return the share of energy used."""
     chance = dice(11)
     clock = ManualClock(MORNING)
     engine = EmbeddingEngine(EmbeddingOptions(backend=BackendName.FAKE))
@@ -171,7 +171,7 @@ async def measure_day(directory: Path) -> dict[str, Any]:
 
 
 def conversation(chance: random.Random, messages: int) -> list[Message]:
-    """Return a conversation of so many messages of one or two sentences."""
+    """Return a conversation of messages of one or two sentences."""
     return [
         Message(
             role="assistant" if number % 2 else "user",
@@ -185,7 +185,7 @@ def conversation(chance: random.Random, messages: int) -> list[Message]:
 
 
 async def measure_digest(settings: Settings, engine: EmbeddingEngine, rounds: int) -> dict[str, Any]:
-    """Digest conversations of 200 messages with the extractive model, which is loaded already."""
+    """Digest conversations of 200 messages with the loaded extractive model."""
     chance = dice(3)
     times: list[float] = []
     async with AppMemory.open(settings, engine=engine, energy=EnergyPolicy(capacity=1e9)) as memory:
@@ -200,7 +200,7 @@ async def measure_digest(settings: Settings, engine: EmbeddingEngine, rounds: in
 def row(
     case: str, value: float, unit: str, *, limit: float, reference: float | None = None, against: str = ""
 ) -> dict[str, Any]:
-    """Return a result: what was measured, in which unit, under which limit, against what."""
+    """Return a result with its unit, limit and reference."""
     return {
         "case": case,
         "value": round(value, 3),

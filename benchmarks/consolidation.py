@@ -1,12 +1,12 @@
-"""How much sooner several workers are done with the episodes of several butlers.
+"""Measure how several workers share the episodes of several butlers.
 
-A butler's episodes are consolidated in their order, by one worker at a time; those of others side by side. So the time
-is that of the models, divided by the workers, as long as there are butlers enough. The model here takes a fixed time
-for an answer, and makes a fact of each episode; everything else is real.
+One worker at a time consolidates a butler's episodes, in their order. Different butlers run side by side. So the time
+is the models' time divided by the number of workers, if there are enough butlers. The model here takes a fixed time
+for an answer and makes one fact of each episode. Everything else is real.
 
     python benchmarks/consolidation.py [--butlers N] [--episodes N] [--workers N] [--model-s S] [--json]
 
-The exit status is 1 where the workers together gain less than half of what their number would allow.
+The exit status is 1 if the workers gain less than half of what their number allows.
 """
 
 import argparse
@@ -39,7 +39,7 @@ LEAST_SHARE: Final = 0.8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """How long so many workers took, and what each second brought."""
+    """Time and throughput of a number of workers."""
 
     workers: int
     seconds: float
@@ -50,7 +50,7 @@ class Measured:
 async def measure(
     pool: asyncpg.Pool, engine: EmbeddingEngine, options: argparse.Namespace, workers: int
 ) -> Measured:
-    """Fill a tenant of its own, and let the workers consolidate it."""
+    """Fill a new tenant and let the workers consolidate it."""
     with request_context(tenant_id=f"workers-{workers}", actor="benchmark"):
         for butler in range(options.butlers):
             drafts = [
@@ -86,7 +86,7 @@ async def measure(
 
 
 async def run(options: argparse.Namespace, progress: Progress) -> list[Measured]:
-    """Measure one worker, then all of them, on a server of their own."""
+    """Measure one worker, then all workers, on a scratch server."""
     engine = EmbeddingEngine(EmbeddingOptions(backend=BackendName.FAKE))
     with scratch_server(options.directory) as server:
         await migrate_postgres(server.url(), "memory")
@@ -99,7 +99,7 @@ async def run(options: argparse.Namespace, progress: Progress) -> list[Measured]
 
 
 def print_table(measured: list[Measured], gain: float) -> None:
-    """Print what each number of workers took."""
+    """Print the time for each number of workers."""
     out = Table("workers", "seconds", "episodes/s", "facts", title="Consolidation")
     for each in measured:
         out.add_row(str(each.workers), f"{each.seconds:.2f}", f"{each.episodes_per_s:.0f}", str(each.facts))

@@ -1,8 +1,7 @@
-"""What ``build_memory_context`` costs beyond the SQL that it needs.
+"""Measure the cost of the operational block beyond its SQL.
 
-A database of 10,000 memories over 40 services, of realistic lengths. Each round builds the block and, in turn, runs
-by themselves the two statements whose rows it is made of: the count, and the first page by confidence. The ratio is
-that of the medians; 1.5 is the most that we allow ourselves.
+The database holds 10,000 memories of 40 services. Each round builds the block, and in turn runs the two statements
+under it alone: the count, and the first page by confidence. The ratio is that of the medians. The limit is 1.5.
 
     python benchmarks/context.py [--memories N] [--rounds N] [--json]
 """
@@ -108,7 +107,7 @@ async def measure(count: int, rounds: int, *, quiet: bool) -> dict[str, float]:
 
 
 def main() -> int:
-    """Measure and print; the exit status is 1 where the target is missed."""
+    """Measure and print; the exit status is 1 if the target is missed."""
     parser = argparse.ArgumentParser(description="build_memory_context against its bare SQL")
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=60)

@@ -1,12 +1,12 @@
-"""How long the service takes for each page of the dashboard, with a hundred thousand memories of each kind.
+"""Measure the server time of each page of the dashboard with 100,000 memories of each kind.
 
-A scratch database gets that many episodes and facts with their entities, links and audit stream, a scratch SQLite file
-that many operational memories. Each page is asked for in process, without a network, several times; the table shows
-the slowest pages first. Then a batch of facts is stored with the indexes of the lists and without them.
+A scratch database gets episodes and facts with their entities, links and audit stream, and a scratch SQLite file gets
+operational memories. Each page is requested several times in process, without a network. The table shows the slowest
+pages first. Then a batch of facts is stored with and without the indexes of the lists.
 
     python benchmarks/dashboard.py [--memories N] [--repeats N] [--directory D] [--json]
 
-The exit status is 1 where a page's median is over 200 ms.
+The exit status is 1 if the median of a page is over 200 ms.
 """
 
 import argparse
@@ -57,7 +57,7 @@ WHERE tenant_id = $1 LIMIT $2
 
 
 def pages(size: int, ids: dict[str, UUID], question: str) -> dict[str, str]:
-    """Return every page by what it shows."""
+    """Return the address of every page by its name."""
     words = "+".join(question.split())
     last = max(0, size - LAST_PAGES)
     return {
@@ -120,7 +120,7 @@ async def time_pages(
     repeats: int,
     progress: Progress,
 ) -> dict[str, dict[str, float]]:
-    """Return the milliseconds of each page; the first answer to each is told apart, for nothing is warm then."""
+    """Return the milliseconds of each page, its first request apart."""
     task = progress.add_task("pages", total=len(wanted))
     found: dict[str, dict[str, float]] = {}
     for name, path in wanted.items():
@@ -151,7 +151,7 @@ SELECT 'stored', event_type, payload FROM memory_events WHERE tenant_id = $1 LIM
 async def cost_of_indexes(
     admin: asyncpg.Connection, statement: str, indexes: Sequence[str]
 ) -> dict[str, Any]:
-    """Store batches of rows with the indexes of the lists and without them, in turn; roll each back."""
+    """Store batches with and without the indexes of the lists, in turn; roll each batch back."""
     times: dict[str, list[float]] = {"with": [], "without": []}
     for round_ in range(ROUNDS):
         which = "without" if round_ % 2 else "with"
@@ -173,7 +173,7 @@ async def cost_of_indexes(
 async def measure(
     urls: tuple[str, str], corpus: Corpus, options: argparse.Namespace, progress: Progress
 ) -> dict[str, Any]:
-    """Fill what is empty, ask for every page, and store with the index and without."""
+    """Fill the databases, request every page, and store with and without the indexes."""
     url, admin_url = urls
     async with AsyncExitStack() as stack:
         home = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=options.directory)))
@@ -221,7 +221,7 @@ async def measure(
 
 
 def print_tables(result: dict[str, Any]) -> None:
-    """Print the pages, the slowest first, and what the index costs."""
+    """Print the pages, slowest first, and the cost of the indexes."""
     table = Table(
         "page",
         "first ms",
@@ -242,7 +242,7 @@ def print_tables(result: dict[str, Any]) -> None:
 
 
 async def run(options: argparse.Namespace, progress: Progress) -> dict[str, Any]:
-    """Measure on a server of its own."""
+    """Measure on a scratch server."""
     with scratch_server(options.directory) as server:
         await migrate_postgres(server.url(), "memory")
         engine = get_embedding_engine(EmbeddingOptions())

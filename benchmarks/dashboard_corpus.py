@@ -1,7 +1,6 @@
-"""A large installation as the dashboard shows it: a full knowledge memory with all that hangs on it, and operations.
+"""A large installation for the dashboard: a full knowledge memory and a full operational memory.
 
-The texts and vectors are those of :mod:`scale_corpus`; this adds what its searches do not need: entities, links,
-runs and the audit stream.
+Texts and vectors come from :mod:`scale_corpus`. This module adds entities, links, runs and the audit stream.
 """
 
 import sqlite3
@@ -15,9 +14,9 @@ from scale_corpus import Corpus, tenant_name
 from scale_corpus import fill as fill_memories
 
 TENANT = tenant_name(0)
-"""Whose all of it is; the statements below say it in full."""
+"""The tenant of all rows. The statements below spell it out."""
 _STATEMENTS = (
-    # As a year leaves them: old ones superseded, expired, retracted, some fading.
+    # After a year: some facts superseded, expired, retracted or fading.
     """
     UPDATE facts SET
       validity = CASE numbered.n % 50

@@ -1,10 +1,9 @@
-"""What the embedding engine costs beyond the libraries under it.
+"""Measure the cost of the embedding engine beyond the libraries under it.
 
-Each round runs the same texts twice, in turn. Through the engine: ``embed`` or ``embed_batch``, which clean, cut,
-group, tokenise, run, pool, scale and make lists of floats. Bare: ``encode_batch`` of the tokenizer and one ``run`` of
-the same graph on as many threads, without pooling, which gives no vectors yet. The ratio is that of the medians, and
-1.10 is the most that we allow ourselves. It falls below 1 where texts differ in length: the engine runs them in
-groups, the bare call pads all to the longest.
+Each round runs the same texts twice, in turn. The engine cleans, cuts, groups, tokenises, runs, pools, scales, and
+makes lists of floats. The bare reference is ``encode_batch`` of the tokenizer and one ``run`` of the same graph on as
+many threads, without pooling. The ratio is that of the medians, and its limit is 1.10. It falls below 1 for texts of
+different lengths, because the engine groups them by length and the bare call pads all texts to the longest.
 
     python benchmarks/embedding.py [--rounds N] [--json]
 """
@@ -62,7 +61,7 @@ def main() -> None:
 
 
 def _load_ms(options: EmbeddingOptions) -> float:
-    """Return how long a new engine takes to its first vector; the first one also builds the graph."""
+    """Return the time from a new engine to its first vector; the first engine also builds the graph."""
     began_s = time.perf_counter()
     EmbeddingEngine(options).embed("first")
     return round((time.perf_counter() - began_s) * 1000, 1)

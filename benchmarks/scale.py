@@ -1,16 +1,15 @@
-"""How fast knowledge memory stays as it grows, and how much of the right answers its index still finds.
+"""Measure the speed of knowledge memory as it grows, and the recall of its vector index.
 
-Each case fills a database with memories of one tenant or of many and measures, over the same questions: hybrid search,
-with the question's vector given and computed; search by context; what the index on vectors finds of the ten nearest;
-and, where one tenant has everything, recall and the block for a prompt over as many facts. A bare reference stands
-beside them in the same run, turn by turn: one nearest-neighbour query on the index, without tenants, words or ranks.
-Storing is measured in the filled database, beside the bare embedding of the same texts: call by call, and as an import,
-which embeds one batch while it stores another.
+Each case fills a database with memories of one or many tenants and asks the same questions: hybrid search with a
+given and a computed vector, contextual search, the index's recall of the ten nearest memories, and, with one tenant,
+recall and the block for a prompt over as many facts. The reference in the same run, in turns, is one
+nearest-neighbour query on the bare index. Storing is compared with the bare embedding of the same texts: call by
+call, and as an import.
 
     python benchmarks/scale.py [--sizes 10000,100000] [--tenants 1,100,1000] [--million] [--queries N] [--json]
 
-100,000 memories take about two minutes a case. The exit status is 1 where a target is missed; times count against
-theirs at 100,000 memories of one tenant on a machine that does nothing else.
+A case of 100,000 memories takes about two minutes. The exit status is 1 if a target is missed. The limits on times hold
+for 100,000 memories of one tenant on an idle machine.
 """
 
 import argparse
@@ -70,7 +69,7 @@ Step = Callable[[int], Awaitable[object]]
 
 
 class PrecomputedEngine(EmbeddingEngine):
-    """An engine that knows every vector already, to time storing alone; in the name of the model of the memories."""
+    """An engine that knows every vector, to time storing alone, under the name of the active model."""
 
     def __init__(self, vectors: dict[str, list[float]]) -> None:
         super().__init__()
@@ -83,7 +82,7 @@ class PrecomputedEngine(EmbeddingEngine):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A filled database, and what asks it."""
+    """A filled database with its callers."""
 
     size: int
     tenants: int
@@ -94,7 +93,7 @@ class Case:
 
 
 def steps(case: Case) -> dict[str, Step]:
-    """Return what is timed, each by the number of a question."""
+    """Return the timed functions; each takes the number of a question."""
     pool, engine, corpus = case.pool, case.engine, case.corpus
 
     def bare(number: int) -> Awaitable[object]:
@@ -125,7 +124,7 @@ def steps(case: Case) -> dict[str, Step]:
 
 
 async def time_steps(case: Case, progress: Progress) -> dict[str, dict[str, float]]:
-    """Time every step on every question, turn by turn, and return milliseconds."""
+    """Time every step on every question, in turns; return milliseconds."""
     timed = steps(case)
     times: dict[str, list[float]] = {name: [] for name in timed}
     task = progress.add_task("asking", total=len(case.corpus.questions))
@@ -144,7 +143,7 @@ async def time_steps(case: Case, progress: Progress) -> dict[str, dict[str, floa
 
 
 async def index_recall(case: Case) -> float:
-    """Return which share of the ten exact nearest of its tenant a search by meaning finds."""
+    """Return the share of the exact ten nearest memories that semantic search finds."""
     shares: list[float] = []
     for number, vector in enumerate(case.corpus.question_vectors):
         tenant = number % case.tenants
@@ -242,7 +241,7 @@ async def measure(
 
 
 async def run(options: argparse.Namespace, progress: Progress) -> list[dict[str, Any]]:
-    """Measure every case, each in a database and on a server of its own."""
+    """Measure every case in a new database on a new server."""
     engine = EmbeddingEngine()
     results: list[dict[str, Any]] = []
     for size in [*options.sizes, *([1_000_000] if options.million else [])]:
@@ -257,7 +256,7 @@ async def run(options: argparse.Namespace, progress: Progress) -> list[dict[str,
 
 
 def missed_targets(results: Sequence[dict[str, Any]]) -> list[str]:
-    """Return every target that was missed, in words."""
+    """Return the missed targets in words."""
     missed: list[str] = []
     p95 = {
         result["size"]: result["times"]["hybrid"]["p95_ms"] for result in results if result["tenants"] == 1
@@ -281,7 +280,7 @@ def missed_targets(results: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def print_tables(results: Sequence[dict[str, Any]]) -> None:
-    """Print times, then the rest."""
+    """Print the times, then the other figures."""
     console = Console(width=150)
     names = list(dict.fromkeys(name for result in results for name in result["times"]))
     times = Table("memories", "tenants", *names, title="Milliseconds, p50 / p95")

@@ -1,8 +1,8 @@
 """A synthetic memory of any size: sentences, their vectors, and the database that holds them.
 
-A text is two of some thousand sentences, drawn from short lists so that their words are common, and some rare words by
-Zipf's law. The sentences are embedded; the vector of a text is that of its sentences together, with some noise for the
-rest, which keeps distances like those of real texts and costs nothing.
+A text is two of some thousand sentences from short lists, so that their words are common, and a few rare words by
+Zipf's law. The vector of a text is that of its sentences plus some noise. This keeps distances like those of real
+texts without embedding each text.
 """
 
 import random
@@ -43,7 +43,7 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Corpus:
-    """Texts, one vector each, and questions with theirs."""
+    """Texts and questions with their vectors."""
 
     texts: list[str]
     vectors: Vectors
@@ -52,7 +52,7 @@ class Corpus:
 
 
 def make_corpus(engine: EmbeddingEngine, size: int, questions: int) -> Corpus:
-    """Make texts and questions; the same for the same size."""
+    """Return texts and questions; one size always gives the same ones."""
     rng, dice = np.random.default_rng(7), random.Random(7)  # noqa: S311 - no secret
     rare = [_rare_word(dice) for _ in range(RARE_WORDS)]
     sentences = [_sentence(dice) for _ in range(SENTENCES)]
@@ -97,7 +97,7 @@ def _mixtures(sentences: Vectors, pairs: NDArray[np.int64], rng: np.random.Gener
 
 
 def moved_vectors(vectors: Vectors) -> Vectors:
-    """Return vectors near given ones and different from all of them."""
+    """Return vectors near the given ones."""
     noise = np.random.default_rng(8).normal(size=vectors.shape).astype(np.float32)
     moved = vectors + NOISE * noise / np.linalg.norm(noise, axis=1, keepdims=True)
     return moved / np.linalg.norm(moved, axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for one run of a benchmark, gone afterwards."""
+"""A PostgreSQL server for one run of a benchmark."""
 
 import tempfile
 from collections.abc import Iterator

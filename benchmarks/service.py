@@ -1,11 +1,10 @@
-"""What the service costs on top of knowledge memory, and how it does with many clients at once.
+"""Measure the cost of the service on top of knowledge memory, alone and with many clients.
 
-A database of one tenant is filled, ``commonplace serve`` is started on it as a process, and every client brings a
-token of its own. Measured: the time from the start to the first page, with a home that has been used and whose
-embedded server does not run; a recall by one client as the bare function, by REST and by MCP, which shows what our
-layers take; then all clients at once by REST and by MCP, with what went wrong: each at a pace of its own, where the
-time counts from the moment at which a question was due, and then as fast as they are answered, where the time is that
-of a queue and the rate is what the machine can do.
+A database of one tenant is filled, ``commonplace serve`` starts on it as a process, and every client has its own
+token. Measured are: the time from the start to the first page, with a used home and a stopped embedded server; a
+recall by one client as the bare function, over REST and over MCP; and all clients at once over REST and over MCP.
+First each client asks at its own pace, and the time counts from the moment when a question is due. Then all clients
+ask without a pause, which shows the rate that the machine can sustain.
 
     python benchmarks/service.py [--size N] [--clients N] [--requests N] [--every S] [--directory D] [--json]
 """
@@ -59,7 +58,7 @@ Ask = Callable[[str], Awaitable[bool]]
 
 @contextmanager
 def served(home: Path, *arguments: str, postgres_url: str = "") -> Iterator[str]:
-    """Start the service as a process, give its address when it listens, and end it."""
+    """Start the service as a process, yield its address, and stop it."""
     environment = {
         "PATH": str(COMMAND.parent),
         "HOME": str(home),
@@ -113,7 +112,7 @@ def _first_line(process: subprocess.Popen[bytes]) -> str:
 
 @asynccontextmanager
 async def by_rest(service: str, token: str) -> AsyncIterator[Ask]:
-    """Recall by REST, on one connection."""
+    """Recall over REST on one connection."""
     headers = {"authorization": f"Bearer {token}"}
     async with httpx2.AsyncClient(base_url=service, headers=headers, timeout=60) as client:
 
@@ -126,7 +125,7 @@ async def by_rest(service: str, token: str) -> AsyncIterator[Ask]:
 
 @asynccontextmanager
 async def by_mcp(service: str, token: str) -> AsyncIterator[Ask]:
-    """Recall by MCP over HTTP."""
+    """Recall over MCP."""
     headers = {"authorization": f"Bearer {token}"}
     transport = StreamableHttpTransport(f"{service}/mcp/knowledge/", headers=headers)
     async with Client(transport, timeout=60) as client:
@@ -140,7 +139,7 @@ async def by_mcp(service: str, token: str) -> AsyncIterator[Ask]:
 
 @asynccontextmanager
 async def by_function(settings: Settings) -> AsyncIterator[Ask]:
-    """Recall by the function itself, in this process."""
+    """Recall by the function in this process."""
     async with KnowledgeMemory.open(settings, tenant_id=TENANT) as memory:
 
         async def ask(question: str) -> bool:
@@ -194,7 +193,7 @@ async def timed(
 async def measure(
     settings: Settings, corpus: Corpus, options: argparse.Namespace, progress: Progress
 ) -> dict[str, Any]:
-    """Start the service on a filled database, and ask it."""
+    """Start the service on a filled database and measure it."""
     async with Tokens.open(settings) as tokens:
         await tokens.create(role=Role.ADMIN)
         issued = [await tokens.create(role=Role.READER, tenant_id=TENANT) for _ in range(options.clients)]
@@ -245,7 +244,7 @@ async def fill_database(url: str, admin_url: str, corpus: Corpus, progress: Prog
 
 
 def show(console: Console, report: dict[str, Any]) -> None:
-    """Print what was measured."""
+    """Print the figures."""
     table = Table(title=f"Recall among {report['size']:,} facts and as many episodes", title_justify="left")
     columns = ("clients", "p50_ms", "p95_ms", "max_ms", "per_s", "errors")
     for column in ("by", *columns):
@@ -261,7 +260,7 @@ def show(console: Console, report: dict[str, Any]) -> None:
 
 
 def main() -> int:
-    """Run it; the exit status is 1 where a request went wrong."""
+    """Run the benchmark; the exit status is 1 if a request failed."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,7 +1,7 @@
-"""How soon commonplace is there: import, help, and an MCP server that answers its client.
+"""Measure the start of commonplace: import, help, and the handshake of an MCP server.
 
-Each is a process of its own, started anew every round, in turn with the bare interpreter (``python -c pass``), which
-shows how fast the machine is at that moment. The MCP server is timed from its start to the answer to ``initialize``.
+Each round starts a new process for each case, in turn with the bare interpreter (``python -c pass``). The MCP server is
+timed from its start to the answer to ``initialize``.
 
     python benchmarks/startup.py [--rounds N] [--json]
 """
@@ -76,7 +76,7 @@ def measure(rounds: int, *, quiet: bool) -> dict[str, float]:
 
 
 def main() -> int:
-    """Measure and print; the exit status is 1 where a target is missed."""
+    """Measure and print; the exit status is 1 if a target is missed."""
     parser = argparse.ArgumentParser(description="start-up times, next to the bare interpreter's")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--json", action="store_true", help="print one JSON document")

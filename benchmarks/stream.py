@@ -1,13 +1,13 @@
-"""Measure how fast a transcript is read, and that hostile input cannot slow it down out of proportion.
+"""Measure the speed of the transcript reader, and its growth on hostile input.
 
-``python benchmarks/stream.py [--megabytes 20] [--seed 1] [--json]``
+    python benchmarks/stream.py [--megabytes 20] [--seed 1] [--json]
 
-Speed: a generated transcript with the mix of lines of a real session (tool output is most of it) goes through the
-reader and the marker parser in pieces of 64 KiB. Beside it, in turns, ``json.loads`` alone reads the same lines,
-already split: the ratio says what is left of its speed. The target is 0.5.
+Speed: a generated transcript with the mix of lines of a real session goes through the reader and the marker parser in
+pieces of 64 KiB. The reference, in turns, is ``json.loads`` on the same lines, already split. The ratio is the share of
+its speed that is left. The target is 0.5.
 
-Growth: for each hostile input, how many times longer an input of twice the size takes. 2 is linear, 4 quadratic. The
-target is below 3.
+Growth: the factor by which each hostile input takes longer at twice its size. 2 is linear, 4 quadratic. The target is
+below 3.
 """
 
 import argparse
@@ -49,7 +49,7 @@ WORDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speed:
-    """Best of the rounds, in megabytes a second, and what the reader keeps of the speed of JSON alone."""
+    """Best speed in megabytes a second, and its ratio to JSON alone."""
 
     megabytes: float
     lines: int
@@ -61,7 +61,7 @@ class Speed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """How many times longer twice the input takes."""
+    """Growth of the time when the input doubles."""
 
     name: str
     bytes: int
@@ -129,7 +129,7 @@ def transcript(megabytes: float, seed: int) -> bytes:
 
 
 def chunks(data: bytes) -> list[bytes]:
-    """Return the pieces that a pipe would give."""
+    """Return pieces as a pipe gives them."""
     return [data[start : start + CHUNK_BYTES] for start in range(0, len(data), CHUNK_BYTES)]
 
 
@@ -144,7 +144,7 @@ def read(pieces: list[bytes]) -> int:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Return how much processor time some work takes; other programs do not count."""
+    """Return the processor time that some work takes."""
     start = time.process_time()
     work()
     return time.process_time() - start
@@ -234,7 +234,7 @@ def show(speed: Speed, growths: list[Growth]) -> None:
 
 
 def main() -> int:
-    """Measure and print; the exit status is 1 where a target is missed."""
+    """Measure and print; the exit status is 1 if a target is missed."""
     parser = argparse.ArgumentParser(
         description="Speed of reading stream-json transcripts, and hostile input"
     )

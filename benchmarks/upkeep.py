@@ -1,14 +1,12 @@
-"""How long the upkeep of a large memory takes, and what readers notice of it.
+"""Measure the upkeep of a large memory, and what its readers notice.
 
-A database of one tenant is filled with facts of every age and consolidated episodes; then the decay sweep and the
-cleanup of episodes run, each while readers go on searching. Their time is measured in all, and the readers' latency
-before and meanwhile; the rate is compared with a bare reference in the same run: one statement that reads what the
-sweep judges, without changing anything.
+A database of one tenant is filled with facts of every age and consolidated episodes. Then the decay sweep and the
+cleanup of episodes run while readers search. Measured are the total time and the readers' latency before and during
+the work. The reference in the same run is one statement that only reads the rows that the sweep judges.
 
     python benchmarks/upkeep.py [--facts N] [--episodes N] [--directory D] [--json]
 
-A million facts take long to fill in and to index, and about 8 GB of disk. The exit status is 1 where a target is
-missed.
+A million facts take long to fill in and index, and about 8 GB of disk. The exit status is 1 if a target is missed.
 """
 
 import argparse
@@ -60,7 +58,7 @@ FROM facts WHERE tenant_id = $1 AND validity = 'active' AND decay_rate > 0.0
 
 @dataclass(slots=True)
 class Readers:
-    """People who search while something else goes on."""
+    """Readers that search while other work runs."""
 
     pool: asyncpg.Pool
     times_ms: list[float]
@@ -89,7 +87,7 @@ class Readers:
 
 @asynccontextmanager
 async def reading(pool: asyncpg.Pool) -> AsyncIterator[Readers]:
-    """Let readers read as long as the block runs."""
+    """Let readers search while the block runs."""
     readers = Readers(pool, [])
     tasks = [asyncio.create_task(readers.read(None)) for _ in range(READERS)]
     try:
@@ -101,7 +99,7 @@ async def reading(pool: asyncpg.Pool) -> AsyncIterator[Readers]:
 
 
 async def timed(work: Callable[[], Awaitable[object]]) -> tuple[float, object]:
-    """Return the seconds that something took, and what it gave."""
+    """Return the seconds that some work took, and its result."""
     began_s = time.perf_counter()
     result = await work()
     return round(time.perf_counter() - began_s, 2), result
@@ -172,7 +170,7 @@ async def measure(
 
 
 def missed_targets(result: dict[str, Any]) -> list[str]:
-    """Return every target that was missed, in words."""
+    """Return the missed targets in words."""
     missed = [
         f"{name} took {result[f'{name}_s']} s > {MOST_SECONDS} s"
         for name in ("sweep", "cleanup")
@@ -187,7 +185,7 @@ def missed_targets(result: dict[str, Any]) -> list[str]:
 
 
 def print_tables(result: dict[str, Any]) -> None:
-    """Print work and readers."""
+    """Print the figures of the work and the readers."""
     work = Table("work", "of", "seconds", "what it did", title="Upkeep")
     work.add_row("sweep", f"{result['facts']:,} facts", str(result["sweep_s"]), str(result["swept"]))
     work.add_row(
@@ -204,7 +202,7 @@ def print_tables(result: dict[str, Any]) -> None:
 
 
 async def run(options: argparse.Namespace, progress: Progress) -> dict[str, Any]:
-    """Measure on a server of its own."""
+    """Measure on a scratch server."""
     with scratch_server(options.directory) as server:
         await migrate_postgres(server.url(), "memory")
         return await measure(server.url(), server.url(role=SUPERUSER), options, progress)

@@ -1,4 +1,4 @@
-"""Facts of every age and episodes that have served, as many as wanted, without a model to embed them."""
+"""Facts of every age and consolidated episodes in any number, with vectors that need no model."""
 
 import random
 from collections.abc import Callable, Iterator

@@ -1,13 +1,13 @@
-"""What workspace memory costs beyond the bare file work under it.
+"""Measure the cost of workspace memory beyond the bare file work under it.
 
-Each case runs next to a bare reference, turn by turn in one run, so that a busy machine slows both; the figures are
-medians. A store stands against what the specification asks of it: open with ``O_APPEND``, write one line, fsync, close.
-A store into a full memory stands against the same and rewrites all the lines; it is what pruning costs. Search and
-context stand against reading the file with ``json`` alone, which a program without a cache would do on every call.
+Each case runs next to a bare reference, in turns in one run. The figures are medians. A store is compared with what
+the specification asks: open with ``O_APPEND``, write one line, fsync, close. A store into a full memory is compared
+with the same plus a rewrite of all lines, which is the cost of pruning. Search and context are compared with reading
+the file with ``json`` alone, as a program without a cache would on every call.
 
     python benchmarks/workspace.py [--rounds N] [--directory DIR] [--json]
 
-The directory must be on a real disk: on a RAM disk fsync is free, and the ratio says nothing.
+The directory must be on a real disk. On a RAM disk fsync is free and the ratio says nothing.
 """
 
 import argparse
@@ -64,7 +64,7 @@ def read_bare(path: Path) -> list[Any]:
 def compare(
     name: str, rounds: int, measured: Callable[[int], object], bare: Callable[[], object]
 ) -> dict[str, Any]:
-    """Run both in turn and return their medians in microseconds."""
+    """Run both in turns; return their medians in microseconds."""
     times: tuple[list[float], list[float]] = ([], [])
     for turn in track(range(rounds), name, console=Console(stderr=True), transient=True):
         for kept, step in zip(times, (lambda: measured(turn), bare), strict=True):  # noqa: B023 - called at once

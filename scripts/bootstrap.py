@@ -1,8 +1,8 @@
-"""Makes a virtual environment with pip in it, also where Debian's python3 comes without ensurepip and pip.
+"""Make a virtual environment with pip, also if Debian's python3 has neither ensurepip nor pip.
 
-Debian puts both into packages of their own, ``python3-venv`` and ``python3-pip``. Where they are missing, this
-fetches the package that holds pip's wheel with apt, into a temporary directory and with package lists of its own,
-so that nothing of the system changes and no root is needed.
+Debian ships both in separate packages, ``python3-venv`` and ``python3-pip``. If they are missing, the script fetches
+the package with pip's wheel by apt, into a temporary directory and with package lists of its own. It changes nothing
+on the system and needs no root.
 
 Usage: python3 scripts/bootstrap.py DIRECTORY
 """
@@ -19,7 +19,7 @@ PACKAGE = "python3-pip-whl"
 
 
 def main() -> None:
-    """Make the environment, or leave one that works as it is."""
+    """Make the environment, or keep a working one."""
     directory = Path(sys.argv[1]).absolute()
     python = directory / "bin" / "python"
     if python.exists() and _works(python):
@@ -40,7 +40,7 @@ def _works(python: Path) -> bool:
 
 
 def _wheel_from_debian(scratch: Path) -> Path:
-    """Fetch pip's wheel out of Debian's package, without installing the package."""
+    """Extract pip's wheel from Debian's package without installing the package."""
     lists = scratch / "lists"
     (lists / "partial").mkdir(parents=True)
     own_state = [

@@ -1,7 +1,7 @@
-"""Compute the golden vectors with sentence-transformers: what every backend must give for the golden texts.
+"""Compute the golden vectors with sentence-transformers, which every backend must reproduce.
 
 Reads ``tests/data/embedding_golden.json``, a list of texts, and writes ``tests/data/embedding_golden.npz``. It needs
-torch, which commonplace does without, so that it runs in an environment of its own:
+torch, so it runs in an environment of its own:
 
     python -m venv /tmp/golden
     /tmp/golden/bin/pip install torch sentence-transformers
