@@ -82,7 +82,7 @@ async def measure(count: int, rounds: int, *, quiet: bool) -> dict[str, float]:
         settings = Settings(home=Path(directory))
         async with OperationalMemory.open(settings) as memory:
             fill(settings.database_path, count)
-            database, queries = memory._database, memory._queries  # noqa: SLF001 - the bare statements
+            store = memory._store  # noqa: SLF001 - the bare statements
             chars = budget_chars(settings.memory_budget)
             built: list[float] = []
             bare: list[float] = []
@@ -91,7 +91,7 @@ async def measure(count: int, rounds: int, *, quiet: bool) -> dict[str, float]:
                 block = await memory.build_memory_context()
                 built.append(time.perf_counter() - began)
                 began = time.perf_counter()
-                async with database.reading(queries) as sql:
+                async with store.reading() as sql:
                     await count_eligible(sql)
                     page = chars // SHORTEST_BULLET_CHARS + 1
                     await eligible(sql, max_chars=chars, after=None, limit=page)

@@ -13,17 +13,20 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from pathlib import Path
 from typing import Final, Self
 
 from commonplace.access.roles import Principal, Role
-from commonplace.access.store import AccessStore
 from commonplace.core.clock import Clock, format_timestamp, parse_timestamp, utc_now
 from commonplace.core.context import DEFAULT_TENANT, require_tenant
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageError
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
 from commonplace.storage.database import Row, Statements
+from commonplace.storage.opening import open_database
+from commonplace.storage.store import Store
 
+SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
 PREFIX: Final = "cpl_"
 """What every token begins with, so that scanners for secrets know one when they see it."""
 SECRET_BYTES: Final = 32
@@ -99,7 +102,7 @@ class IssuedToken:
 class Tokens:
     """The tokens of an installation. Use :meth:`open`; safe to use from several tasks and processes at once."""
 
-    def __init__(self, store: AccessStore) -> None:
+    def __init__(self, store: Store) -> None:
         self.store = store
 
     @classmethod
@@ -111,8 +114,11 @@ class Tokens:
             SettingsError: The settings are not passed and cannot be loaded.
             StorageError: The database cannot be opened, or is newer than this release.
         """
-        async with AccessStore.open(settings or load_settings().settings, clock=clock) as store:
-            yield cls(store)
+        database = await open_database(settings or load_settings().settings, "access")
+        try:
+            yield cls(Store(database, SQL_DIRECTORY, clock))
+        finally:
+            await database.close()
 
     async def create(
         self,

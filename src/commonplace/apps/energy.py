@@ -15,10 +15,10 @@ from enum import StrEnum
 from typing import Final
 
 from commonplace.apps.metrics import Metrics
-from commonplace.apps.store import AppStore
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.storage.database import Statements
+from commonplace.storage.store import Store
 
 CREATION_UNITS: Final = (10.0, 15.0)
 COMPACTION_UNITS: Final = (20.0, 30.0)
@@ -112,7 +112,7 @@ def status_of(policy: EnergyPolicy, level: float) -> EnergyStatus:
 class EnergyBudget:
     """The budget of a database; see the module."""
 
-    def __init__(self, store: AppStore, policy: EnergyPolicy, metrics: Metrics) -> None:
+    def __init__(self, store: Store, policy: EnergyPolicy, metrics: Metrics) -> None:
         self._store = store
         self._metrics = metrics
         self._unpolled = 0.0

@@ -13,12 +13,13 @@ from commonplace.apps.memories import MAX_MEMORIES, Author, ChangeKind, Draft, M
 from commonplace.apps.names import require_id
 from commonplace.apps.receipts import ImportReceipt, Refusal
 from commonplace.apps.registry import App, get_app
-from commonplace.apps.store import OPERATOR, AppStore, actor
+from commonplace.apps.store import OPERATOR, actor, memories_lock
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.secrets import HIGH_ENTROPY, SecretFinding, find_secret, find_secret_in_json
 from commonplace.core.text import clean_text
 from commonplace.storage.database import Statements
+from commonplace.storage.store import Store
 
 FORMAT: Final = "commonplace-app-memories"
 MAX_METADATA_CHARS: Final = 64 * 1024
@@ -99,7 +100,7 @@ def read_document(document: Mapping[str, Any]) -> Document:
         ) from None
 
 
-async def import_memories(store: AppStore, app_id: str, document: Document) -> ImportReceipt:
+async def import_memories(store: Store, app_id: str, document: Document) -> ImportReceipt:
     """Add the memories of a document to an app, whatever app they come from; nothing that is there is changed.
 
     One that the app has already (the same conversation, or the same words of the same time) counts as known. One that
@@ -113,7 +114,7 @@ async def import_memories(store: AppStore, app_id: str, document: Document) -> I
     refused: list[Refusal] = []
     shortened: list[int] = []
     known = 0
-    async with store.writing_memories(app_id) as sql:
+    async with store.writing(memories_lock(app_id)) as sql:
         await get_app(sql, app_id)
         author = Author(actor=actor(OPERATOR), now=store.now())
         # The oldest first, so that ids rise with time, as they do where memories were made. A document has the newest

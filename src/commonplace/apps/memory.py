@@ -19,7 +19,7 @@ from commonplace.apps.receipts import DigestReceipt, ImportReceipt, ShareReceipt
 from commonplace.apps.registry import App, AppRegistry, AppStatus, get_app
 from commonplace.apps.search import Hit, by_meaning, by_words
 from commonplace.apps.statistics import Statistics
-from commonplace.apps.store import OPERATOR, AppStore, actor
+from commonplace.apps.store import OPERATOR, SQL_DIRECTORY, actor, memories_lock
 from commonplace.apps.views import AppViews
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
@@ -29,6 +29,7 @@ from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.llm import Model, open_model
 from commonplace.storage.database import Database, Statements
 from commonplace.storage.opening import open_database
+from commonplace.storage.store import Store
 
 
 class AppMemory:
@@ -58,7 +59,7 @@ class AppMemory:
         timeout_s: float = DEFAULT_TIMEOUT_S,
         on_receipt: Callable[[DigestReceipt], None] | None = None,
     ) -> None:
-        self._store = store = AppStore(database, clock)
+        self._store = store = Store(database, SQL_DIRECTORY, clock)
         self._metrics = metrics = Metrics()
         self.energy = EnergyBudget(store, energy or EnergyPolicy(), metrics)
         """The budget; a host spends from it for its own work too."""
@@ -244,7 +245,7 @@ class AppMemory:
             NotFoundError: No memory has this id, or another app's has.
         """
         found = await self.get_memory(memory_id, app_id=app_id)
-        async with self._store.writing_memories(found.app_id) as sql:
+        async with self._store.writing(memories_lock(found.app_id)) as sql:
             memory = await _get(sql, memory_id, app_id)
             await memories.delete(sql, [memory], Author(actor=actor(OPERATOR), now=self._store.now()))
         return memory

@@ -6,10 +6,11 @@ from enum import StrEnum
 
 from commonplace.apps.conversations import Conversation
 from commonplace.apps.names import require_app_id, require_name
-from commonplace.apps.store import AppStore
+from commonplace.apps.store import memories_lock
 from commonplace.core.clock import parse_timestamp
 from commonplace.core.errors import NotFoundError
 from commonplace.storage.database import Row, Statements
+from commonplace.storage.store import Store
 
 
 class AppStatus(StrEnum):
@@ -75,7 +76,7 @@ async def get_app(sql: Statements, app_id: str) -> App:
 class AppRegistry:
     """Installs and uninstalls apps. Source: APP-09, R-APP-1."""
 
-    def __init__(self, store: AppStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
 
     async def register(self, app_id: str, *, name: str | None = None) -> App:
@@ -130,7 +131,7 @@ class AppRegistry:
         Raises:
             NotFoundError: No app has this id.
         """
-        async with self._store.writing_memories(app_id) as sql:
+        async with self._store.writing(memories_lock(app_id)) as sql:
             await get_app(sql, app_id)
             memories = await sql.count_memories(app_id=app_id)
             if purge_memories:

@@ -7,8 +7,8 @@ from typing import Final
 
 from commonplace.apps.energy import EnergyBudget, EnergyStatus
 from commonplace.apps.memories import ChangeKind
-from commonplace.apps.store import AppStore
 from commonplace.core.clock import format_timestamp
+from commonplace.storage.store import Store
 
 HOUR: Final = timedelta(hours=1)
 DAY: Final = timedelta(days=1)
@@ -54,7 +54,7 @@ class Statistics:
     fullest: Mapping[str, int]
 
 
-async def gather(store: AppStore, energy: EnergyBudget) -> Statistics:
+async def gather(store: Store, energy: EnergyBudget) -> Statistics:
     """Count everything."""
     now = store.now()
     async with store.reading() as sql:

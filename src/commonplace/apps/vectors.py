@@ -12,10 +12,10 @@ from typing import Final
 
 from commonplace.apps.memories import Memory
 from commonplace.apps.metrics import Metrics
-from commonplace.apps.store import AppStore
 from commonplace.core.errors import EmbeddingError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.storage.database import Statements
+from commonplace.storage.store import Store
 
 FLOAT_BYTES: Final = 4
 
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 class Vectors:
     """Computes and keeps the vectors of memories; with an engine that cannot work, memories go without."""
 
-    def __init__(self, store: AppStore, engine: EmbeddingEngine, metrics: Metrics) -> None:
+    def __init__(self, store: Store, engine: EmbeddingEngine, metrics: Metrics) -> None:
         self._store = store
         self._engine = engine
         self._metrics = metrics

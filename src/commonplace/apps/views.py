@@ -10,10 +10,10 @@ from commonplace.apps.memories import MAX_MEMORIES, Change, ChangeKind, Memory
 from commonplace.apps.registry import App, get_app
 from commonplace.apps.search import by_meaning, by_words
 from commonplace.apps.statistics import DAY, HOUR, share
-from commonplace.apps.store import AppStore
 from commonplace.apps.vectors import Vectors
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.storage.database import Row
+from commonplace.storage.store import Store
 
 WEEK: Final = timedelta(days=7)
 MOST: Final = 1_000_000
@@ -117,7 +117,7 @@ class SpentEnergy:
 class AppViews:
     """Reads of app memory that is open; :attr:`.AppMemory.views` has one."""
 
-    def __init__(self, store: AppStore, vectors: Vectors) -> None:
+    def __init__(self, store: Store, vectors: Vectors) -> None:
         self._store = store
         self._vectors = vectors
 

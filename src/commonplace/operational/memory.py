@@ -33,6 +33,7 @@ from commonplace.operational.transcript.stream import StreamReader
 from commonplace.operational.views import OperationalViews
 from commonplace.storage.database import Database
 from commonplace.storage.opening import open_database
+from commonplace.storage.store import Store
 
 OPERATOR: Final = "operator"
 SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
@@ -47,11 +48,9 @@ class OperationalMemory:
     """
 
     def __init__(self, database: Database, *, clock: Clock = utc_now, budget_tokens: int = 2000) -> None:
-        self._database = database
-        self._queries = database.load(SQL_DIRECTORY)
-        self._clock = clock
+        self._store = store = Store(database, SQL_DIRECTORY, clock)
         self._budget_tokens = budget_tokens
-        self.views = OperationalViews(database, self._queries, clock)
+        self.views = OperationalViews(store)
 
     @classmethod
     @asynccontextmanager
@@ -97,11 +96,9 @@ class OperationalMemory:
             StorageError: The database cannot be reached or written. What receipts said stays.
         """
         recorder = Recorder(
-            self._database,
-            self._queries,
+            self._store,
             tiers=tiers,
             trigger=trigger,
-            clock=self._clock,
             allow_secrets=allow_secrets,
             on_receipt=on_receipt,
         )
@@ -136,11 +133,9 @@ class OperationalMemory:
             InvalidInputError: The tier is not 1, 2 or 3.
         """
         return Recorder(
-            self._database,
-            self._queries,
+            self._store,
             tiers=[tier],
             trigger=trigger,
-            clock=self._clock,
             allow_secrets=allow_secrets,
             on_receipt=on_receipt,
             prompt_text=prompt_text,
@@ -154,8 +149,8 @@ class OperationalMemory:
         Returns:
             Those that were ended, as interrupted when they were last seen; oldest first.
         """
-        async with self._database.transaction(self._queries) as sql:
-            return await sessions.interrupt_lost(sql, self._clock())
+        async with self._store.writing() as sql:
+            return await sessions.interrupt_lost(sql, self._store.now())
 
     async def build_memory_context(
         self, *, budget_tokens: int | None = None, services: Sequence[str] = ()
@@ -169,7 +164,7 @@ class OperationalMemory:
         Source: OPS-06, OPS-07, OPS-15, OPS-19.
         """
         budget = self._budget_tokens if budget_tokens is None else budget_tokens
-        async with self._database.reading(self._queries) as sql:
+        async with self._store.reading() as sql:
             builder = BlockBuilder(eligible=await memories.count_eligible(sql), budget_tokens=budget)
             if services:
                 for candidate in await memories.eligible_of_services(sql, services, builder.room):
@@ -192,12 +187,12 @@ class OperationalMemory:
         Returns:
             The memories whose confidence moved, by id; running it again at once moves nothing.
         """
-        async with self._database.transaction(self._queries, lock="operational:decay") as sql:
-            return await lifecycle.run_decay(sql, self._clock())
+        async with self._store.writing(lock="operational:decay") as sql:
+            return await lifecycle.run_decay(sql, self._store.now())
 
     async def list_memories(self, wanted: MemoryFilter | None = None) -> list[Memory]:
         """Return the memories that a filter lets through, in its order; all of them by default."""
-        async with self._database.reading(self._queries) as sql:
+        async with self._store.reading() as sql:
             return await memories.find(sql, wanted or MemoryFilter())
 
     async def get(self, memory_id: int) -> Memory:
@@ -206,12 +201,12 @@ class OperationalMemory:
         Raises:
             NotFoundError: No memory has this id.
         """
-        async with self._database.reading(self._queries) as sql:
+        async with self._store.reading() as sql:
             return await memories.get(sql, memory_id)
 
     async def history(self, memory_id: int) -> list[Change]:
         """Return what happened to a memory, oldest first; also for one that was deleted."""
-        async with self._database.reading(self._queries) as sql:
+        async with self._store.reading() as sql:
             return await memories.history(sql, memory_id)
 
     async def add(
@@ -241,7 +236,7 @@ class OperationalMemory:
         name = require_service(service)
         _refuse_secret("service", name or "", allowed=allow_secrets)
         value = _require_confidence(confidence)
-        async with self._database.transaction(self._queries) as sql:
+        async with self._store.writing() as sql:
             return await memories.create(
                 sql,
                 service=name,
@@ -250,7 +245,7 @@ class OperationalMemory:
                 confidence=value,
                 active=is_active(value),
                 author=_author(),
-                now=self._clock(),
+                now=self._store.now(),
             )
 
     async def edit(
@@ -279,9 +274,9 @@ class OperationalMemory:
             raise InvalidInputError("observation", "one memory to give it to", f"{len(ids)} memories")
         text = None if observation is None else _require_observation(observation, allow_secrets=allow_secrets)
         value = None if confidence is None else _require_confidence(confidence)
-        async with self._database.transaction(self._queries) as sql:
+        async with self._store.writing() as sql:
             found = [await memories.lock(sql, memory_id) for memory_id in sorted(set(ids))]
-            now = self._clock()
+            now = self._store.now()
             changed: list[Memory] = []
             for before in found:
                 after = lifecycle.edited(before, observation=text, confidence_value=value, now=now)
@@ -297,14 +292,14 @@ class OperationalMemory:
         Raises:
             NotFoundError: No memory has one of the ids; nothing was removed.
         """
-        async with self._database.transaction(self._queries) as sql:
+        async with self._store.writing() as sql:
             for memory_id in sorted(set(ids)):
                 await memories.lock(sql, memory_id)
-            return await memories.delete(sql, ids, _author(), self._clock())
+            return await memories.delete(sql, ids, _author(), self._store.now())
 
     async def sessions(self, *, limit: int = 50, offset: int = 0) -> list[Session]:
         """Return sessions, newest first."""
-        async with self._database.reading(self._queries) as sql:
+        async with self._store.reading() as sql:
             return await sessions.recent(sql, limit=limit, offset=offset)
 
     async def last_session(self, *, tier: int, trigger: str) -> Session | None:
@@ -313,7 +308,7 @@ class OperationalMemory:
         Raises:
             InvalidInputError: The tier is not 1, 2 or 3.
         """
-        async with self._database.reading(self._queries) as sql:
+        async with self._store.reading() as sql:
             return await sessions.last(sql, tier=tier, trigger=trigger)
 
     async def session_output(self, session_id: int, *, after: int = 0, limit: int = 500) -> list[OutputLine]:
@@ -328,17 +323,17 @@ class OperationalMemory:
             Lines by ascending ``seq``. Numbers may be missing at the start: of each session the newest 2,000
             lines are kept, and lines of the newest 500 sessions.
         """
-        async with self._database.reading(self._queries) as sql:
+        async with self._store.reading() as sql:
             return await output.after(sql, session_id, after=after, limit=limit)
 
     async def events(self, *, session_id: int | None = None, limit: int = 50, offset: int = 0) -> list[Event]:
         """Return the events of one session or of all, newest first."""
-        async with self._database.reading(self._queries) as sql:
+        async with self._store.reading() as sql:
             return await events.recent(sql, session_id=session_id, limit=limit, offset=offset)
 
     async def cooldowns(self, *, limit: int = 50, offset: int = 0) -> list[Cooldown]:
         """Return cooldown actions, newest first."""
-        async with self._database.reading(self._queries) as sql:
+        async with self._store.reading() as sql:
             return await cooldowns.recent(sql, limit=limit, offset=offset)
 
 

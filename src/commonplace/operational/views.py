@@ -5,9 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
-from aiosql.queries import Queries
-
-from commonplace.core.clock import Clock, format_timestamp
+from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import NotFoundError
 from commonplace.operational import memories
 from commonplace.operational.cooldowns import Cooldown
@@ -16,7 +14,8 @@ from commonplace.operational.events import Event
 from commonplace.operational.memories import Memory, MemoryFilter
 from commonplace.operational.sessions import Session, SessionStatus
 from commonplace.operational.transcript.markers import EventLevel
-from commonplace.storage.database import Database, Row
+from commonplace.storage.database import Row
+from commonplace.storage.store import Store
 
 T = TypeVar("T")
 
@@ -70,14 +69,12 @@ class Figures:
 class OperationalViews:
     """Reads of operational memory that is open; :attr:`.OperationalMemory.views` has one."""
 
-    def __init__(self, database: Database, queries: Queries, clock: Clock) -> None:
-        self._database = database
-        self._queries = queries
-        self._clock = clock
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     async def memories(self, wanted: MemoryFilter) -> MemoryPage:
         """Return a page of memories, and how many active and inactive ones the filter lets through."""
-        async with self._database.reading(self._queries) as sql:
+        async with self._store.reading() as sql:
             found = await memories.find(sql, wanted)
             counts = await memories.count(sql, wanted)
         return MemoryPage(memories=found, active=counts.get(True, 0), inactive=counts.get(False, 0))
@@ -112,7 +109,7 @@ class OperationalViews:
         Raises:
             NotFoundError: No session has this id.
         """
-        async with self._database.reading(self._queries) as sql:
+        async with self._store.reading() as sql:
             row = await sql.get_session(id=session_id)
         if row is None:
             raise NotFoundError("session", session_id)
@@ -166,7 +163,7 @@ class OperationalViews:
 
     async def figures(self) -> Figures:
         """Return the counts of an overview."""
-        async with self._database.reading(self._queries) as sql:
+        async with self._store.reading() as sql:
             row = await sql.figures(week_ago=self._before(WEEK), updated_before=self._before(GRACE))
         return Figures(**row)
 
@@ -177,19 +174,19 @@ class OperationalViews:
 
     def now(self) -> datetime:
         """Return the present, as this memory knows it."""
-        return self._clock()
+        return self._store.now()
 
     def _before(self, span: timedelta) -> str:
-        return format_timestamp(self._clock() - span)
+        return format_timestamp(self._store.now() - span)
 
     async def _rows(self, statement: str, **parameters: object) -> Sequence[Row]:
-        async with self._database.reading(self._queries) as sql:
+        async with self._store.reading() as sql:
             return await getattr(sql, statement)(**parameters)
 
     async def _page(
         self, statement: str, count: str, wanted: dict[str, Any], limit: int, offset: int
     ) -> tuple[Sequence[Row], int]:
         """Read a page and its total in one consistent view."""
-        async with self._database.reading(self._queries) as sql:
+        async with self._store.reading() as sql:
             rows = await getattr(sql, statement)(**wanted, limit=limit, offset=offset)
             return rows, await getattr(sql, count)(**wanted)

@@ -186,7 +186,7 @@ def failing_once_decided(apps: AppMemory, script: Meanwhile, times: int) -> None
 
 def faulty(apps: AppMemory) -> FaultyDatabase:
     """Return the database under app memory."""
-    database = apps._store.database
+    database = apps._store._database
     assert isinstance(database, FaultyDatabase)
     return database
 

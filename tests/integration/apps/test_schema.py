@@ -14,6 +14,7 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.operational.memory import OperationalMemory
 from commonplace.storage.migrations.runner import migrate_postgres, migrate_sqlite
+from support.statements import prepare_all
 
 REVISIONS = ["app_001", "app_002", "app_003", "app_004"]
 
@@ -167,18 +168,7 @@ async def test_every_statement_is_accepted_by_the_server(
 ) -> None:
     """Each named statement is prepared against the real schema."""
     async with opened(database, clock, engine) as apps:
-        store = apps._store
-        names = [name for name in store.queries.available_queries if not name.endswith("_cursor")]
-        assert len(names) > 40
-        async with store.writing() as sql:
-            for name in names:
-                statement = getattr(store.queries, name)
-                if store.database.dialect == "postgresql":
-                    await sql.connection.prepare(statement.sql)
-                else:
-                    parameters = dict.fromkeys(statement.parameters or ())
-                    async with sql.connection.execute(f"EXPLAIN {statement.sql}", parameters) as cursor:
-                        assert await cursor.fetchall()
+        assert await prepare_all(apps._store) > 40
 
 
 @pytest.mark.parametrize(
@@ -190,7 +180,7 @@ async def test_reading_what_an_app_is_shown_uses_an_index(
     """No statement on the way to an answer reads a whole table: only what it has found itself."""
     async with opened(settings, clock, engine) as apps:
         store = apps._store
-        statement = getattr(store.queries, name)
+        statement = getattr(store._queries, name)
         plan = f"EXPLAIN QUERY PLAN {statement.sql}"
         async with (
             store.reading() as sql,

@@ -18,6 +18,7 @@ from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
 from commonplace.storage.migrations.runner import HEADS, migrate_postgres, migrate_sqlite
 from commonplace.storage.migrations.upgrade import configuration
+from support.statements import prepare_all
 
 REVISIONS = ["ops_001", "ops_002", "ops_003", "ops_004", "ops_005", "ops_006", "ops_007", "ops_008"]
 
@@ -211,18 +212,7 @@ async def test_a_way_back_exists(new_settings: Settings) -> None:
 
 async def test_every_statement_is_accepted_by_the_server(operational: OperationalMemory) -> None:
     """Each named statement is prepared against the real schema."""
-    database, queries = operational._database, operational._queries
-    names = [name for name in queries.available_queries if not name.endswith("_cursor")]
-    assert len(names) > 20
-    async with database.transaction(queries) as sql:
-        for name in names:
-            statement = getattr(queries, name)
-            if database.dialect == "postgresql":
-                await sql._connection.prepare(statement.sql)
-            else:
-                parameters = dict.fromkeys(statement.parameters or ())
-                async with sql._connection.execute(f"EXPLAIN {statement.sql}", parameters) as cursor:
-                    assert await cursor.fetchall()
+    assert await prepare_all(operational._store) > 20
 
 
 async def test_the_file_is_for_its_owner_only(new_settings: Settings) -> None:

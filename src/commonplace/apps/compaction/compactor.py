@@ -28,11 +28,12 @@ from commonplace.apps.energy import EnergyBudget, Operation, compaction_cost
 from commonplace.apps.memories import MAX_MEMORIES, Author, Memory
 from commonplace.apps.metrics import Metrics
 from commonplace.apps.receipts import CompactionAction, CompactionReceipt
-from commonplace.apps.store import AppStore, actor
+from commonplace.apps.store import actor, memories_lock
 from commonplace.apps.vectors import Vectors
 from commonplace.core.errors import ModelBudgetError, ModelError, StorageError
 from commonplace.llm import Model
 from commonplace.storage.database import Statements
+from commonplace.storage.store import Store
 
 PURPOSE: Final = "app.compaction"
 SUBAGENT: Final = "subagent"
@@ -56,7 +57,7 @@ class Compactor:
 
     def __init__(
         self,
-        store: AppStore,
+        store: Store,
         model: Model,
         energy: EnergyBudget,
         vectors: Vectors,
@@ -189,7 +190,7 @@ class Compactor:
         vector = None if plan.content is None else await self._vectors.compute(plan.content)
         author = Author(actor=actor(SUBAGENT), now=self._store.now(), reason=plan.reason or plan.fallback)
         new = request.new_memory
-        async with self._store.writing_memories(request.app_id) as sql:
+        async with self._store.writing(memories_lock(request.app_id)) as sql:
             held = await memories.space(sql, request.app_id, new.user_id)
             if sorted(held, key=_id) != sorted(request.memories, key=_id):
                 return None
@@ -204,7 +205,7 @@ class Compactor:
         """Remove whatever was first in, whether or not the memories have changed meanwhile."""
         author = Author(actor=actor(SUBAGENT), now=self._store.now(), reason="first in, first out")
         try:
-            async with self._store.writing_memories(request.app_id) as sql:
+            async with self._store.writing(memories_lock(request.app_id)) as sql:
                 held = await memories.space(sql, request.app_id, request.new_memory.user_id)
                 return await self._remove_oldest(sql, request, held, author, why)
         except StorageError as error:

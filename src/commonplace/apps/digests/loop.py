@@ -28,8 +28,8 @@ from commonplace.apps.receipts import (
     EndReceipt,
 )
 from commonplace.apps.registry import App, get_app
-from commonplace.apps.store import AppStore
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.storage.store import Store
 
 COMPLETED: Final = "completed"
 MOST_AT_ONCE: Final = 4
@@ -96,7 +96,7 @@ class SensitiveLoop:
 
     def __init__(
         self,
-        store: AppStore,
+        store: Store,
         subagent: MemorySubAgent,
         energy: EnergyBudget,
         metrics: Metrics,

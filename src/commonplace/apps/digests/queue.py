@@ -13,9 +13,9 @@ from uuid import uuid4
 from commonplace.apps import conversations
 from commonplace.apps.digests.digest import MemoryCreationRequest
 from commonplace.apps.receipts import DigestOutcome
-from commonplace.apps.store import AppStore
 from commonplace.core.clock import format_timestamp
 from commonplace.storage.database import Row, Statements
+from commonplace.storage.store import Store
 
 LEASE: Final = timedelta(minutes=15)
 """Longer than twenty conversations of one app take that end at once, each with two answers of 30 s."""
@@ -61,7 +61,7 @@ class QueuedDigest:
         )
 
 
-async def claim(sql: Statements, store: AppStore, app_id: str, conversation_id: str) -> Claim | None:
+async def claim(sql: Statements, store: Store, app_id: str, conversation_id: str) -> Claim | None:
     """Take on a digest; ``None`` where it is done, or somebody else is at it."""
     now, token = store.now(), uuid4().hex
     row = await sql.claim_digest(
@@ -75,14 +75,14 @@ async def claim(sql: Statements, store: AppStore, app_id: str, conversation_id: 
 
 
 async def settle(
-    sql: Statements, store: AppStore, claim: Claim, outcome: DigestOutcome, reason: str = ""
+    sql: Statements, store: Store, claim: Claim, outcome: DigestOutcome, reason: str = ""
 ) -> bool:
     """Note what became of a claimed digest; ``False`` where the claim was lost, or the app purged."""
     return await _leave(sql, store, claim, DigestState.DONE, outcome, reason, None)
 
 
 async def defer(
-    sql: Statements, store: AppStore, claim: Claim, request: MemoryCreationRequest, reason: str
+    sql: Statements, store: Store, claim: Claim, request: MemoryCreationRequest, reason: str
 ) -> bool:
     """Put a claimed digest back until there is energy for it."""
     stored = await sql.get_conversation(conversation_id=request.conversation_id)
@@ -90,14 +90,14 @@ async def defer(
     return await _leave(sql, store, claim, DigestState.DEFERRED, None, reason, kept)
 
 
-async def release(sql: Statements, store: AppStore, claim: Claim) -> bool:
+async def release(sql: Statements, store: Store, claim: Claim) -> bool:
     """Put a claimed digest back at once, because the work on it was stopped."""
     return await _leave(sql, store, claim, DigestState.WAITING, None, "stopped", None)
 
 
 async def _leave(
     sql: Statements,
-    store: AppStore,
+    store: Store,
     claim: Claim,
     state: DigestState,
     outcome: DigestOutcome | None,

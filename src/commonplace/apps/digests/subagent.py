@@ -31,11 +31,12 @@ from commonplace.apps.receipts import (
     DigestReceipt,
 )
 from commonplace.apps.registry import get_app
-from commonplace.apps.store import OPERATOR, AppStore, actor
+from commonplace.apps.store import OPERATOR, actor, memories_lock
 from commonplace.apps.vectors import Vectors
 from commonplace.core.errors import ModelBudgetError, ModelError, StorageError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.llm import Completion, Model
+from commonplace.storage.store import Store
 
 PURPOSE: Final = "app.digest"
 DEFAULT_TIMEOUT_S: Final = 30.0
@@ -58,7 +59,7 @@ class MemorySubAgent:
 
     def __init__(
         self,
-        store: AppStore,
+        store: Store,
         model: Model,
         engine: EmbeddingEngine,
         energy: EnergyBudget,
@@ -157,7 +158,7 @@ class MemorySubAgent:
             NotFoundError: No app has this id.
         """
         author = Author(actor=actor(OPERATOR), now=self._store.now(), reason="purged")
-        async with self._store.writing_memories(app_id) as sql:
+        async with self._store.writing(memories_lock(app_id)) as sql:
             await get_app(sql, app_id)
             await sql.drop_open_digests(
                 app_id=app_id, reason="the app's memories were purged", moment=self._store.moment()
@@ -263,7 +264,7 @@ class MemorySubAgent:
         digest: Digest,
     ) -> DigestReceipt:
         reason = f"left out what looks like a secret ({digest.secrets[0]})" if digest.secrets else ""
-        async with self._store.writing_memories(request.app_id) as sql:
+        async with self._store.writing(memories_lock(request.app_id)) as sql:
             if not await queue.settle(sql, self._store, claim, DigestOutcome.CREATED, reason):
                 return _receipt(request, DigestOutcome.DROPPED, "the app was purged meanwhile")
             known = await memories.visible(sql, request.app_id, user_id=request.user_id)

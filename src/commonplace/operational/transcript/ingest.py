@@ -12,9 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, assert_never
 
-from aiosql.queries import Queries
-
-from commonplace.core.clock import Clock
 from commonplace.core.errors import StorageError
 from commonplace.core.secrets import find_secret, mask_secrets
 from commonplace.operational import cooldowns, events, lifecycle, output, sessions
@@ -40,7 +37,8 @@ from commonplace.operational.transcript.stream import (
     ToolResult,
     ToolUse,
 )
-from commonplace.storage.database import Database, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.store import Store
 
 AGENT: Final = "agent"
 
@@ -53,11 +51,9 @@ class Recorder:
     What a session shows is held back until :meth:`flush`, so that a transcript costs one transaction a piece.
 
     Args:
-        database: Open and migrated.
-        queries: The statements of operational memory.
+        store: The store of operational memory.
         tiers: The tier of the first session, of the second, and so on; the last one counts for all that follow.
         trigger: Why the sessions ran.
-        clock: Gives the time of each row.
         allow_secrets: Whether text that looks like a secret is stored all the same.
         on_receipt: Called with each receipt as soon as what it says is durable.
         prompt_text: What the sessions were told, where it is known.
@@ -65,21 +61,17 @@ class Recorder:
 
     def __init__(
         self,
-        database: Database,
-        queries: Queries,
+        store: Store,
         *,
         tiers: Sequence[int],
         trigger: str,
-        clock: Clock,
         allow_secrets: bool,
         on_receipt: Callable[[Receipt], None] | None,
         prompt_text: str | None = None,
     ) -> None:
-        self._database = database
-        self._queries = queries
+        self._store = store
         self._tiers = [sessions.require_tier(tier) for tier in tiers] or [1]
         self._trigger = trigger
-        self._clock = clock
         self._allow_secrets = allow_secrets
         self._on_receipt = on_receipt
         self._prompt_text = None if prompt_text is None else self._masked(prompt_text)
@@ -124,8 +116,8 @@ class Recorder:
         if self._session is None or not lines:
             return
         try:
-            async with self._database.transaction(self._queries) as sql:
-                await output.store(sql, self._session.id, lines, self._clock())
+            async with self._store.writing() as sql:
+                await output.store(sql, self._session.id, lines, self._store.now())
         except StorageError as error:
             log.warning("session %s: %d lines of output are lost: %s", self._session.id, len(lines), error)
 
@@ -136,8 +128,8 @@ class Recorder:
             StorageError: It cannot be noted.
         """
         if self._session is not None:
-            async with self._database.transaction(self._queries) as sql:
-                await sessions.see(sql, self._session.id, self._clock())
+            async with self._store.writing() as sql:
+                await sessions.see(sql, self._session.id, self._store.now())
 
     async def _take(self, event: StreamEvent) -> None:
         match event:
@@ -195,14 +187,14 @@ class Recorder:
         await self._open(event.session_id, event.model)
 
     async def _announce(self, begun: Session, agent_session_id: str | None, model: str | None) -> Session:
-        async with self._database.transaction(self._queries) as sql:
+        async with self._store.writing() as sql:
             session = await sessions.announce(sql, begun.id, agent_session_id=agent_session_id, model=model)
         self._session, self._is_announced = session, True
         return session
 
     async def _open(self, agent_session_id: str | None, model: str | None) -> Session:
         tier = self._tiers[min(len(self._reports), len(self._tiers) - 1)]
-        async with self._database.transaction(self._queries) as sql:
+        async with self._store.writing() as sql:
             session = await sessions.begin(
                 sql,
                 agent_session_id=agent_session_id,
@@ -210,7 +202,7 @@ class Recorder:
                 model=model,
                 trigger=self._trigger,
                 prompt_text=self._prompt_text,
-                now=self._clock(),
+                now=self._store.now(),
             )
             await output.forget_older(sql, session.id)
         self._session, self._is_announced = session, True
@@ -223,9 +215,9 @@ class Recorder:
         result = self._result
         if result is not None and result.response is not None:
             result = replace(result, response=self._masked(result.response))
-        async with self._database.transaction(self._queries) as sql:
+        async with self._store.writing() as sql:
             session = await sessions.finish(
-                sql, self._session.id, result, self._clock(), exit_code=exit_code, status=status
+                sql, self._session.id, result, self._store.now(), exit_code=exit_code, status=status
             )
         self._reports.append(SessionReport(session=session, receipts=tuple(self._receipts)))
         self._session, self._result = None, None
@@ -256,20 +248,20 @@ class Recorder:
             return
         fingerprint = self._fingerprint(marker, message_id)
         try:
-            async with self._database.transaction(self._queries, lock=_lock(marker)) as sql:
-                receipt = await self._store(sql, session, marker, fingerprint)
+            async with self._store.writing(lock=_lock(marker)) as sql:
+                receipt = await self._store_marker(sql, session, marker, fingerprint)
         except StorageError as error:
             receipt = _receipt(session, marker, ReceiptOutcome.FAILED, reason=str(error))
         self._give(receipt)
 
-    async def _store(
+    async def _store_marker(
         self,
         sql: Statements,
         session: Session,
         marker: MemoryMarker | EventMarker | CooldownMarker,
         fingerprint: str,
     ) -> Receipt:
-        now = self._clock()
+        now = self._store.now()
         if not await sessions.note_marker(sql, session.id, fingerprint):
             reason = "taken from this session before"
             return _receipt(session, marker, ReceiptOutcome.REPEATED, reason=reason)

@@ -1,0 +1,39 @@
+"""A memory's store: an open database, the memory's named statements and a clock."""
+
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from pathlib import Path
+
+from commonplace.core.clock import Clock, format_timestamp
+from commonplace.storage.database import Database, Statements
+
+
+class Store:
+    """The named statements of one memory in an open database, and the clock that dates its rows.
+
+    Args:
+        database: Shared by everything in this process; whoever opened it closes it.
+        directory: Holds the ``.sql`` files of the memory.
+        clock: Returns the time of each row.
+    """
+
+    def __init__(self, database: Database, directory: Path, clock: Clock) -> None:
+        self._database = database
+        self._queries = database.load(directory)
+        self._clock = clock
+
+    def now(self) -> datetime:
+        """Return the current time."""
+        return self._clock()
+
+    def moment(self) -> str:
+        """Return the current time as text columns hold it."""
+        return format_timestamp(self._clock())
+
+    def writing(self, lock: str | None = None) -> AbstractAsyncContextManager[Statements]:
+        """Open a transaction; see :meth:`.Database.transaction`."""
+        return self._database.transaction(self._queries, lock=lock)
+
+    def reading(self) -> AbstractAsyncContextManager[Statements]:
+        """Open a consistent view for reading; see :meth:`.Database.reading`."""
+        return self._database.reading(self._queries)
