@@ -9,6 +9,7 @@
     ├── StorageError                        a file or database
     │   ├── StorageUnavailableError         cannot be reached or written: disk full, server down, locked
     │   ├── DatabaseTooNewError             its schema is newer than this release
+    │   ├── DatabaseTooOldError             its schema is of a development version
     │   └── EmbeddedPostgresError           the embedded server cannot be set up, started or stopped
     ├── ListenError                         the service cannot take connections at an address
     ├── AccessError                         the service would be open to everybody, or to nobody
@@ -129,6 +130,23 @@ class DatabaseTooNewError(StorageError):
         super().__init__(
             f"{where} has schema revision {found!r}, but this release knows revisions up to {known!r} only: "
             "install the release that made it, or point commonplace at another database"
+        )
+
+
+class DatabaseTooOldError(StorageError):
+    """A development version made the database, at a revision that this release no longer upgrades.
+
+    Args:
+        where: The database, without any password.
+        found: The schema revision in the database.
+        oldest: The oldest revision of that branch that this release upgrades besides the specified ones.
+    """
+
+    def __init__(self, where: str, found: str, oldest: str) -> None:
+        super().__init__(
+            f"{where} has schema revision {found!r} of a development version, but this release upgrades "
+            f"databases from {oldest!r} on: open it once with commit e3e977d, which upgrades it to {oldest!r}, "
+            "or move it away to start with an empty database"
         )
 
 

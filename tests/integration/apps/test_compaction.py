@@ -17,6 +17,7 @@ from commonplace.apps.energy import EnergyPolicy
 from commonplace.apps.memories import ChangeKind
 from commonplace.apps.memory import AppMemory
 from commonplace.apps.receipts import CompactionAction, CompactionReceipt, Decider, DigestOutcome
+from commonplace.apps.store import memories_lock
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import ModelRefusedError
 from commonplace.core.settings import Settings
@@ -365,7 +366,7 @@ async def test_decisions_that_are_always_overtaken_end_with_the_first_in(opened:
         async def touch(request: Request) -> None:
             if request.output is not None:
                 store = apps._store
-                async with store.writing_memories("cal") as sql:
+                async with store.writing(memories_lock("cal")) as sql:
                     words = f"Touched before answer {len(script.requests)}."
                     await sql.update_memory(id=7, content=words, updated_at=store.moment(), metadata=None)
 

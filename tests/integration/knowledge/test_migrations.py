@@ -12,10 +12,9 @@ from commonplace.core.context import request_context
 from commonplace.core.errors import DatabaseTooNewError
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.unit_of_work import queries, unit_of_work
-from commonplace.storage.embedded import EmbeddedPostgres, Membership
-from commonplace.storage.migrations.runner import HEADS, downgrade_postgres, migrate_postgres
+from commonplace.storage.embedded import EmbeddedPostgres
+from commonplace.storage.migrations.runner import HEADS, migrate_postgres
 from commonplace.storage.postgres import open_pool
-from support.postgres import fresh_database
 
 HEAD = HEADS["memory"]
 ALL_TABLES = ["embedding_versions", "entities", "episodes", "facts", "memory_events", "memory_links", "rules"]
@@ -290,8 +289,7 @@ async def test_every_older_revision_with_data_reaches_the_same_schema(
     await connection.execute(OLD_ENTITY_ROWS)
     await migrate_postgres(postgres_url, "memory", target="mem_003")
     await connection.execute("INSERT INTO memory_events (event_type) VALUES ('entity_merge')")
-    for number in range(4, int(HEAD[-3:]) + 1):
-        await migrate_postgres(postgres_url, "memory", target=f"mem_{number:03}")
+    await migrate_postgres(postgres_url, "memory")
     assert await run(postgres_url, SCHEMA_SQL) == await run(knowledge_url, SCHEMA_SQL)
     assert await connection.fetch("SELECT * FROM facts") == []
     tenants = await connection.fetch("SELECT tenant_id FROM tenants ORDER BY tenant_id")
@@ -309,50 +307,33 @@ async def test_every_older_revision_with_data_reaches_the_same_schema(
     await connection.close()
 
 
-async def test_a_way_back_exists(postgres_url: str, embedded_cluster: Membership) -> None:
-    """Each revision taken back gives the schema of the one before, with its rows; the first gives nothing."""
-    await migrate_postgres(postgres_url, "memory")
+async def test_a_database_at_the_head_of_development_opens(postgres_url: str) -> None:
+    """It has this revision in its table of versions, and keeps its rows."""
+    await migrate_postgres(postgres_url, "memory", target="mem_015")
     connection = await asyncpg.connect(postgres_url, server_settings={"commonplace.tenant_id": "default"})
-    await connection.execute(
-        OLD_ROWS.replace("true", "false").replace("'Ann', 'works_at', 'Acme'", "'Bo', 'x', 'y'")
-    )
+    await connection.execute("INSERT INTO rules (content) VALUES ('Ask first')")
     await connection.close()
-    schemas: dict[str, list[Sequence[object]]] = {}
-    async with fresh_database(embedded_cluster) as other:
-        for number in range(1, int(HEAD[-3:])):
-            await migrate_postgres(other, "memory", target=f"mem_{number:03}")
-            schemas[f"mem_{number:03}"] = await run(other, SCHEMA_SQL)
-    for target, schema in reversed(schemas.items()):
-        await downgrade_postgres(postgres_url, "memory", target=target)
-        assert await run(postgres_url, SCHEMA_SQL) == schema, target
-    assert await run(postgres_url, "SELECT count(*) FROM facts") == [(2,)]
-    await downgrade_postgres(postgres_url, "memory", target="base")
-    tables = "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public'"
-    assert await run(postgres_url, tables) == [("alembic_version",)]
     await migrate_postgres(postgres_url, "memory")
-    assert set(ALL_TABLES) <= {name for (name,) in await run(postgres_url, tables)}
+    async with await open_pool(postgres_url) as pool:
+        with request_context(actor="tester"):
+            async with unit_of_work(pool) as sql:
+                assert await sql.connection.fetchval("SELECT content FROM rules") == "Ask first"
 
 
 async def test_a_newer_database_is_refused(knowledge_url: str) -> None:
-    """Clearly, in both directions, and without touching it."""
+    """The error names both revisions, and nothing is written."""
     await run(knowledge_url, "UPDATE alembic_version SET version_num = 'mem_999' RETURNING 1")
-    for attempt in (
-        migrate_postgres(knowledge_url, "memory"),
-        downgrade_postgres(knowledge_url, "memory", target="mem_003"),
-    ):
-        with pytest.raises(DatabaseTooNewError, match=rf"'mem_999'.*'{HEAD}'"):
-            await attempt
+    with pytest.raises(DatabaseTooNewError, match=rf"'mem_999'.*'{HEAD}'"):
+        await migrate_postgres(knowledge_url, "memory")
     assert await run(knowledge_url, "SELECT version_num FROM alembic_version") == [("mem_999",)]
 
 
 async def test_the_memories_share_a_database(postgres_url: str) -> None:
-    """Each brings its own tables, whichever comes first, and takes only them away."""
+    """Each brings its own tables, whichever comes first."""
     await migrate_postgres(postgres_url, "memory")
     await migrate_postgres(postgres_url, "operational")
     revisions = "SELECT version_num FROM alembic_version ORDER BY 1"
     assert await run(postgres_url, revisions) == [(HEAD,), (HEADS["operational"],)]
-    await downgrade_postgres(postgres_url, "memory", target="base")
-    assert await run(postgres_url, revisions) == [(HEADS["operational"],)]
     assert await run(postgres_url, "SELECT count(*) FROM sessions") == [(0,)]
 
 

@@ -1,7 +1,7 @@
-"""Brings a database up to the newest revision of one branch, and refuses one that is newer than this release.
+"""Upgrades of a database to the newest revision of one branch.
 
 All revisions of an upgrade run in one transaction that begins by taking the database's own lock, so that two
-processes may start at once, and a process that is killed in the middle leaves the older schema behind, whole.
+processes may start at once, and a process that is killed in the middle leaves the older schema whole.
 A database that is up to date costs one query and does not load Alembic.
 """
 
@@ -24,20 +24,21 @@ HEADS: Final[dict[Branch, str]] = {
     "memory": "mem_015",
     "access": "acc_001",
 }
-"""The newest revision of each branch; known here so that most starts need not load Alembic."""
+"""The newest revision of each branch; a constant, so that most starts need not load Alembic."""
 
 
 async def migrate_sqlite(path: Path, branch: Branch, *, target: str = "head") -> None:
-    """Bring a SQLite file up to a revision, making the file if there is none.
+    """Upgrade a SQLite file to a revision; create the file if it does not exist.
 
     Args:
         path: The file.
-        branch: Whose tables.
-        target: A revision's name, or ``"head"``. A revision that was already passed stays passed.
+        branch: The memory whose tables are upgraded.
+        target: A revision's name, or ``"head"``. Revisions are not taken back.
 
     Raises:
-        DatabaseTooNewError: A newer release has changed its schema; nothing is touched.
-        StorageUnavailableError: It cannot be opened or written.
+        DatabaseTooNewError: A newer release has changed the schema; nothing is written.
+        DatabaseTooOldError: A development version made the schema; nothing is written.
+        StorageUnavailableError: The file cannot be opened or written.
     """
     await asyncio.to_thread(_migrate_sqlite, path, branch, target)
 
@@ -56,37 +57,22 @@ def _sqlite_revisions(connection: sqlite3.Connection) -> set[str]:
 
 
 async def migrate_postgres(source: str | EmbeddedPostgres, branch: Branch, *, target: str = "head") -> None:
-    """Bring a PostgreSQL database up to a revision.
+    """Upgrade a PostgreSQL database to a revision.
 
     Args:
         source: A URL, or the embedded server.
-        branch: Whose tables.
-        target: A revision's name, or ``"head"``. A revision that was already passed stays passed.
+        branch: The memory whose tables are upgraded.
+        target: A revision's name, or ``"head"``. Revisions are not taken back.
 
     Raises:
-        DatabaseTooNewError: A newer release has changed its schema; nothing is touched.
+        DatabaseTooNewError: A newer release has changed the schema; nothing is written.
+        DatabaseTooOldError: A development version made the schema; nothing is written.
         StorageUnavailableError: The server cannot be reached or does not fit.
         EmbeddedPostgresError: The embedded server cannot be started.
     """
     access = await _access(source)
     if HEADS[branch] not in await _postgres_revisions(access):
         await _upgrades().upgrade_postgres(access, branch, target)
-
-
-async def downgrade_postgres(source: str | EmbeddedPostgres, branch: Branch, *, target: str) -> None:
-    """Take a PostgreSQL database back to an older revision; what the older schema cannot hold is dropped.
-
-    Args:
-        source: A URL, or the embedded server.
-        branch: Whose tables.
-        target: A revision's name, or ``"base"`` for nothing at all.
-
-    Raises:
-        DatabaseTooNewError: A newer release has changed its schema; nothing is touched.
-        StorageUnavailableError: The server cannot be reached or does not fit.
-        EmbeddedPostgresError: The embedded server cannot be started.
-    """
-    await _upgrades().downgrade_postgres(await _access(source), branch, target)
 
 
 async def _access(source: str | EmbeddedPostgres) -> Access:
@@ -104,5 +90,5 @@ async def _postgres_revisions(access: Access) -> set[str]:
 
 
 def _upgrades() -> Any:  # noqa: ANN401 - a module
-    """Load Alembic, which costs more than everything else at a start, now that there is something to migrate."""
+    """Import Alembic only when there is something to migrate; it takes longer than the rest of a start."""
     return import_module("commonplace.storage.migrations.upgrade")

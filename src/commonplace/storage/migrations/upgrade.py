@@ -1,4 +1,4 @@
-"""The part of the runner that needs Alembic; loaded only where there is something to migrate."""
+"""The part of the runner that needs Alembic; imported only when there is something to migrate."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -13,17 +13,23 @@ from sqlalchemy import Connection, create_engine, event, text
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from commonplace.core.errors import DatabaseTooNewError
+from commonplace.core.errors import DatabaseTooNewError, DatabaseTooOldError
 from commonplace.storage import sqlite
 from commonplace.storage.postgres_access import Access, connect
 
 DIRECTORY: Final = Path(__file__).parent
 VERSIONS: Final = DIRECTORY / "versions"
+RETIRED: Final = {
+    **dict.fromkeys(("ops_006", "ops_007"), "ops_008"),
+    **dict.fromkeys(("app_001", "app_002", "app_003"), "app_004"),
+    **{f"mem_{number:03}": "mem_015" for number in range(4, 15)},
+}
+"""Revisions of development versions, each with the revision that now creates the same schema."""
 _POSTGRES_LOCK: Final = "SELECT pg_advisory_xact_lock(hashtext('commonplace migration'))"
 
 
 def configuration() -> Config:
-    """Return Alembic's configuration: where the revisions of each branch are."""
+    """Return Alembic's configuration, with the directory of each branch."""
     config = Config()
     config.set_main_option("script_location", str(DIRECTORY))
     config.set_main_option("path_separator", "os")
@@ -33,7 +39,7 @@ def configuration() -> Config:
 
 
 def upgrade(connection: Connection, branch: str, target: str, *, where: str) -> None:
-    """Run the revisions of a branch that are missing, in the transaction that the caller opened.
+    """Run the missing revisions of a branch in the transaction that the caller opened.
 
     Args:
         connection: Of either server, inside a transaction that excludes other upgrades.
@@ -43,38 +49,20 @@ def upgrade(connection: Connection, branch: str, target: str, *, where: str) -> 
 
     Raises:
         DatabaseTooNewError: The database holds a revision that this release does not know.
+        DatabaseTooOldError: The database holds a revision of a development version.
     """
-    config = _configuration_for(connection, branch, where=where)
-    command.upgrade(config, f"{branch}@{target}" if target == "head" else target)
-
-
-def downgrade(connection: Connection, branch: str, target: str, *, where: str) -> None:
-    """Take back the revisions of a branch that came after a target; see :func:`upgrade` for the rest.
-
-    Args:
-        connection: Of either server, inside a transaction that excludes other upgrades.
-        branch: A branch label.
-        target: A revision's name, or ``"base"`` for none.
-        where: The database in words.
-
-    Raises:
-        DatabaseTooNewError: The database holds a revision that this release does not know.
-    """
-    config = _configuration_for(connection, branch, where=where)
-    command.downgrade(config, f"{branch}@{target}" if target == "base" else target)
-
-
-def _configuration_for(connection: Connection, branch: str, *, where: str) -> Config:
     config = configuration()
     scripts = ScriptDirectory.from_config(config)
     for found in _revisions(connection):
+        if found in RETIRED:
+            raise DatabaseTooOldError(where, found, RETIRED[found])
         try:
             scripts.get_revision(found)
         except CommandError:
             newest = scripts.get_revision(f"{branch}@head").revision
             raise DatabaseTooNewError(where, found, newest) from None
     config.attributes["connection"] = connection
-    return config
+    command.upgrade(config, f"{branch}@{target}" if target == "head" else target)
 
 
 def _revisions(connection: Connection) -> list[str]:
@@ -105,15 +93,9 @@ async def upgrade_postgres(access: Access, branch: str, target: str) -> None:
         await connection.run_sync(upgrade, branch, target, where=access.where)
 
 
-async def downgrade_postgres(access: Access, branch: str, target: str) -> None:
-    """Downgrade a PostgreSQL database; see :func:`~commonplace.storage.migrations.runner.downgrade_postgres`."""
-    async with _migrating(access) as connection:
-        await connection.run_sync(downgrade, branch, target, where=access.where)
-
-
 @asynccontextmanager
 async def _migrating(access: Access) -> AsyncGenerator[AsyncConnection]:
-    """Open a transaction that no other migration of the database runs beside."""
+    """Open a transaction that excludes other migrations of the database."""
 
     async def open_connection() -> object:
         return await connect(access.url, where=access.where, server_settings=access.server_settings)

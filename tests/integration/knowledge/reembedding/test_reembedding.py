@@ -36,7 +36,6 @@ from commonplace.knowledge.reembedding.statements import TEXTS, table_queries
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.recall import recall
 from commonplace.knowledge.search.search import memory_search
-from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool
 from support.commands import CommandLine, Done
 from support.deadlines import DEADLINE_S
@@ -402,25 +401,6 @@ async def test_tables_of_somebody_else_are_refused_before_anything_is_computed(
     with pytest.raises(StorageUnavailableError, match="does not own facts"):
         await reembed(pool, turned)
     assert turned.texts == 1
-
-
-@pytest.mark.requirement("KNW-31.1")
-async def test_an_older_database_is_of_the_model_that_made_most_of_it(postgres_url: str) -> None:
-    """And memories of the other are moved to that one when asked for."""
-    await migrate_postgres(postgres_url, "memory", target="mem_010")
-    connection = await asyncpg.connect(postgres_url, server_settings={"commonplace.tenant_id": TENANTS[0]})
-    await connection.execute("""
-        INSERT INTO embedding_versions (model, version, dimensions) VALUES ('fake', '1', 384), ('turned', '2', 384);
-        INSERT INTO rules (tenant_id, content, embedding_model, embedding_version) VALUES
-            ('tenant-a', 'one', 'turned', '2'), ('tenant-a', 'two', 'turned', '2'), ('tenant-a', 'three', 'fake', '1');
-    """)
-    await connection.close()
-    await migrate_postgres(postgres_url, "memory")
-    async with await open_pool(postgres_url) as pool:
-        assert str((await reembedding_status(pool)).active) == "turned, version 2"
-        assert (await reembed(pool, TurnedEngine())).embedded == 3
-        assert not (await reembed(pool, TurnedEngine())).moved
-        assert str((await reembedding_status(pool)).active) == "turned, version 2"
 
 
 async def test_every_statement_is_accepted_by_the_server(knowledge_pool: asyncpg.Pool) -> None:

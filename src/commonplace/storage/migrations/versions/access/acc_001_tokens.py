@@ -37,9 +37,3 @@ def upgrade() -> None:
         sa.Column("expires_at", sa.Text, nullable=False),
     )
     op.create_index("idx_access_logins_expires", "access_logins", ["expires_at"])
-
-
-def downgrade() -> None:
-    """Drop them."""
-    op.drop_table("access_logins")
-    op.drop_table("access_tokens")

@@ -130,9 +130,3 @@ def upgrade() -> None:
     create_where_available("uuid-ossp")
     for statement in (EPISODES, FACTS, RULES, LINKS, *INDEXES):
         op.execute(statement)
-
-
-def downgrade() -> None:
-    """Drop the tables; the extensions stay, for others may use them."""
-    for table in ("memory_links", "rules", "facts", "episodes"):
-        op.drop_table(table)

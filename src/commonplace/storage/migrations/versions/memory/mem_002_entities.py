@@ -67,10 +67,3 @@ def upgrade() -> None:
     create_where_available("pg_trgm")
     for statement in (ENTITIES, KEEP_NEWEST, REFERENCE, *INDEXES):
         op.execute(statement)
-
-
-def downgrade() -> None:
-    """Drop the keys, the reference and the table."""
-    op.execute("DROP INDEX uq_facts_scope_subject_predicate")
-    op.execute("ALTER TABLE facts DROP COLUMN entity_id")
-    op.drop_table("entities")

@@ -25,8 +25,3 @@ def upgrade() -> None:
     op.execute(EVENTS)
     op.execute("CREATE INDEX idx_memory_events_type ON memory_events (event_type, created_at DESC)")
     op.execute("CREATE INDEX idx_memory_events_tenant ON memory_events (tenant_id, created_at DESC)")
-
-
-def downgrade() -> None:
-    """Drop it."""
-    op.drop_table("memory_events")

@@ -52,10 +52,3 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.create_index("idx_cooldown_actions_service", "cooldown_actions", ["service", "created_at"])
-
-
-def downgrade() -> None:
-    """Drop them."""
-    op.drop_table("cooldown_actions")
-    op.drop_table("health_checks")
-    op.drop_table("sessions")

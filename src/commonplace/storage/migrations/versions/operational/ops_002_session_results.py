@@ -20,9 +20,3 @@ def upgrade() -> None:
     """Add the columns; sessions that are there have none of it."""
     for name, kind in COLUMNS:
         op.add_column("sessions", sa.Column(name, kind))
-
-
-def downgrade() -> None:
-    """Drop them."""
-    for name, _ in COLUMNS:
-        op.drop_column("sessions", name)

@@ -13,9 +13,3 @@ def upgrade() -> None:
     """Add the columns; sessions that are there were scheduled."""
     op.add_column("sessions", sa.Column("trigger", sa.Text, nullable=False, server_default="scheduled"))
     op.add_column("sessions", sa.Column("prompt_text", sa.Text))
-
-
-def downgrade() -> None:
-    """Drop them."""
-    op.drop_column("sessions", "prompt_text")
-    op.drop_column("sessions", "trigger")

@@ -24,8 +24,3 @@ def upgrade() -> None:
     )
     op.create_index("idx_events_created", "events", ["created_at"])
     op.create_index("idx_events_session", "events", ["session_id"])
-
-
-def downgrade() -> None:
-    """Drop it."""
-    op.drop_table("events")

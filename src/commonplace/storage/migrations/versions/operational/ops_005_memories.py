@@ -32,8 +32,3 @@ def upgrade() -> None:
     op.create_index("idx_memories_service", "memories", ["service", "active"])
     op.create_index("idx_memories_confidence", "memories", ["confidence", "active"])
     op.create_index("idx_memories_category", "memories", ["category"])
-
-
-def downgrade() -> None:
-    """Drop it."""
-    op.drop_table("memories")
