@@ -1,7 +1,8 @@
-"""Lists that come a page at a time, by limit and offset."""
+"""Pages of lists by limit and offset: which part a request asks for, and the envelope of the answer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 from fastapi import Depends, Query
 from pydantic import Field
@@ -12,37 +13,59 @@ from commonplace.web.shape import Shape
 DEFAULT_LIMIT: Final = 100
 MAX_LIMIT: Final = 1000
 
-Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="at most this many")]
-Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET, description="leave out this many from the beginning")]
+Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="the number of items on the page, at most")]
+Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET, description="the number of items to skip")]
 
 
 class PageShape(Shape):
-    """Where a page of a list is."""
+    """The position of a page in its list."""
 
-    limit: int = Field(description="at most this many are on a page")
-    offset: int = Field(description="this many come before the page")
-    next_offset: int | None = Field(description="the offset of the next page; null on the last")
+    limit: int = Field(description="the number of items on a page, at most")
+    offset: int = Field(description="the number of items before the page")
+    next_offset: int | None = Field(description="the offset of the next page; null on the last page")
+
+
+class CountedPageShape(PageShape):
+    """The position of a page in a list of known length."""
+
+    total: int = Field(description="the number of items that match the filters, on all pages")
+
+
+_Envelope = TypeVar("_Envelope", bound=PageShape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """Which part of a list is wanted."""
+    """The part of a list that a request asks for."""
 
     limit: int
     offset: int
 
     @property
     def one_more(self) -> int:
-        """The limit that also shows whether a page follows."""
+        """The limit to read with: one more item than the page holds shows that another page follows."""
         return self.limit + 1
 
-    def next_offset(self, found: int) -> int | None:
-        """Return where the next page begins, given how many were found of :attr:`one_more`."""
-        return self.offset + self.limit if found > self.limit else None
+    def envelope(
+        self, shape: type[_Envelope], name: str, found: Sequence[object], **values: object
+    ) -> _Envelope:
+        """Return the answer of a list route.
+
+        Args:
+            shape: The shape of the answer.
+            name: The field of the shape that holds the items.
+            found: Items from the offset on, read with :attr:`one_more`.
+            values: Further fields of the shape.
+        """
+        follows = len(found) > self.limit
+        place = {"limit": self.limit, "offset": self.offset}
+        next_offset = self.offset + self.limit if follows else None
+        items = found[: self.limit]
+        return shape.model_validate({name: items, **place, "next_offset": next_offset, **values})
 
 
 def page(limit: Limit = DEFAULT_LIMIT, offset: Offset = 0) -> Page:
-    """Read which page is wanted."""
+    """Return the page that the query asks for."""
     return Page(limit=limit, offset=offset)
 
 

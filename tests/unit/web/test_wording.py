@@ -7,7 +7,7 @@ import pytest
 
 from commonplace.web.dashboard import wording
 from commonplace.web.dashboard.navigation import Entry
-from commonplace.web.dashboard.paging import Pager, last_offset, page_at
+from commonplace.web.dashboard.paging import counted_pager, cut_page, read_page
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -58,20 +58,28 @@ def test_money(value: float, words: str) -> None:
 
 def test_pager() -> None:
     """It knows its place, and keeps the filters."""
-    pager = Pager(path="/memories", query={"service": "a b", "category": ""}, offset=50, total=120)
+    pager = counted_pager("/memories", {"service": "a b", "category": ""}, offset=50, total=120)
     assert (pager.first, pager.last) == (51, 100)
     assert pager.previous_url == "/memories?service=a+b"
     assert pager.next_url == "/memories?service=a+b&offset=100"
-    last = Pager(path="/memories", query={}, offset=100, total=120)
+    last = counted_pager("/memories", {}, offset=100, total=120)
     assert (last.first, last.last, last.next_url) == (101, 120, None)
-    nothing = Pager(path="/memories", query={}, offset=0, total=0)
+    nothing = counted_pager("/memories", {}, offset=0, total=0)
     assert (nothing.first, nothing.last, nothing.previous_url, nothing.next_url) == (0, 0, None, None)
+
+
+def test_pager_of_a_list_that_nobody_counted() -> None:
+    """The item behind the page shows that another page follows."""
+    rows, pager = cut_page(list(range(51)), "/facts", {}, 50)
+    assert list(rows) == list(range(50))
+    assert (pager.first, pager.last, pager.total, pager.next_url) == (51, 100, None, "/facts?offset=100")
+    assert cut_page([], "/facts", {}, 0)[1].next_url is None
 
 
 @pytest.mark.parametrize(("total", "offset"), [(0, 0), (1, 0), (50, 0), (51, 50), (120, 100)])
 def test_last_page(total: int, offset: int) -> None:
     """A full last page is not followed by an empty one."""
-    assert last_offset(total) == offset
+    assert counted_pager("/memories", {}, offset=1000, total=total).offset == offset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +91,7 @@ class Listed:
 
 
 @pytest.mark.parametrize(
-    ("total", "asked", "shown"), [(120, 50, 50), (120, 119, 119), (120, 120, 100), (0, 50, 50)]
+    ("total", "asked", "shown"), [(120, 50, 50), (120, 119, 119), (120, 120, 100), (0, 50, 0)]
 )
 async def test_behind_the_end_of_a_list_is_its_last_page(total: int, asked: int, shown: int) -> None:
     """A list that became shorter meanwhile shows no empty page."""
@@ -91,7 +99,8 @@ async def test_behind_the_end_of_a_list_is_its_last_page(total: int, asked: int,
     async def read(offset: int) -> Listed:
         return Listed(offset=offset, total=total)
 
-    assert await page_at(read, asked) == (Listed(offset=shown, total=total), shown)
+    page, pager = await read_page(read, "/memories", {}, asked)
+    assert (page.offset, pager.offset) == (shown, shown)
 
 
 def test_the_sidebar_lights_up() -> None:

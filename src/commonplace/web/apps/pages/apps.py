@@ -1,6 +1,7 @@
 """The pages of app memory: which apps there are and how they use it, and what one app remembers (APP-12, APP-16)."""
 
 import json
+from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 from urllib.parse import quote
 
@@ -16,9 +17,10 @@ from commonplace.core.text import visible
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.apps.rest.parameters import AppId
 from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, last_offset, page_at
+from commonplace.web.dashboard.paging import PAGE_SIZE, Pager, counted_pager, read_page
 from commonplace.web.dashboard.rendering import NOT_KEPT, render
 from commonplace.web.dashboard.series import Series
+from commonplace.web.paging import Offset
 
 PATH: Final = "/apps"
 MAX_SEARCH_CHARS: Final = 200
@@ -46,13 +48,15 @@ async def apps_page(
 ) -> HTMLResponse:
     """Show apps, how all of them use their memory, and which digests wait; to HTMX the part that lives."""
     apps, words = memories.apps, search.strip()
-    page, offset = await page_at(lambda at: apps.views.apps(words=words, limit=PAGE_SIZE, offset=at), offset)
+    page, pager = await read_page(
+        lambda at: apps.views.apps(words=words, limit=PAGE_SIZE, offset=at), PATH, {"search": words}, offset
+    )
     return render(
         request,
         "apps/list.html",
         apps=page.apps,
         search=words,
-        pager=Pager(path=PATH, query={"search": words}, offset=offset, total=page.total),
+        pager=pager,
         statistics=await apps.statistics(),
         policy=apps.energy.policy,
         spent=_series(await apps.views.energy()),
@@ -77,9 +81,9 @@ async def app_page(
     apps, views = memories.apps, memories.apps.views
     app, query, user = await apps.registry.get(app_id), search.strip(), user.strip()
     spaces = await views.spaces(app_id)
-    found, total = await _found(apps, app_id, query, by=by, space=space, user=user, offset=offset)
     filters = {"search": query, "by": by, "space": space, "user": user}
     url = f"{PATH}/{app_id}"
+    found, pager = await _found(apps, app_id, url, filters, offset)
     return render(
         request,
         "apps/one.html",
@@ -91,7 +95,7 @@ async def app_page(
         ways=WAYS,
         users=[visible(one.user_id) for one in spaces if one.user_id is not None][:USERS_OFFERED],
         count=sum(one.memories for one in spaces),
-        pager=Pager(path=url, query=filters, offset=min(offset, last_offset(total)), total=total),
+        pager=pager,
         shares=await views.shares(app_id),
         figures=await views.figures(app_id),
         spent=_series(await views.energy(app_id)),
@@ -129,24 +133,24 @@ async def export(memories: OpenMemories, app_id: AppId) -> Response:
 
 
 async def _found(
-    apps: AppMemory, app_id: str, query: str, *, by: str, space: str, user: str, offset: int
-) -> tuple[list[Memory], int]:
-    """Return a page of what an app remembers, and how much its filters let through."""
-    common, user_id = space == COMMON, user or None
-    if query:
-        found = await apps.views.find(
-            app_id, query, by="meaning" if by == "meaning" else "words", common=common, user_id=user_id
-        )
-        offset = min(offset, last_offset(len(found)))
-        return found[offset : offset + PAGE_SIZE], len(found)
+    apps: AppMemory, app_id: str, url: str, filters: Mapping[str, str], offset: int
+) -> tuple[list[Memory], Pager]:
+    """Return a page of the memories of an app that the filters let through."""
+    views, common, user_id = apps.views, filters["space"] == COMMON, filters["user"] or None
+    if filters["search"]:
+        by = "meaning" if filters["by"] == "meaning" else "words"
+        found = await views.find(app_id, filters["search"], by=by, common=common, user_id=user_id)
+        pager = counted_pager(url, filters, offset=offset, total=len(found))
+        return found[pager.offset : pager.offset + PAGE_SIZE], pager
     total = sum(
         one.memories
-        for one in await apps.views.spaces(app_id)
+        for one in await views.spaces(app_id)
         if (not common or one.user_id is None) and (user_id is None or one.user_id == user_id)
     )
-    offset = min(offset, last_offset(total))
-    held = await apps.views.memories(app_id, common=common, user_id=user_id, limit=PAGE_SIZE, offset=offset)
-    return held, total
+    pager = counted_pager(url, filters, offset=offset, total=total)
+    return await views.memories(
+        app_id, common=common, user_id=user_id, limit=PAGE_SIZE, offset=pager.offset
+    ), pager
 
 
 def _series(spent: SpentEnergy) -> Series:

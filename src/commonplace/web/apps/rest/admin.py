@@ -10,7 +10,6 @@ from commonplace.web.apps.rest.shapes import (
     DeletedShape,
     MemoriesPageShape,
     MemoriesShape,
-    MemoryShape,
     PurgedShape,
 )
 from commonplace.web.limits import MAX_OFFSET
@@ -47,15 +46,11 @@ async def list_memories(
     """
     if limit is None and offset is None:
         found = await memory.list_memories(app_id)
-        return MemoriesShape(memories=[MemoryShape.of(one) for one in found])
+        return MemoriesShape.model_validate({"memories": found})
     page = Page(limit=limit or DEFAULT_LIMIT, offset=offset or 0)
     found = await memory.list_memories(app_id, limit=page.one_more, offset=page.offset)
-    return MemoriesPageShape(
-        memories=[MemoryShape.of(one) for one in found[: page.limit]],
-        limit=page.limit,
-        offset=page.offset,
-        next_offset=page.next_offset(len(found)),
-        total=await memory.subagent.get_memory_count(app_id),
+    return page.envelope(
+        MemoriesPageShape, "memories", found, total=await memory.subagent.get_memory_count(app_id)
     )
 
 

@@ -7,7 +7,7 @@ from fastapi import Depends, Path, Query, Request
 from commonplace.apps.memory import AppMemory
 from commonplace.apps.names import MAX_ID_CHARS, require_app_id
 from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.web.limits import LARGEST_ID
+from commonplace.web.rows import row_id
 
 
 def app_memory(request: Request) -> AppMemory:
@@ -27,20 +27,9 @@ def app_id(app_id: Annotated[str, Path(alias="appId", description="the id of an 
         raise NotFoundError("app", app_id) from None
 
 
-def memory_id(memory_id: Annotated[int, Path(alias="memoryId", description="the id of a memory")]) -> int:
-    """Return the memory that a path names.
-
-    Raises:
-        NotFoundError: It is not one.
-    """
-    if not 1 <= memory_id <= LARGEST_ID:
-        raise NotFoundError("memory", memory_id)
-    return memory_id
-
-
 OpenAppMemory = Annotated[AppMemory, Depends(app_memory)]
 AppId = Annotated[str, Depends(app_id)]
-MemoryId = Annotated[int, Depends(memory_id)]
+MemoryId = Annotated[int, Depends(row_id("memory", "memoryId"))]
 UserId = Annotated[
     str | None,
     Query(

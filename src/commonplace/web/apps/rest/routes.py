@@ -12,11 +12,9 @@ from commonplace.web.apps.rest.parameters import AppId, OpenAppMemory, UserId
 from commonplace.web.apps.rest.shapes import (
     AppShape,
     AppsShape,
-    DigestShape,
     DigestsShape,
     EnergyShape,
     ExportShape,
-    HitShape,
     HitsShape,
     ImportShape,
     StatisticsShape,
@@ -53,13 +51,8 @@ async def list_apps(
 ) -> AppsShape:
     """Apps by id, uninstalled ones too, with the number of their memories; a page at a time."""
     found = await memory.registry.list_apps(status=status, limit=page.one_more, offset=page.offset)
-    return AppsShape(
-        apps=[AppShape.of(one) for one in found[: page.limit]],
-        limit=page.limit,
-        offset=page.offset,
-        next_offset=page.next_offset(len(found)),
-        total=await memory.registry.count_apps(status=status),
-    )
+    apps = [AppShape.of(one) for one in found]
+    return page.envelope(AppsShape, "apps", apps, total=await memory.registry.count_apps(status=status))
 
 
 @router.get(
@@ -89,7 +82,7 @@ async def search_memories(
 ) -> HitsShape:
     """What a conversation of the app could be shown, best first: its memories, and those that others share with it."""
     hits = await memory.search(app_id, query, by=by, user_id=user_id)
-    return HitsShape(hits=[HitShape.of(hit) for hit in hits])
+    return HitsShape.model_validate({"hits": hits})
 
 
 @router.get(
@@ -138,23 +131,7 @@ async def import_memories(
 )
 async def statistics(memory: OpenAppMemory) -> StatisticsShape:
     """Figures of the database, over all processes and restarts."""
-    figures = await memory.statistics()
-    return StatisticsShape(
-        apps=figures.apps,
-        apps_with_memories=figures.apps_with_memories,
-        utilisation=figures.utilisation,
-        memories=figures.memories,
-        average_chars=figures.average_chars,
-        created_last_hour=figures.created_last_hour,
-        created_last_day=figures.created_last_day,
-        compactions_last_day=dict(figures.compactions_last_day),
-        conversations=figures.conversations,
-        in_focus=figures.in_focus,
-        injection_rate=figures.injection_rate,
-        digests=dict(figures.digests),
-        fullest=dict(figures.fullest),
-        energy=EnergyShape.of(figures.energy, dict(figures.energy_last_day)),
-    )
+    return StatisticsShape.of(await memory.statistics())
 
 
 @router.get(
@@ -181,10 +158,4 @@ async def waiting_digests(memory: OpenAppMemory, page: WantedPage) -> DigestsSha
     """Conversations that have ended and whose memory is still to be made, the longest waiting first."""
     waiting = await memory.waiting_digests()
     found = waiting[page.offset : page.offset + page.one_more]
-    return DigestsShape(
-        digests=[DigestShape.model_validate(one) for one in found[: page.limit]],
-        limit=page.limit,
-        offset=page.offset,
-        next_offset=page.next_offset(len(found)),
-        total=len(waiting),
-    )
+    return page.envelope(DigestsShape, "digests", found, total=len(waiting))

@@ -1,19 +1,20 @@
 """The JSON of app memory."""
 
 import math
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from commonplace.apps.digests.queue import DigestState
 from commonplace.apps.energy import EnergyStatus
 from commonplace.apps.exchange import FORMAT
-from commonplace.apps.memories import Memory
+from commonplace.apps.memories import Metadata
 from commonplace.apps.receipts import ImportReceipt
 from commonplace.apps.registry import AppStatus, ListedApp
-from commonplace.apps.search import Hit
-from commonplace.web.paging import PageShape
+from commonplace.apps.statistics import Statistics
+from commonplace.web.paging import CountedPageShape
 from commonplace.web.shape import Shape
 
 
@@ -27,21 +28,9 @@ class MemoryShape(Shape):
     updated_at: datetime = Field(description="when it was created, or last merged with another")
     source_conversation_id: str | None = Field(description="the conversation that it is the digest of")
     user_id: str | None = Field(description="the user whose own memory it is; null: all users share it")
-    metadata: dict[str, Any] = Field(description="importance (0 to 10), tags, relatedConversations and more")
-
-    @classmethod
-    def of(cls, memory: Memory) -> Self:
-        """Show a memory."""
-        return cls(
-            id=memory.id,
-            app_id=memory.app_id,
-            content=memory.content,
-            created_at=memory.created_at,
-            updated_at=memory.updated_at,
-            source_conversation_id=memory.source_conversation_id,
-            user_id=memory.user_id,
-            metadata=memory.metadata.as_dict(),
-        )
+    metadata: Annotated[dict[str, Any], BeforeValidator(Metadata.as_dict)] = Field(
+        description="importance (0 to 10), tags, relatedConversations and other keys"
+    )
 
 
 class MemoriesShape(Shape):
@@ -50,10 +39,8 @@ class MemoriesShape(Shape):
     memories: list[MemoryShape]
 
 
-class MemoriesPageShape(MemoriesShape, PageShape):
-    """Memories of an app, newest first; one page of them."""
-
-    total: int = Field(description="how many the app has")
+class MemoriesPageShape(MemoriesShape, CountedPageShape):
+    """A page of the memories of an app, newest first."""
 
 
 class DeletedShape(Shape):
@@ -92,11 +79,10 @@ class AppShape(Shape):
         )
 
 
-class AppsShape(PageShape):
+class AppsShape(CountedPageShape):
     """Apps, by id."""
 
     apps: list[AppShape]
-    total: int = Field(description="how many there are in all, of the status that was asked for")
 
 
 class HitShape(Shape):
@@ -104,12 +90,7 @@ class HitShape(Shape):
 
     memory: MemoryShape
     score: float = Field(description="0 to 1: the share of the words that it holds, or the cosine of both")
-    words: list[str] = Field(description="the words of the query that it holds")
-
-    @classmethod
-    def of(cls, hit: Hit) -> Self:
-        """Show what was found."""
-        return cls(memory=MemoryShape.of(hit.memory), score=hit.score, words=list(hit.words))
+    words: list[str] = Field(description="the words of the query that the memory contains")
 
 
 class HitsShape(Shape):
@@ -167,11 +148,13 @@ class ImportShape(Shape):
     @classmethod
     def of(cls, receipt: ImportReceipt) -> Self:
         """Show what became of it."""
-        return cls(
-            added=[MemoryShape.of(memory) for memory in receipt.added],
-            known_count=receipt.known,
-            refused=[RefusalShape.model_validate(refusal) for refusal in receipt.refused],
-            shortened=list(receipt.shortened),
+        return cls.model_validate(
+            {
+                "added": receipt.added,
+                "known_count": receipt.known,
+                "refused": receipt.refused,
+                "shortened": receipt.shortened,
+            }
         )
 
 
@@ -188,7 +171,7 @@ class EnergyShape(Shape):
     spent_last_day: dict[str, float] = Field(description="units by operation within 24 hours")
 
     @classmethod
-    def of(cls, energy: EnergyStatus, spent: dict[str, float]) -> Self:
+    def of(cls, energy: EnergyStatus, spent: Mapping[str, float]) -> Self:
         """Show the level, and what was spent."""
         return cls(
             level=energy.level,
@@ -196,7 +179,7 @@ class EnergyShape(Shape):
             share=energy.share,
             low=energy.low,
             wait_seconds=None if math.isinf(energy.wait_s) else energy.wait_s,
-            spent_last_day=spent,
+            spent_last_day=dict(spent),
         )
 
 
@@ -211,11 +194,10 @@ class DigestShape(Shape):
     reason: str = Field(description="why it waits, in words")
 
 
-class DigestsShape(PageShape):
+class DigestsShape(CountedPageShape):
     """Digests that are to be made, the longest waiting first; those under way are not among them."""
 
     digests: list[DigestShape]
-    total: int = Field(description="how many wait")
 
 
 class StatisticsShape(Shape):
@@ -237,3 +219,10 @@ class StatisticsShape(Shape):
     digests: dict[str, int] = Field(description="digests of conversations, by state")
     fullest: dict[str, int] = Field(description="the apps with the most memories, at most 20")
     energy: EnergyShape
+
+    @classmethod
+    def of(cls, figures: Statistics) -> Self:
+        """Show the figures."""
+        values = {name: getattr(figures, name) for name in cls.model_fields}
+        energy = EnergyShape.of(figures.energy, figures.energy_last_day)
+        return cls.model_validate(values | {"energy": energy})

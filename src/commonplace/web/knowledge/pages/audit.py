@@ -12,9 +12,10 @@ from fastapi.responses import HTMLResponse
 from commonplace.knowledge.events import EventType
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import Offset
+from commonplace.web.dashboard.paging import ONE_MORE, cut_page
 from commonplace.web.dashboard.rendering import render
-from commonplace.web.knowledge.pages.listing import ONE_MORE, ItemId, Name, SomeId, stretch
+from commonplace.web.knowledge.pages.listing import ItemId, Name, SomeId
+from commonplace.web.paging import Offset
 
 PATH: Final = "/knowledge/events"
 
@@ -56,7 +57,7 @@ async def events_page(
         "since": since,
         "until": until,
     }
-    rows, pager = stretch(found, PATH, query, offset)
+    rows, pager = cut_page(found, PATH, query, offset)
     subjects = [subject_of(entry.payload) for entry in rows]
     names = await knowledge.names_of({about for _, about in subjects if about})
     return render(

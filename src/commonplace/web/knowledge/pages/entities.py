@@ -12,9 +12,10 @@ from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.dashboard.errors import PageRoute, message_of
 from commonplace.web.dashboard.forms import INVALID, Text
-from commonplace.web.dashboard.paging import PAGE_SIZE, Offset
+from commonplace.web.dashboard.paging import ONE_MORE, PAGE_SIZE, cut_page
 from commonplace.web.dashboard.rendering import done, render, render_dialog
-from commonplace.web.knowledge.pages.listing import CHANGED, ONE_MORE, ItemId, Name, stretch
+from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, Name
+from commonplace.web.paging import Offset
 
 PATH: Final = "/knowledge/entities"
 
@@ -47,7 +48,7 @@ async def entities_page(
         offset=offset,
     )
     query = {"name": name.strip(), "kind": kind, "state": state}
-    rows, pager = stretch(found, PATH, query, offset)
+    rows, pager = cut_page(found, PATH, query, offset)
     return render(
         request,
         "knowledge/entities/list.html",

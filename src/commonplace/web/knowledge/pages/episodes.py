@@ -9,10 +9,11 @@ from commonplace.core.text import plural
 from commonplace.knowledge.browse.lists import STATUSES
 from commonplace.web.access import KnowledgeOfCaller, admin, reader, writer
 from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import Offset
+from commonplace.web.dashboard.paging import ONE_MORE, cut_page
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, link, render
-from commonplace.web.knowledge.pages.listing import CHANGED, ONE_MORE, ItemId, Name, stretch
+from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, Name
+from commonplace.web.paging import Offset
 
 PATH: Final = "/knowledge/episodes"
 
@@ -37,7 +38,7 @@ async def episodes_page(
         status=state or None, butler=butler.strip() or None, limit=ONE_MORE, offset=offset
     )
     query = {"state": state, "butler": butler.strip()}
-    rows, pager = stretch(found, PATH, query, offset)
+    rows, pager = cut_page(found, PATH, query, offset)
     return render(
         request,
         "knowledge/episodes/list.html",

@@ -11,10 +11,11 @@ from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.upkeep.decay import FAINT, GONE
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import Offset
+from commonplace.web.dashboard.paging import ONE_MORE, cut_page
 from commonplace.web.dashboard.rendering import render
 from commonplace.web.knowledge.pages.decay_curve import DecayCurve, decay_curve
-from commonplace.web.knowledge.pages.listing import ONE_MORE, ItemId, Name, SomeId, stretch
+from commonplace.web.knowledge.pages.listing import ItemId, Name, SomeId
+from commonplace.web.paging import Offset
 
 PATH: Final = "/knowledge/facts"
 FADING: Final = "fading"
@@ -52,7 +53,7 @@ async def facts_page(
         offset=offset,
     )
     query = {"state": state, "scope": scope.strip(), "entity": entity}
-    rows, pager = stretch(found, PATH, query, offset)
+    rows, pager = cut_page(found, PATH, query, offset)
     return render(
         request,
         "knowledge/facts/list.html",

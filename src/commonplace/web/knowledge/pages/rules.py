@@ -13,11 +13,12 @@ from commonplace.knowledge.upkeep.decay import FAINT, GONE
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.dashboard.errors import PageRoute, message_of
 from commonplace.web.dashboard.forms import INVALID, Text
-from commonplace.web.dashboard.paging import Offset
+from commonplace.web.dashboard.paging import ONE_MORE, cut_page
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, render, render_dialog
 from commonplace.web.knowledge.pages.facts import curve_of
-from commonplace.web.knowledge.pages.listing import CHANGED, ONE_MORE, ItemId, Name, stretch
+from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, Name
+from commonplace.web.paging import Offset
 
 PATH: Final = "/knowledge/rules"
 SHOWN_APPLICATIONS: Final = 50
@@ -54,7 +55,7 @@ async def rules_page(
         offset=offset,
     )
     query = {"state": state, "scope": scope.strip()}
-    rows, pager = stretch(found, PATH, query, offset)
+    rows, pager = cut_page(found, PATH, query, offset)
     return render(
         request, "knowledge/rules/list.html", rules=rows, pager=pager, query=query, states=STANDINGS
     )

@@ -13,10 +13,11 @@ from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.web.access import KnowledgeOfCaller, admin, reader
 from commonplace.web.dashboard.errors import PageRoute, message_of
 from commonplace.web.dashboard.forms import Text
-from commonplace.web.dashboard.paging import Offset
+from commonplace.web.dashboard.paging import ONE_MORE, cut_page
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, render
-from commonplace.web.knowledge.pages.listing import CHANGED, ONE_MORE, ItemId, Name, stretch
+from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, Name
+from commonplace.web.paging import Offset
 
 if TYPE_CHECKING:
     from commonplace.llm import Model
@@ -46,7 +47,7 @@ async def runs_page(
         state=state or None, butler=butler.strip() or None, limit=ONE_MORE, offset=offset
     )
     query = {"state": state, "butler": butler.strip()}
-    rows, pager = stretch(found, PATH, query, offset)
+    rows, pager = cut_page(found, PATH, query, offset)
     return render(
         request,
         "knowledge/runs/list.html",

@@ -128,12 +128,7 @@ async def list_runs(
     """The latest first."""
     page = Page(limit=limit, offset=offset)
     found = await memory.list_runs(butler=butler, state=state, limit=page.one_more, offset=page.offset)
-    return RunsShape(
-        runs=[RunShape.model_validate(one) for one in found[: page.limit]],
-        limit=page.limit,
-        offset=page.offset,
-        next_offset=page.next_offset(len(found)),
-    )
+    return page.envelope(RunsShape, "runs", found)
 
 
 @router.get(

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query
 
 from commonplace.web.access import KnowledgeOfCaller, admin, reader
-from commonplace.web.knowledge.rest.shapes import CleanedShape, EntriesShape, EntryShape, SweptShape
+from commonplace.web.knowledge.rest.shapes import CleanedShape, EntriesShape, SweptShape
 from commonplace.web.paging import WantedPage
 from commonplace.web.problems import INVALID_INPUT, may_answer
 
@@ -43,12 +43,7 @@ async def list_events(
     found = await memory.list_events(
         event_type=event_type, memory_id=memory_id, limit=page.one_more, offset=page.offset
     )
-    return EntriesShape(
-        events=[EntryShape.model_validate(one) for one in found[: page.limit]],
-        limit=page.limit,
-        offset=page.offset,
-        next_offset=page.next_offset(len(found)),
-    )
+    return page.envelope(EntriesShape, "events", found)
 
 
 @router.post(

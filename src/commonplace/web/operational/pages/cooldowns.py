@@ -8,8 +8,9 @@ from fastapi.responses import HTMLResponse
 from commonplace.operational.memory import MAX_SERVICE_CHARS
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, page_at
+from commonplace.web.dashboard.paging import PAGE_SIZE, read_page
 from commonplace.web.dashboard.rendering import render
+from commonplace.web.paging import Offset
 
 PATH: Final = "/cooldowns"
 
@@ -28,11 +29,16 @@ async def cooldowns_page(
     """Show cooldown actions, newest first."""
     views = memories.operational.views
     name = service.strip() or None
-    page, offset = await page_at(lambda at: views.cooldowns(service=name, limit=PAGE_SIZE, offset=at), offset)
+    page, pager = await read_page(
+        lambda at: views.cooldowns(service=name, limit=PAGE_SIZE, offset=at),
+        PATH,
+        {"service": service},
+        offset,
+    )
     return render(
         request,
         "cooldowns/list.html",
         cooldowns=page.items,
         service=service,
-        pager=Pager(path=PATH, query={"service": service}, offset=offset, total=page.total),
+        pager=pager,
     )

@@ -9,8 +9,9 @@ from commonplace.operational.memory import MAX_SERVICE_CHARS
 from commonplace.operational.transcript.markers import EventLevel
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, page_at
+from commonplace.web.dashboard.paging import PAGE_SIZE, read_page
 from commonplace.web.dashboard.rendering import render
+from commonplace.web.paging import Offset
 
 PATH: Final = "/events"
 
@@ -31,18 +32,20 @@ async def events_page(
     """Show events, newest first."""
     views = memories.operational.views
     chosen, name, session_id = level or None, service.strip() or None, int(session) if session else None
-    page, offset = await page_at(
+    query = {"level": level, "service": service, "session": session}
+    page, pager = await read_page(
         lambda at: views.events(
             level=chosen, service=name, session_id=session_id, limit=PAGE_SIZE, offset=at
         ),
+        PATH,
+        query,
         offset,
     )
-    query = {"level": level, "service": service, "session": session}
     return render(
         request,
         "events/list.html",
         events=page.items,
         query=query,
         levels=[("", "Any"), *((name, name) for name in EventLevel)],
-        pager=Pager(path=PATH, query=query, offset=offset, total=page.total),
+        pager=pager,
     )

@@ -15,9 +15,10 @@ from commonplace.operational.transcript.markers import MemoryCategory
 from commonplace.operational.views import ServiceCount
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, last_offset
+from commonplace.web.dashboard.paging import PAGE_SIZE, counted_pager
 from commonplace.web.dashboard.rendering import link, render, wants_fragment
 from commonplace.web.limits import LARGEST_ID
+from commonplace.web.paging import Offset
 
 PATH: Final = "/memories"
 MAX_SEARCH_CHARS: Final = 200
@@ -114,8 +115,9 @@ async def memories_page(request: Request, memories: OpenMemories, wanted: Wanted
     page = await views.memories(wanted.filter)
     counts = {"all": page.active + page.inactive, "active": page.active, "inactive": page.inactive}
     total = counts[wanted.status]
-    if wanted.offset >= total > 0:
-        wanted = replace(wanted, offset=last_offset(total))
+    pager = counted_pager(PATH, wanted.query, offset=wanted.offset, total=total)
+    if pager.offset != wanted.offset:
+        wanted = replace(wanted, offset=pager.offset)
         page = await views.memories(wanted.filter)
     return render(
         request,
@@ -123,7 +125,7 @@ async def memories_page(request: Request, memories: OpenMemories, wanted: Wanted
         wanted=wanted,
         groups=grouped(page.memories, by_service=wanted.sort == "service"),
         counts=counts,
-        pager=Pager(path=PATH, query=wanted.query, offset=wanted.offset, total=total),
+        pager=pager,
         tabs=[
             (name.title(), counts[name], wanted.url(status=name), name == wanted.status) for name in STATUSES
         ],

@@ -10,9 +10,10 @@ from commonplace.operational.output import OutputLine
 from commonplace.operational.sessions import TIERS, Session, SessionStatus
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, page_at
+from commonplace.web.dashboard.paging import PAGE_SIZE, read_page
 from commonplace.web.dashboard.rendering import link, render
 from commonplace.web.limits import LARGEST_ID
+from commonplace.web.paging import Offset
 
 PATH: Final = "/sessions"
 LINES_AT_ONCE: Final = 500
@@ -39,8 +40,11 @@ async def sessions_page(
     """Show sessions, newest first."""
     views = memories.operational.views
     chosen, level = status or None, int(tier) if tier else None
-    page, offset = await page_at(
-        lambda at: views.sessions(status=chosen, tier=level, limit=PAGE_SIZE, offset=at), offset
+    page, pager = await read_page(
+        lambda at: views.sessions(status=chosen, tier=level, limit=PAGE_SIZE, offset=at),
+        PATH,
+        {"status": status, "tier": tier},
+        offset,
     )
     return render(
         request,
@@ -50,7 +54,7 @@ async def sessions_page(
         tier=tier,
         statuses=[("", "Any"), *((name, name) for name in SessionStatus)],
         tiers=[("", "Any"), *((str(number), f"Tier {number}") for number in TIERS)],
-        pager=Pager(path=PATH, query={"status": status, "tier": tier}, offset=offset, total=page.total),
+        pager=pager,
     )
 
 

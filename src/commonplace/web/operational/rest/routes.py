@@ -16,12 +16,10 @@ from commonplace.web.operational.rest.shapes import (
     ChangedObservation,
     ChangedRowsShape,
     ChangeShape,
-    CooldownShape,
     CooldownsShape,
     DecayShape,
     DeletedRowsShape,
     EffectShape,
-    EventShape,
     EventsShape,
     HistoryShape,
     NewObservation,
@@ -102,11 +100,10 @@ async def list_memories(
         )
     )
     totals = {True: found.active, False: found.inactive, None: found.active + found.inactive}
-    return ObservationsShape(
-        memories=[ObservationShape.model_validate(one) for one in found.memories[: page.limit]],
-        limit=page.limit,
-        offset=page.offset,
-        next_offset=page.next_offset(len(found.memories)),
+    return page.envelope(
+        ObservationsShape,
+        "memories",
+        found.memories,
         total=totals[active],
         active=found.active,
         inactive=found.inactive,
@@ -240,13 +237,7 @@ async def list_sessions(
 ) -> SessionsShape:
     """Newest first."""
     found = await memory.views.sessions(status=status, tier=tier, limit=page.one_more, offset=page.offset)
-    return SessionsShape(
-        sessions=[SessionShape.model_validate(one) for one in found.items[: page.limit]],
-        limit=page.limit,
-        offset=page.offset,
-        next_offset=page.next_offset(len(found.items)),
-        total=found.total,
-    )
+    return page.envelope(SessionsShape, "sessions", found.items, total=found.total)
 
 
 @router.get(
@@ -303,13 +294,7 @@ async def list_events(
     found = await memory.views.events(
         level=level, service=service, session_id=session_id, limit=page.one_more, offset=page.offset
     )
-    return EventsShape(
-        events=[EventShape.model_validate(one) for one in found.items[: page.limit]],
-        limit=page.limit,
-        offset=page.offset,
-        next_offset=page.next_offset(len(found.items)),
-        total=found.total,
-    )
+    return page.envelope(EventsShape, "events", found.items, total=found.total)
 
 
 @router.get(
@@ -329,13 +314,7 @@ async def list_cooldowns(
     found = await memory.views.cooldowns(
         service=service, session_id=session_id, limit=page.one_more, offset=page.offset
     )
-    return CooldownsShape(
-        cooldowns=[CooldownShape.model_validate(one) for one in found.items[: page.limit]],
-        limit=page.limit,
-        offset=page.offset,
-        next_offset=page.next_offset(len(found.items)),
-        total=found.total,
-    )
+    return page.envelope(CooldownsShape, "cooldowns", found.items, total=found.total)
 
 
 @router.get(

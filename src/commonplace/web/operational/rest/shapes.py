@@ -1,19 +1,31 @@
 """The JSON of operational memory."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from commonplace.operational.memories import DEFAULT_CONFIDENCE, ChangeKind
+from commonplace.operational.memory import MAX_SERVICE_CHARS
 from commonplace.operational.output import OutputKind
 from commonplace.operational.sessions import SessionStatus
-from commonplace.operational.transcript.markers import CooldownAction, EventLevel, MemoryCategory
-from commonplace.web.paging import PageShape
+from commonplace.operational.transcript.markers import (
+    MAX_TEXT_CHARS,
+    SERVICE_PATTERN,
+    CooldownAction,
+    EventLevel,
+    MemoryCategory,
+)
+from commonplace.web.paging import CountedPageShape
 from commonplace.web.rows import RowIds
 from commonplace.web.shape import Shape, Wanted
 
+SERVICE: Final = rf"^{SERVICE_PATTERN.pattern}$"
+
 Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Observation = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TEXT_CHARS)
+]
 
 
 class ObservationShape(Shape):
@@ -31,11 +43,10 @@ class ObservationShape(Shape):
     tier: int = Field(description="the tier of that session")
 
 
-class ObservationsShape(PageShape):
+class ObservationsShape(CountedPageShape):
     """Memories of the scheduled agent; one page of them."""
 
     memories: list[ObservationShape]
-    total: int = Field(description="how many the filter lets through")
     active: int = Field(description="how many active ones it lets through, whatever it says of active")
     inactive: int = Field(description="how many inactive ones, likewise")
 
@@ -43,9 +54,11 @@ class ObservationsShape(PageShape):
 class NewObservation(Wanted):
     """A memory to add by hand, as it is: it is compared with no other."""
 
-    category: str = Field(description="one of the five categories")
-    observation: str = Field(description="what is to be remembered, 1 to 2000 characters")
-    service: str | None = Field(default=None, description="letters, digits, - and _; null: general")
+    category: MemoryCategory
+    observation: Observation = Field(description="the text of the memory")
+    service: Annotated[str, Field(pattern=SERVICE, max_length=MAX_SERVICE_CHARS)] | None = Field(
+        default=None, description="the service that the memory is about; null or `general`: no single service"
+    )
     confidence: Confidence = Field(
         default=DEFAULT_CONFIDENCE, description="below 0.3 the memory begins inactive"
     )
@@ -54,7 +67,7 @@ class NewObservation(Wanted):
 class ChangedObservation(Wanted):
     """What is to change of a memory; what is left out stays."""
 
-    observation: str | None = Field(default=None, description="the new text, 1 to 2000 characters")
+    observation: Observation | None = Field(default=None, description="the new text")
     confidence: Confidence | None = Field(
         default=None, description="below 0.3 makes the memory inactive, above it active"
     )
@@ -123,11 +136,10 @@ class SessionShape(Shape):
     exit_code: int | None
 
 
-class SessionsShape(PageShape):
+class SessionsShape(CountedPageShape):
     """Sessions, newest first; one page of them."""
 
     sessions: list[SessionShape]
-    total: int = Field(description="how many the filter lets through")
 
 
 class OutputLineShape(Shape):
@@ -156,11 +168,10 @@ class EventShape(Shape):
     created_at: datetime
 
 
-class EventsShape(PageShape):
+class EventsShape(CountedPageShape):
     """Events, newest first; one page of them."""
 
     events: list[EventShape]
-    total: int = Field(description="how many the filter lets through")
 
 
 class CooldownShape(Shape):
@@ -175,11 +186,10 @@ class CooldownShape(Shape):
     created_at: datetime
 
 
-class CooldownsShape(PageShape):
+class CooldownsShape(CountedPageShape):
     """Cooldown actions, newest first; one page of them."""
 
     cooldowns: list[CooldownShape]
-    total: int = Field(description="how many the filter lets through")
 
 
 class OperationalContextShape(Shape):

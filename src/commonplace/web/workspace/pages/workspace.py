@@ -11,8 +11,9 @@ from commonplace.core.text import visible
 from commonplace.web.access import OpenMemories, installation_reader, installation_writer
 from commonplace.web.dashboard.errors import PageRoute, message_of
 from commonplace.web.dashboard.forms import INVALID, Text
-from commonplace.web.dashboard.paging import PAGE_SIZE, Offset, Pager, last_offset
+from commonplace.web.dashboard.paging import PAGE_SIZE, counted_pager
 from commonplace.web.dashboard.rendering import done, render, render_dialog
+from commonplace.web.paging import Offset
 from commonplace.workspace.entries import MAX_TAGS, SCOPES, Memory
 from commonplace.workspace.memory import WorkspaceMemory
 
@@ -37,17 +38,17 @@ async def workspace_page(
     workspace = memories.workspace
     everything = (await workspace.search(limit=None)).memories
     found = (await workspace.search(search, tag=tag, limit=None)).memories
-    if offset >= len(found) > 0:
-        offset = last_offset(len(found))
+    query = {"search": search, "tag": tag}
+    pager = counted_pager(PATH, query, offset=offset, total=len(found))
     return render(
         request,
         "workspace/list.html",
-        memories=found[offset : offset + PAGE_SIZE],
+        memories=found[pager.offset : pager.offset + PAGE_SIZE],
         total=len(everything),
         search=search,
         tag=tag,
         tag_choices=_tag_choices(everything),
-        pager=Pager(path=PATH, query={"search": search, "tag": tag}, offset=offset, total=len(found)),
+        pager=pager,
         config=workspace.config,
         file=workspace.path,
         problems=await workspace.problems(),
