@@ -1,5 +1,5 @@
-"""The service: the HTTP door of the memories, for administrators, dashboards and monitoring.
+"""The HTTP service: REST API, dashboard, MCP servers, health check and metrics over the memories.
 
-:mod:`.service` puts it together, :mod:`.serving` runs it. Routes are thin: they call one function of a memory and
-give its answer a shape; none of them knows how memories are stored.
+:mod:`.service` builds the application, :mod:`.serving` runs it. A route calls one function of a memory and gives the
+answer a shape; no route knows how memories are stored.
 """

@@ -1,8 +1,8 @@
-"""What routes ask about who calls: their role, the memories as they may see them, and proof that a form is ours.
+"""Dependencies of routes on the caller: the required role, the memories that the caller may see, and the CSRF check.
 
-Who it is was found out before any route (:mod:`.authentication`); a route says with a dependency what it takes:
-``reader``, ``writer`` or ``admin`` for knowledge memory, which belongs to the caller's tenant, and the same with
-``installation_`` in front for operational, app and workspace memory, which belong to the installation.
+:mod:`.authentication` finds the caller before any route runs. A route names the role that it requires with a
+dependency: ``reader``, ``writer`` or ``admin`` for knowledge memory, which belongs to the caller's tenant;
+``installation_reader`` and so on for operational, app and workspace memory, which belong to the installation.
 """
 
 import hashlib
@@ -22,9 +22,9 @@ from commonplace.memories import Memories
 from commonplace.web.problems import FORBIDDEN, FORGED, LOGIN, UNAUTHENTICATED, ProblemError
 
 CSRF_FIELD: Final = "csrf_token"
-"""The hidden field that a form carries its proof in."""
+"""The hidden field of a form that carries the CSRF token."""
 CSRF_HEADER: Final = "X-CSRF-Token"
-"""The header that a script carries the proof in, as with ``hx-headers``."""
+"""The header of a script that carries the CSRF token, as with ``hx-headers``."""
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="commonplace"'}
 
@@ -33,38 +33,38 @@ _SIGNS_OF_A_BROWSER: Final = ("origin", "referer", "sec-fetch-site", "cookie")
 
 
 class Means(StrEnum):
-    """How it is known who calls."""
+    """The way in which the caller is known."""
 
     TOKEN = "token"  # noqa: S105 - a word
     LOGIN = "login"
     LOOPBACK = "loopback"
-    """The service listens on loopback, and no login is asked for."""
+    """The service listens on loopback and requires no login."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who calls, and how that is known."""
+    """The caller of a request."""
 
     principal: Principal
     means: Means
     secret: bytes = field(repr=False)
-    """What proofs are made of that a form is ours; a page of another site cannot know it."""
+    """The key of CSRF tokens; pages of other sites cannot know it."""
 
 
 def known_caller(connection: HTTPConnection) -> Caller | None:
-    """Return who calls; ``None`` for somebody unknown, whom only paths for everybody let in."""
+    """Return the caller; ``None`` if the caller is unknown, which only public paths allow."""
     return cast("Caller | None", connection.scope.get("state", {}).get("caller"))
 
 
 def caller_of(connection: HTTPConnection) -> Caller:
-    """Return who calls, where only somebody known may.
+    """Return the caller.
 
     Raises:
-        ProblemError: Nobody that is known: 401.
+        ProblemError: The caller is unknown: 401.
     """
     caller = known_caller(connection)
     if caller is None:
-        raise ProblemError(UNAUTHENTICATED, "this needs a token", headers=CHALLENGE)
+        raise ProblemError(UNAUTHENTICATED, "send a token: Authorization: Bearer cpl_…", headers=CHALLENGE)
     return caller
 
 
@@ -73,40 +73,39 @@ def _requires(role: Role, *, installation: bool) -> Callable[[Request], Principa
         who = caller_of(request).principal
         if installation and not who.of_installation:
             raise ProblemError(
-                FORBIDDEN, f"this belongs to the installation, and the token to tenant {who.tenant_id!r}"
+                FORBIDDEN,
+                f"only the tenant of the installation has access; the token is for tenant {who.tenant_id!r}",
             )
         if not who.role.includes(role):
-            raise ProblemError(
-                FORBIDDEN, f"this takes the role {role}, and the token has the role {who.role}"
-            )
+            raise ProblemError(FORBIDDEN, f"this requires the role {role}; the token has the role {who.role}")
         return who
 
     return principal
 
 
 reader = _requires(Role.READER, installation=False)
-"""Dependency: whoever may read knowledge memory."""
+"""Dependency: the caller may read knowledge memory."""
 writer = _requires(Role.WRITER, installation=False)
-"""Dependency: whoever may store, confirm, correct and forget."""
+"""Dependency: the caller may store, confirm, correct and forget."""
 admin = _requires(Role.ADMIN, installation=False)
-"""Dependency: whoever may do everything in their tenant."""
+"""Dependency: the caller may do everything in their tenant."""
 installation_reader = _requires(Role.READER, installation=True)
-"""Dependency: whoever may read operational, app and workspace memory."""
+"""Dependency: the caller may read operational, app and workspace memory."""
 installation_writer = _requires(Role.WRITER, installation=True)
-"""Dependency: whoever may change single memories of them."""
+"""Dependency: the caller may change single memories of the installation."""
 installation_admin = _requires(Role.ADMIN, installation=True)
-"""Dependency: whoever may do everything with them."""
+"""Dependency: the caller may do everything in the installation."""
 
 
 def actor_of(principal: Principal) -> str:
-    """Return what the audit trail calls somebody who came over HTTP."""
+    """Return the name of an HTTP caller in the audit trail."""
     return "web" if principal == LOCAL else principal.name
 
 
 async def acting(connection: HTTPConnection) -> AsyncGenerator[None]:
-    """Put a request into its context, for the tenant it may touch and the history of what it changes."""
+    """Run a request in the context of its caller: the tenant that it may touch and the actor of its changes."""
     caller = known_caller(connection)
-    if caller is None:  # a path that everybody may see
+    if caller is None:  # a public path
         yield
         return
     with request_context(tenant_id=caller.principal.tenant_id, actor=actor_of(caller.principal)):
@@ -114,15 +113,15 @@ async def acting(connection: HTTPConnection) -> AsyncGenerator[None]:
 
 
 def memories(request: Request) -> Memories:
-    """Return the memories that the service was made with; the route says who may see which."""
+    """Return the memories of the service; the route checks who may see them."""
     return cast("Memories", request.app.state.memories)
 
 
 def knowledge_of(request: Request) -> KnowledgeMemory:
-    """Return knowledge memory as the one who calls sees it: their tenant's, in their name.
+    """Return knowledge memory of the caller's tenant, acting in the caller's name.
 
     Raises:
-        ProblemError: Nobody that is known: 401.
+        ProblemError: The caller is unknown: 401.
     """
     who = caller_of(request).principal
     return memories(request).knowledge.acting_for(tenant_id=who.tenant_id, actor=actor_of(who))
@@ -133,10 +132,9 @@ KnowledgeOfCaller = Annotated[KnowledgeMemory, Depends(knowledge_of)]
 
 
 def csrf_token(request: Request) -> str:
-    """Return the proof that forms and scripts of our pages send back: see :data:`CSRF_FIELD`, :data:`CSRF_HEADER`.
+    """Return the CSRF token for forms (:data:`CSRF_FIELD`) and scripts (:data:`CSRF_HEADER`) of our pages.
 
-    It belongs to the token that somebody logged in with, or without a login to this process, and is the same for as
-    long as that lasts.
+    It lasts as long as the login, or without a login as long as this process.
     """
     return _proof(caller_of(request).secret)
 
@@ -146,15 +144,15 @@ def _proof(secret: bytes) -> str:
 
 
 async def refuse_forgery(request: Request) -> None:
-    """Dependency of every route: refuse a change that another site's page could have made a browser send.
+    """Dependency of every route: refuse a change that a page of another site could have caused.
 
-    A request with a token needs no further proof, because no browser adds one by itself. A login is in a cookie, and on
-    loopback without a login everybody counts: there a change has to carry the proof that only our own pages know.
-    Programs that are no browsers need none on loopback: a browser always says where a change comes from. Nor does the
-    form of the login, which brings a token; whoever is in already may have begun to log in in another tab.
+    - A request with a bearer token passes, because no browser adds one by itself.
+    - A request with a login cookie, and any request on loopback without a login, must carry the CSRF token.
+    - Programs on loopback need none: a browser always says where a change comes from.
+    - The login form needs none, because it carries a token.
 
     Raises:
-        ProblemError: The proof is missing or wrong: 403.
+        ProblemError: The CSRF token is missing or wrong: 403.
     """
     caller = known_caller(request)
     if request.method in SAFE_METHODS or caller is None or caller.means is Means.TOKEN:
@@ -166,7 +164,7 @@ async def refuse_forgery(request: Request) -> None:
     given = request.headers.get(CSRF_HEADER) or await _given_in_form(request)
     if not hmac.compare_digest(given.encode(), _proof(caller.secret).encode()):
         raise ProblemError(
-            FORGED, "the page that sent this is older than the service, or of another login: load it again"
+            FORGED, "the page is older than the service or belongs to another login; reload the page"
         )
 
 

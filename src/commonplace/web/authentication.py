@@ -1,7 +1,7 @@
-"""Finds out who calls, before any route: closed unless a path is known to be for everybody.
+"""Authentication of every request before any route runs; only the listed paths are public.
 
-A token in the Authorization header counts everywhere, a login in a cookie everywhere but for MCP. Where no login is
-required, whoever sends neither is the operator of the machine; what is sent and wrong is refused all the same.
+A token in the Authorization header is valid everywhere, a login cookie everywhere except for MCP. Without a required
+login, a request with neither comes from the operator of the machine. Wrong tokens are always refused.
 """
 
 import secrets
@@ -16,33 +16,27 @@ from commonplace.access.tokens import Tokens
 from commonplace.core.errors import CommonplaceError
 from commonplace.web.access import CHALLENGE, Caller, Means
 from commonplace.web.guards import MCP_PREFIX
-from commonplace.web.problems import (
-    LOGIN,
-    UNAUTHENTICATED,
-    ProblemError,
-    answer,
-    problem_of,
-    refusal_response,
-)
+from commonplace.web.problems import LOGIN, UNAUTHENTICATED, ProblemError, problem_of
 from commonplace.web.rate_limits import Limiter, address_of
+from commonplace.web.refusals import answer, refusal_response
 from commonplace.web.security import SecurityOptions
 
 COOKIE: Final = "commonplace_login"
 SCHEME: Final = "bearer"
 OPEN_PATHS: Final = frozenset({LOGIN, "/healthz", "/favicon.ico", "/docs.css"})
 OPEN_PREFIX: Final = "/static/"
-"""The style and the scripts of the pages, the login's among them: the same for everybody, and no memory in them."""
+"""Styles and scripts of the pages, which contain no memories."""
 FORWARDED: Final = ("forwarded", "x-forwarded-for", "x-real-ip", "via")
-"""What proxies add; see :meth:`Authentication._nobody_in_particular`."""
+"""Headers that proxies add; see :meth:`Authentication._without_credentials`."""
 
 
 class Authentication:
     """Puts a :class:`~commonplace.web.access.Caller` into the scope of each request, or answers 401 or 429.
 
     Args:
-        app: What comes behind.
-        tokens: Open for as long as requests come.
-        options: Whether a login is required.
+        app: The next application.
+        tokens: The token store, open as long as requests arrive.
+        options: Say whether a login is required.
         limiter: Counts requests and failures.
     """
 
@@ -55,7 +49,7 @@ class Authentication:
         self._secret_of_process = secrets.token_bytes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on with who sent it, or refuse it."""
+        """Pass a request on with its caller, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -83,7 +77,7 @@ class Authentication:
             caller = await self._with_login(cookie, address)
             if caller is not None:
                 return caller
-        return await self._nobody_in_particular(connection, address)
+        return await self._without_credentials(connection, address)
 
     async def _with_token(self, header: str, address: str) -> Caller:
         scheme, _, token = header.partition(" ")
@@ -105,27 +99,24 @@ class Authentication:
         await self._limiter.count_token(f"{principal.tenant_id} {principal.name}")
         return Caller(principal=principal, means=Means.LOGIN, secret=visitor.form_secret)
 
-    async def _nobody_in_particular(self, connection: HTTPConnection, address: str) -> Caller | None:
-        """Return the operator where no login is required, and ``None`` for what everybody may see.
+    async def _without_credentials(self, connection: HTTPConnection, address: str) -> Caller | None:
+        """Return the operator if no login is required, and ``None`` on public paths.
 
-        A proxy on this machine would make everybody look like the operator. Its traces in the headers are taken for
-        what they are.
+        Behind a proxy on this machine every request would look like the operator's, so the headers of proxies are
+        refused here.
         """
         if not self._options.login_required:
             if any(name in connection.headers for name in FORWARDED):
-                detail = "it comes through a proxy: start `commonplace serve` with --trusted-proxy, and make tokens"
+                detail = "a proxy sent the request: start `commonplace serve` with --trusted-proxy, and create tokens"
                 raise ProblemError(UNAUTHENTICATED, detail, headers=CHALLENGE)
             return Caller(principal=LOCAL, means=Means.LOOPBACK, secret=self._secret_of_process)
         await self._limiter.count_address(address)
         path: str = connection.scope["path"]
         if path in OPEN_PATHS or path.startswith(OPEN_PREFIX):
             return None
-        raise ProblemError(UNAUTHENTICATED, "this needs a token", headers=CHALLENGE)
+        raise ProblemError(UNAUTHENTICATED, "send a token: Authorization: Bearer cpl_…", headers=CHALLENGE)
 
 
 def login_in(connection: HTTPConnection) -> str | None:
-    """Return the secret of the login that a request's cookie holds, if any.
-
-    Cookies of other programs on this host may have any form, and are passed over.
-    """
+    """Return the secret of the login cookie, if there is one; cookies of other programs are ignored."""
     return connection.cookies.get(COOKIE)

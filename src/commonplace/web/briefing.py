@@ -1,4 +1,4 @@
-"""The briefing under ``/api/v1/briefing``: one block for a prompt from all four memories."""
+"""The briefing under ``/api/v1/briefing``: one block for a prompt, from all four memories."""
 
 from dataclasses import replace
 from typing import Annotated, Final
@@ -20,32 +20,34 @@ router = APIRouter(
 
 
 class WantedBriefing(Wanted):
-    """What a session that begins is about."""
+    """The subject of a session that begins."""
 
     prompt: str = Field(
-        default="", max_length=MAX_PROMPT_CHARS, description="empty where that is not known yet"
+        default="", max_length=MAX_PROMPT_CHARS, description="the first prompt of the session; may be empty"
     )
-    app: str | None = Field(default=None, description="the app whose conversation is in focus")
-    butler: str | None = Field(default=None, description="whose session; null: what is known to all")
+    app: str | None = Field(default=None, description="the app of the conversation in focus")
+    butler: str | None = Field(
+        default=None, description="the butler of the session; null: global memories only"
+    )
     budget_tokens: int | None = Field(
-        default=None, ge=0, le=MAX_BUDGET_TOKENS, description="for the whole text; null: 2400"
+        default=None, ge=0, le=MAX_BUDGET_TOKENS, description="the budget of the whole text; null: 2400"
     )
 
 
 class SectionShape(Shape):
-    """What one memory said."""
+    """The section of one memory."""
 
-    name: str = Field(description="which memory")
-    text: str = Field(description="empty where it has nothing to say, no room, or a problem")
-    problem: str | None = Field(description="why it could not be asked")
+    name: str = Field(description="the name of the memory")
+    text: str = Field(description="empty if the memory has nothing to show, no room, or a problem")
+    problem: str | None = Field(description="the reason if the memory could not be read")
 
 
 class BriefingShape(Shape):
-    """The block, and what is in it."""
+    """The block and its sections."""
 
-    text: str = Field(description="for a prompt; empty where no memory has anything to say")
+    text: str = Field(description="the text for a prompt; empty if no memory has anything to show")
     sections: list[SectionShape]
-    tokens: int = Field(description="estimated size of the text")
+    tokens: int = Field(description="the estimated size of the text")
     budget_tokens: int
 
 
@@ -54,14 +56,14 @@ class BriefingShape(Shape):
     operation_id="briefing",
     dependencies=[Depends(installation_reader)],
     response_description="The block",
-    summary="One block for a prompt from all four memories",
+    summary="Build one block for a prompt from all four memories",
 )
 async def briefing(
     memories: OpenMemories,
     knowledge: KnowledgeOfCaller,
-    wanted: Annotated[WantedBriefing, Body(description="what the session is about")],
+    wanted: Annotated[WantedBriefing, Body(description="the subject of the session")],
 ) -> BriefingShape:
-    """Each memory gets a fair share of the budget. One that cannot answer leaves its section out, and says why."""
+    """Each memory gets a fair share of the budget. The section of a memory that cannot answer is empty and says why."""
     built = await build_briefing(
         replace(memories, knowledge=knowledge),
         prompt=wanted.prompt,

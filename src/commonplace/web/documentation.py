@@ -1,7 +1,6 @@
-"""The documentation of the API: the OpenAPI document, and a page that is made of it and needs no network.
+"""Documentation of the API: the OpenAPI document, and a page made from it.
 
-FastAPI's own page loads its scripts from a content delivery network, which a machine without internet cannot reach and
-a memory should not tell about.
+FastAPI's own page loads scripts from a content delivery network, which needs internet access and reveals the visit.
 """
 
 import re
@@ -24,14 +23,14 @@ POLICY: Final = {"Content-Security-Policy": "default-src 'none'; style-src 'self
 BEARER: Final = {
     "type": "http",
     "scheme": "bearer",
-    "description": "a token that `commonplace token create` made; on loopback without a login none is needed",
+    "description": "a token from `commonplace token create`; not needed on loopback without a login",
 }
 
 _CODE: Final = re.compile(r"`([^`]+)`")
 
 
 def _with_code(text: str) -> Markup:
-    """Return a text as HTML, with what stands between backticks as code."""
+    """Return a text as HTML, with text between backticks as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
 
 
@@ -42,7 +41,7 @@ _TEMPLATES: Final = Environment(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One operation of the API as the page shows it; ``answers`` are statuses with what they mean."""
+    """One operation of the API on the page; ``answers`` pairs statuses with their meanings."""
 
     id: str
     method: str
@@ -54,10 +53,7 @@ class Operation:
 
 
 def describe(app: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI document of an application, made once.
-
-    The framework writes the answer of every model as plain JSON; errors are problem details.
-    """
+    """Return the OpenAPI document of an application, with problem details as the media type of errors."""
     if app.openapi_schema is None:
         document = get_openapi(
             title=app.title,
@@ -79,7 +75,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 
 def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield path, method and description of each operation."""
+    """Yield the path, method and description of each operation."""
     for path, item in cast("dict[str, dict[str, Any]]", document["paths"]).items():
         for method in METHODS:
             if method in item:
@@ -87,7 +83,7 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, 
 
 
 def operations_by_tag(document: dict[str, Any]) -> dict[str, list[Operation]]:
-    """Return the operations of a document under their headings, in its order."""
+    """Return the operations of a document by tag, in the order of the document."""
     found: dict[str, list[Operation]] = {}
     for path, method, operation in _operations(document):
         found.setdefault(operation["tags"][0], []).append(
@@ -107,7 +103,7 @@ def operations_by_tag(document: dict[str, Any]) -> dict[str, list[Operation]]:
 
 
 def _parameters(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield what an operation takes; its body as one more parameter."""
+    """Yield the parameters of an operation, with its body as one more."""
     yield from operation.get("parameters", ())
     if "requestBody" in operation:
         schema = operation["requestBody"]["content"][JSON]["schema"]
@@ -119,7 +115,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/docs")
 async def documentation(request: Request) -> HTMLResponse:
-    """Show the API to a person."""
+    """Show the documentation of the API."""
     document = describe(request.app)
     page = _TEMPLATES.get_template("documentation.html").render(
         info=document["info"], tags=operations_by_tag(document), kinds=KINDS, with_code=_with_code

@@ -1,4 +1,4 @@
-"""What stands before every route: whom a request is for, where it comes from, how much it carries, and how fast."""
+"""Middleware before every route: security headers, checks of host and origin, and limits of the body."""
 
 import asyncio
 from http import HTTPStatus
@@ -12,14 +12,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from commonplace.core.text import trim_to
 from commonplace.web.access import SAFE_METHODS
 from commonplace.web.client_urls import split_url
-from commonplace.web.problems import FOREIGN_HOST, FORGED, TOO_LARGE, answer
+from commonplace.web.problems import FOREIGN_HOST, FORGED, TOO_LARGE
+from commonplace.web.refusals import answer
 from commonplace.web.security import SecurityOptions
 
 MCP_PREFIX: Final = "/mcp/"
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 )
-"""Scripts, styles, pictures and requests come from and go to this service alone; nothing stands inline."""
+"""Scripts, styles, images and requests of this service only, and no inline code."""
 HEADERS: Final = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -30,19 +31,19 @@ HEADERS: Final = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 UNCACHED: Final = "no-store"
-"""What memories say is for nobody's cache; a route that may be kept says so itself."""
+"""The default: caches keep no memories. A route that caches may keep sets its own header."""
 _SHOWN_CHARS: Final = 200
 TRANSPORT_SECURITY: Final = "max-age=31536000"
 
 
 class SecurityHeaders:
-    """Tells browsers what pages of the service may do, on every answer, also of the guards."""
+    """Adds the security headers to every answer, including those of the other middleware."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and add the headers that its answer does not have."""
+        """Pass a request on and add the headers that its answer lacks."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -61,12 +62,11 @@ class SecurityHeaders:
 
 
 class KnownHostsOnly:
-    """Refuses requests for a host that is not ours, and changes that a page of another site asks for.
+    """Refuses requests for an unknown host, and changes that a page of another site requests.
 
-    A web page elsewhere can let its own name resolve to this machine and then send requests that the browser takes for
-    its own (DNS rebinding); the Host header still has that name. And it can send some requests across sites as they
-    are (CSRF); the browser says so in Origin and Sec-Fetch-Site. MCP is for programs, so there it is refused to read
-    too.
+    A page elsewhere can let its own name resolve to this machine and then send requests that the browser takes for
+    same-origin (DNS rebinding); the Host header still has that name. It can also send some requests across sites
+    (CSRF); the browser says so in Origin and Sec-Fetch-Site. For MCP, which is for programs, reads are refused too.
     """
 
     def __init__(self, app: ASGIApp, *, options: SecurityOptions) -> None:
@@ -88,14 +88,16 @@ class KnownHostsOnly:
         careful = scope["method"] not in SAFE_METHODS or scope["path"].startswith(MCP_PREFIX)
         if careful and _of_another_site(headers):
             site = trim_to(headers.get("origin", "another site"), _SHOWN_CHARS)
-            detail = f"a page of {site} sent it to {headers['host']}, and no other site is let in"
+            detail = (
+                f"a page of {site} sent the request to {headers['host']}; pages of other sites have no access"
+            )
             await answer(HTTPConnection(scope), FORGED.problem(detail))(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
 
 def _of_another_site(headers: Headers) -> bool:
-    """Tell whether a browser says that a page of another origin sent a request; no origin counts as another."""
+    """Return whether the headers of a browser name another origin; an opaque origin counts as another."""
     origin = headers.get("origin")
     if origin is not None:
         url = split_url(origin)
@@ -110,15 +112,15 @@ def host_of(header: str) -> str:
 
 
 class BodyLimit:
-    """Refuses bodies that are too large, by their stated length or as soon as more has come, and ones too slow."""
+    """Refuses bodies that are too large, by their stated or actual length, and bodies that arrive too slowly."""
 
     def __init__(self, app: ASGIApp, *, options: SecurityOptions) -> None:
         self._app = app
         self._options = options
-        self._detail = f"a body may have at most {options.max_body_bytes} bytes"
+        self._detail = f"the body is larger than {options.max_body_bytes} bytes"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer 413; a body that does not come on in time ends in 408."""
+        """Pass a request on, or answer 413 if its body is too large and 408 if it is too slow."""
         stated = Headers(scope=scope).get("content-length", "") if scope["type"] == "http" else ""
         if stated.isdecimal() and int(stated) > self._options.max_body_bytes:
             await answer(HTTPConnection(scope), TOO_LARGE.problem(self._detail))(scope, receive, send)
@@ -132,7 +134,7 @@ class BodyLimit:
 
         async def limited() -> Message:
             nonlocal came, complete
-            if complete:  # what comes now is the end of the connection, whenever that is
+            if complete:  # the next message is the end of the connection
                 return await receive()
             try:
                 async with asyncio.timeout_at(
@@ -140,7 +142,7 @@ class BodyLimit:
                 ):
                     message = await receive()
             except TimeoutError:
-                raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, "the body did not come in time") from None
+                raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive in time") from None
             came += len(message.get("body", b""))
             complete = not message.get("more_body", False)
             if came > self._options.max_body_bytes:

@@ -1,7 +1,7 @@
-"""Whether the service works, found out part by part, by reading.
+"""Health check of the service, part by part.
 
-Supervisors ask every few seconds, so that each part is only read: writing would wear the disk, and lock. What is
-down is told from what has not started yet, and from background work, which memory does without for a while.
+Supervisors ask every few seconds, so the check only reads: writes would wear the disk and take locks. A part that is
+still starting is not down. Without background work the service is degraded, not down.
 """
 
 import asyncio
@@ -32,55 +32,55 @@ from commonplace.web.problems import MEDIA_TYPE, UNHEALTHY, Problem
 from commonplace.web.shape import Shape
 
 TIMEOUT_S: Final = 3.0
-"""Load balancers and supervisors give up after a few seconds; a database that takes longer is not well."""
+"""The time that a part has to answer; load balancers and supervisors give up after a few seconds."""
 
 
 class State(StrEnum):
-    """How a part of the service, or the whole, is; the later the worse."""
+    """The state of a part or of the whole service, from best to worst."""
 
     OK = "ok"
     STARTING = "starting"
-    """It will work soon; who needs it waits."""
+    """The part will work soon; requests wait for it."""
     DEGRADED = "degraded"
-    """It does not work, and memories do without it for a while."""
+    """The part does not work, and the memories do without it for a while."""
     DOWN = "down"
 
 
 class PartShape(Shape):
-    """How a part of the service is."""
+    """The state of a part of the service."""
 
     status: State
-    detail: str = Field(description="why, where it does not work")
-    ms: float = Field(description="how long it took to find out")
+    detail: str = Field(description="the reason if the part does not work")
+    ms: float = Field(description="the duration of the check in milliseconds")
 
 
 class HealthShape(Shape):
-    """The service works."""
+    """The state of a service that works."""
 
     status: State
-    version: str = Field(description="of commonplace")
+    version: str = Field(description="the version of commonplace")
     parts: dict[str, PartShape] | None = Field(
-        default=None, description="each part of the service; only for those who may read it"
+        default=None, description="each part of the service; only for callers of the installation"
     )
 
 
 class HealthProblem(Problem):
-    """Something that is needed is down."""
+    """A required part of the service is down."""
 
     parts: dict[str, PartShape] | None = Field(
-        default=None, description="each part of the service; only for those who may read it"
+        default=None, description="each part of the service; only for callers of the installation"
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checks:
-    """What is looked at.
+    """The checks of all parts.
 
     Attributes:
-        memories: Open.
-        settings: Name the schedules of background work; without them it is not looked at.
+        memories: The open memories.
+        settings: The schedules of background work; without them, background work is not checked.
         worker: Whether background work runs in this process.
-        ledger: What models took.
+        ledger: The counts of language models.
     """
 
     memories: Memories
@@ -89,7 +89,7 @@ class Checks:
     ledger: Ledger | None = None
 
     async def run(self) -> dict[str, PartShape]:
-        """Look at every part at once, each for three seconds at most."""
+        """Check all parts at once, each for three seconds at most."""
         checks: dict[str, Callable[[], Awaitable[State]]] = {
             "operational": self._operational,
             "apps": self._apps,
@@ -113,7 +113,7 @@ class Checks:
     async def _workspace(self) -> State:
         place = await asyncio.to_thread(_nearest, self.memories.workspace.path)
         if not os.access(place, os.R_OK | os.W_OK | (os.X_OK if place.is_dir() else 0)):
-            raise StorageUnavailableError(f"{place} cannot be read and written")
+            raise StorageUnavailableError(f"{place} is not readable and writable")
         return State.OK
 
     async def _knowledge(self) -> State:
@@ -149,19 +149,19 @@ async def _look(check: Callable[[], Awaitable[State]]) -> PartShape:
         async with asyncio.timeout(TIMEOUT_S):
             state = await check()
     except TimeoutError:
-        state, detail = State.DOWN, f"did not answer within {TIMEOUT_S:g} s"
+        state, detail = State.DOWN, f"no answer within {TIMEOUT_S:g} s"
     except (CommonplaceError, OSError) as error:
         state, detail = State.DOWN, str(error)
     return PartShape(status=state, detail=detail, ms=round((perf_counter() - began) * 1000, 2))
 
 
 def _nearest(path: Path) -> Path:
-    """Return what is there of a path: itself, or the nearest directory above it."""
+    """Return a path if it exists, else the nearest directory above it."""
     return next(place for place in (path, *path.parents) if place.exists())
 
 
 def state_of(parts: Mapping[str, PartShape]) -> State:
-    """Return how the whole is: as its worst part; without background work it is degraded at most."""
+    """Return the state of the service: that of its worst part, where background work counts as degraded at worst."""
     order = list(State)
     states = (
         min(part.status, State.DEGRADED, key=order.index) if name == "background work" else part.status
@@ -177,7 +177,7 @@ router = APIRouter(tags=["operations"])
 @router.get(
     "/healthz",
     operation_id="health",
-    response_description="It works",
+    response_description="The service works",
     summary="Check that the service works",
     response_model=HealthShape,
     response_model_exclude_none=True,
@@ -186,9 +186,9 @@ router = APIRouter(tags=["operations"])
     },
 )
 async def health(request: Request, _memories: OpenMemories) -> HealthShape | JSONResponse:
-    """Look at each part: 200 if what is needed works or is starting, 503 if not.
+    """Check every part: 200 if the required parts work or are starting, 503 if not.
 
-    Needs no token; who brings one of the installation, or asks on loopback without a login, is told part by part.
+    Needs no token. Callers of the installation, and on loopback without a login all callers, see the parts.
     """
     parts = await cast("Checks", request.app.state.checks).run()
     state = state_of(parts)

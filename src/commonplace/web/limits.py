@@ -1,12 +1,12 @@
-"""The largest numbers that requests may hold."""
+"""The largest numbers that requests may contain."""
 
 from typing import Final
 
 LARGEST_ID: Final = 2**31 - 1
-"""What the integer column of every server holds."""
+"""The largest value of an integer column."""
 
 MAX_OFFSET: Final = 2**31 - 1
-"""Of a list: longer than any."""
+"""More than any list has."""
 
 MAX_BUDGET_TOKENS: Final = 1_000_000
-"""For a block: more than any model takes."""
+"""More than any model accepts."""

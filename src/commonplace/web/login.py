@@ -1,4 +1,4 @@
-"""How a browser gets in: a page that takes a token, a cookie in its place, and the way out."""
+"""Login of browsers: a page that exchanges a token for a cookie, and the logout."""
 
 from http import HTTPStatus
 from importlib.resources import files
@@ -16,7 +16,7 @@ from commonplace.web.problems import LOGIN, ProblemError
 from commonplace.web.rate_limits import Limiter, address_of
 
 MAX_PATH_CHARS: Final = 8_000
-"""Of the page to go on to: longer than any link of ours, and no header gets too long for a proxy."""
+"""The longest path to redirect to: longer than our links, short enough for the headers of proxies."""
 WRONG: Final = "This token is unknown, expired or revoked."
 
 router = APIRouter(include_in_schema=False)
@@ -24,7 +24,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get(LOGIN)
 async def login_page(request: Request, *, following: Annotated[str, Query(alias="next")] = "/") -> Response:
-    """Ask for a token; a caller who is logged in already is redirected."""
+    """Show the login form, or redirect a caller who is logged in."""
     if known_caller(request) is not None:
         return RedirectResponse(own_page(following), HTTPStatus.SEE_OTHER)
     return _page(following, error=None)
@@ -37,7 +37,7 @@ async def log_in(
     token: Annotated[str, Form()] = "",
     following: Annotated[str, Form(alias="next")] = "/",
 ) -> Response:
-    """Take a token, and give the browser a login in its place; one that it had before is over then."""
+    """Exchange a token for a login cookie; an earlier login of the browser ends."""
     logins = cast("Logins", request.app.state.logins)
     login = await logins.begin(token.strip())
     if login is None:
@@ -70,13 +70,13 @@ async def log_out(request: Request) -> Response:
 
 @router.get("/docs.css")
 async def style() -> Response:
-    """The style of the pages that need nothing but themselves: the login and the documentation."""
+    """Return the style sheet of the login and the documentation."""
     text = files("commonplace.web").joinpath("templates/plain.css").read_text(encoding="utf-8")
     return Response(text, media_type="text/css", headers={"Cache-Control": "max-age=3600"})
 
 
 def own_page(following: str) -> str:
-    r"""Return a path of this service to go on to; anything else becomes the front page.
+    r"""Return a path of this service to redirect to; anything else becomes the front page.
 
     Browsers read ``//host`` and ``/\host`` as addresses of another site.
     """
@@ -92,7 +92,7 @@ async def _refused(request: Request, following: str) -> HTMLResponse:
         await cast("Limiter", request.app.state.limiter).count_failure(address_of(request.scope))
     except ProblemError as refusal:
         wait = (refusal.headers or {})["Retry-After"]
-        answer = _page(following, error=f"{WRONG} Too many were: try again in {wait} s.")
+        answer = _page(following, error=f"{WRONG} Too many failed attempts: try again in {wait} s.")
         answer.status_code, answer.headers["Retry-After"] = refusal.kind.status, wait
         return answer
     answer = _page(following, error=WRONG)

@@ -1,7 +1,7 @@
-"""Which addresses only this machine can reach, and a socket that listens at an address.
+"""Loopback addresses, and the socket that the service listens on.
 
-Where no login is required, whoever can connect may read and delete everything: then the service listens where only
-programs of this machine can connect. Source: APP-10.5.
+Without a required login, everybody who can connect may read and delete everything, so the service then listens on
+loopback only. Source: APP-10.5.
 """
 
 import errno
@@ -17,7 +17,7 @@ BACKLOG: Final = 2048
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is ``localhost`` or an address of the loopback interface; nothing is looked up.
+    """Return whether a host is ``localhost`` or a loopback address, without a lookup.
 
     Args:
         host: As in a URL or without its brackets, in any case, without a port.
@@ -31,10 +31,10 @@ def is_loopback(host: str) -> bool:
 
 
 def require_address(host: str) -> str:
-    """Return an address to listen at, without brackets, or refuse it; a name would have to be looked up.
+    """Return an address to listen on, without brackets, or refuse it; names other than ``localhost`` need a lookup.
 
     Raises:
-        InvalidInputError: It is neither ``localhost`` nor an IP address.
+        InvalidInputError: The host is neither ``localhost`` nor an IP address.
     """
     name = host.removeprefix("[").removesuffix("]")
     if name.lower() == LOCALHOST:
@@ -47,19 +47,19 @@ def require_address(host: str) -> str:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens, so that a port that is taken shows before anything is opened.
+    """Return a listening socket, so that a busy port shows before any memory is opened.
 
     Args:
-        host: See :func:`require_address`. A service that listens elsewhere than on loopback has to ask for tokens.
-        port: 0 for any that is free.
+        host: See :func:`require_address`. A service on any other address than loopback must require tokens.
+        port: The port; 0 for any free port.
 
     Raises:
-        InvalidInputError: The host is no address.
-        ListenError: The address is taken, or cannot be used.
+        InvalidInputError: The host is not an address.
+        ListenError: The address is in use or unusable.
     """
     name = require_address(host)
     family = socket.AF_INET6 if ":" in name else socket.AF_INET
-    # Without the protocol asyncio leaves small packets waiting for each other: 40 ms a request.
+    # Without the protocol, asyncio does not set TCP_NODELAY, which costs 40 ms a request.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -73,11 +73,11 @@ def listen(host: str, port: int) -> socket.socket:
 
 def _reason(error: OSError) -> str:
     if error.errno == errno.EADDRINUSE:
-        return "another program listens there; choose another with --port, or 0 for any that is free"
+        return "another program uses this port; choose another with --port, or --port 0 for any free port"
     return os.strerror(error.errno) if error.errno else str(error)
 
 
 def url_of(listener: socket.socket) -> str:
-    """Return the URL at which a socket listens."""
+    """Return the URL of a listening socket."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if listener.family == socket.AF_INET6 else f"http://{host}:{port}"

@@ -1,7 +1,7 @@
-"""The MCP servers over HTTP, for clients that bring a token or are on this machine.
+"""The MCP servers over HTTP, for clients with a token or on this machine.
 
-What they are made of takes a second to load, which nobody else should wait for: it is loaded beside the first requests,
-and who asks for a server before that waits.
+Their modules take a second to import, so the service imports them in the background. A request to an MCP server waits
+for the import; other requests do not.
 """
 
 import asyncio
@@ -17,17 +17,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from commonplace.core.context import request_context
 from commonplace.memories import Memories
 from commonplace.web.access import actor_of, caller_of
-from commonplace.web.problems import FORBIDDEN, problem_response
+from commonplace.web.problems import FORBIDDEN
+from commonplace.web.refusals import problem_response
 
 WORKSPACE: Final = "/mcp/workspace"
 KNOWLEDGE: Final = "/mcp/knowledge"
 
 
 class McpServers:
-    """Both servers; :meth:`running` has to be entered for as long as they are served.
+    """Both servers; they run inside of :meth:`running`.
 
     Args:
-        memories: Open for as long as that.
+        memories: Open as long as the servers run.
     """
 
     def __init__(self, memories: Memories) -> None:
@@ -36,14 +37,14 @@ class McpServers:
         self._stopping = asyncio.Event()
 
     def mount(self, app: FastAPI) -> None:
-        """Add the servers to the service, at their paths with and without a slash at the end."""
+        """Mount the servers at their paths, with and without a slash at the end."""
         app.mount(WORKSPACE, _InstallationOnly(_Loaded(self, "workspace")), name="mcp workspace")
         app.mount(KNOWLEDGE, _Acting(_Loaded(self, "knowledge")), name="mcp knowledge")
         app.add_middleware(_WithSlash)
 
     @asynccontextmanager
     async def running(self, _app: FastAPI) -> AsyncGenerator[None]:
-        """Load the servers in the background, and run what they run beside requests."""
+        """Load the servers in the background and run their lifespans."""
         self._loading = asyncio.get_running_loop().create_future()
         owner = asyncio.create_task(self._own(self._loading), name="MCP servers")
         try:
@@ -53,20 +54,20 @@ class McpServers:
             await owner
 
     async def application(self, name: str) -> ASGIApp:
-        """Return a server as an application, when it is loaded."""
+        """Return a server as an application, as soon as it is loaded."""
         if self._loading is None:
-            raise RuntimeError("the lifespan of the service does not run")
+            raise RuntimeError("the lifespan of the service is not running")
         return (await asyncio.shield(self._loading))[name]
 
     async def _own(self, loading: asyncio.Future[Mapping[str, ASGIApp]]) -> None:
-        """Enter and leave the lifespans of the servers, which have to be left by the task that entered them."""
+        """Enter and leave the lifespans of the servers, in one task as they require."""
         async with AsyncExitStack() as stack:
             try:
                 module = await asyncio.to_thread(import_module, "commonplace.web.mcp_servers")
                 applications: dict[str, Any] = module.applications(self._memories)
                 for application in applications.values():
                     await stack.enter_async_context(application.lifespan(application))
-            except Exception as error:  # noqa: BLE001 - whoever asks for a server is told
+            except Exception as error:  # noqa: BLE001 - raised to each request for a server
                 loading.set_exception(error)
                 loading.exception()
             else:
@@ -75,7 +76,7 @@ class McpServers:
 
 
 class _Loaded:
-    """A server that may still be loading."""
+    """Passes requests to a server as soon as it is loaded."""
 
     def __init__(self, servers: McpServers, name: str) -> None:
         self._servers = servers
@@ -87,7 +88,7 @@ class _Loaded:
 
 
 class _Acting:
-    """Puts a request into its context, for what it changes."""
+    """Runs each request in the context of its caller."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -104,14 +105,16 @@ class _InstallationOnly(_Acting):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         who = caller_of(HTTPConnection(scope)).principal
         if not who.of_installation:
-            detail = f"the workspace belongs to the installation, and the token to tenant {who.tenant_id!r}"
+            detail = (
+                f"only the tenant of the installation has access; the token is for tenant {who.tenant_id!r}"
+            )
             await problem_response(FORBIDDEN.problem(detail))(scope, receive, send)
             return
         await super().__call__(scope, receive, send)
 
 
 class _WithSlash:
-    """Takes the path of a server without the slash at its end for the one with it: clients are told either."""
+    """Adds the slash at the end of a server's path, because clients are configured with and without it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,6 +1,6 @@
-"""The MCP servers as applications; loaded by :mod:`commonplace.web.mcp`, and slowly.
+"""The MCP servers as applications; :mod:`commonplace.web.mcp` imports this module in the background.
 
-Requests stand alone, without sessions that only one process would know: any number of processes may serve them.
+Requests are stateless, so any number of processes can serve them.
 """
 
 from dataclasses import replace
@@ -26,7 +26,7 @@ from commonplace.web.access import actor_of, caller_of
 
 
 def applications(memories: Memories) -> dict[str, StarletteWithLifespan]:
-    """Return both servers over open memories, with the briefing; their lifespans have to be run."""
+    """Return both servers over open memories, with the briefing; the caller runs their lifespans."""
     servers = {
         "workspace": workspace.build_server(memories.workspace),
         "knowledge": knowledge.build_server(memories.knowledge, caller=_context),
@@ -39,7 +39,7 @@ def applications(memories: Memories) -> dict[str, StarletteWithLifespan]:
 async def _brief(
     memories: Memories, *, prompt: str = "", app: str | None = None, butler: str | None = None
 ) -> str:
-    """Return the briefing in the name of whoever reads it; other tenants are refused before (:class:`RoleGate`)."""
+    """Return the briefing in the name of the caller; :class:`RoleGate` has refused other tenants."""
     context = _context()
     own = memories.knowledge.acting_for(tenant_id=context.tenant_id, actor=context.actor)
     built = await build_briefing(replace(memories, knowledge=own), prompt=prompt, app=app, butler=butler)
@@ -62,13 +62,13 @@ def _context() -> RequestContext:
 
 
 class ToolSpans(Middleware):
-    """A span for each call of a tool, with its name and none of its arguments."""
+    """Records a span for each call of a tool, with the name of the tool and without its arguments."""
 
     async def on_call_tool(
         self,
         context: MiddlewareContext[CallToolRequestParams],
         call_next: CallNext[CallToolRequestParams, ToolResult],
     ) -> ToolResult:
-        """Pass a call on, and trace it."""
+        """Pass a call on in a span."""
         with span("mcp.tool", tool=context.message.name):
             return await call_next(context)

@@ -1,6 +1,6 @@
-"""Figures for Prometheus: of every memory, of background work, of models, of requests and of this process.
+"""Prometheus metrics of the memories, background work, models, requests and this process.
 
-A memory that does not answer says so in ``commonplace_up``, and leaves its figures out; the others are told.
+If a memory does not answer, ``commonplace_up`` says so and its metrics are missing; the others are there.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ from commonplace.web.health import Checks
 from commonplace.web.metrics import apps, knowledge, models, operational, workspace
 
 TIMEOUT_S: Final = 5.0
-"""Prometheus gives up after ten seconds, and everything is asked at once."""
+"""The time that each part has; Prometheus gives up after ten seconds."""
 
 _log = logging.getLogger(__name__)
 
 
 class _Reading(Collector):
-    """Figures that were read before."""
+    """Collects metrics that were read before."""
 
     def __init__(self, metrics: Iterable[Metric]) -> None:
         self._metrics = list(metrics)
@@ -37,7 +37,7 @@ class _Reading(Collector):
 
 
 def process_registry() -> CollectorRegistry:
-    """Return what tells of this process: memory, CPU time, open files, Python and its garbage collector."""
+    """Return a registry with the metrics of this process: memory, CPU time, open files, Python, garbage collector."""
     registry = CollectorRegistry()
     for collector in (ProcessCollector, PlatformCollector, GCCollector):
         collector(registry=registry)
@@ -45,7 +45,7 @@ def process_registry() -> CollectorRegistry:
 
 
 async def read_figures(checks: Checks) -> list[Metric]:
-    """Return the figures of every part, each within five seconds; what does not answer is said to be down."""
+    """Return the metrics of all parts; a part that takes more than five seconds counts as down."""
     memories = checks.memories
     parts: dict[str, Awaitable[list[Metric]]] = {
         "operational": operational.figures(memories.operational),
@@ -66,12 +66,12 @@ async def _within_time(part: tuple[str, Awaitable[list[Metric]]]) -> list[Metric
         async with asyncio.timeout(TIMEOUT_S):
             return await reading
     except (CommonplaceError, TimeoutError) as error:
-        _log.warning("no figures of %s: %s", name, error or "it did not answer in time")
+        _log.warning("no metrics of %s: %s", name, error or f"no answer within {TIMEOUT_S:g} s")
         return None
 
 
 def _up(answers: Mapping[str, list[Metric] | None]) -> Metric:
-    up = GaugeMetricFamily("commonplace_up", "Whether a memory answers", labels=["memory"])
+    up = GaugeMetricFamily("commonplace_up", "Whether the memory answers: 1 or 0", labels=["memory"])
     for name, found in answers.items():
         up.add_metric([name], found is not None)
     return up
@@ -83,13 +83,13 @@ router = APIRouter(tags=["operations"])
 @router.get(
     "/metrics",
     operation_id="metrics",
-    summary="Figures for Prometheus",
+    summary="Read metrics for Prometheus",
     response_class=Response,
-    response_description="The figures",
+    response_description="The metrics",
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def metrics(request: Request, _memories: OpenMemories) -> Response:
-    """The figures of all memories and of this process, in the text format of Prometheus."""
+    """Metrics of all memories and of this process, in the text format of Prometheus."""
     reading = CollectorRegistry()
     checks = cast("Checks", request.app.state.checks)
     found = await read_figures(checks)

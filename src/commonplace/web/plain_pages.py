@@ -1,4 +1,4 @@
-"""Pages that need nothing but themselves and ``/docs.css``: for browsers that are not logged in, and for refusals."""
+"""Pages that need ``/docs.css`` only: the login and errors outside of the dashboard."""
 
 from typing import Final
 
@@ -11,5 +11,5 @@ _TEMPLATES: Final = Environment(
 
 
 def plain_page(template: str, *, http_status: int = 200, **values: object) -> HTMLResponse:
-    """Answer with a page made from a template of ``web/templates``."""
+    """Return a page made from a template of ``web/templates``."""
     return HTMLResponse(_TEMPLATES.get_template(template).render(values), status_code=http_status)

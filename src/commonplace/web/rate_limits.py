@@ -1,7 +1,7 @@
-"""How many requests one caller may send, so that none of them keeps the others out.
+"""Rate limits, so that no caller locks the others out.
 
-The counts are those of this process: several processes behind one address allow as many times as much. Callers with a
-token are told apart by it; others by address, of IPv6 by the network of a household (/64).
+Each process counts for itself, so several processes behind one address allow a multiple. Callers with a token are
+counted by token, others by address; IPv6 addresses by the network of a household (/64).
 """
 
 import math
@@ -21,11 +21,7 @@ HOUSEHOLD_BITS: Final = 64
 
 
 class Limiter:
-    """Counts requests, and refuses those that are too many.
-
-    Args:
-        limits: How many there may be.
-    """
+    """Counts requests and refuses those above the limits."""
 
     def __init__(self, limits: RateLimits) -> None:
         self._counts = MovingWindowRateLimiter(MemoryStorage())
@@ -34,29 +30,29 @@ class Limiter:
         self._failures = parse(limits.failures_per_address)
 
     async def count_token(self, key: str) -> None:
-        """Count a request of somebody who is known.
+        """Count a request with a token.
 
         Raises:
-            ProblemError: It is one too many: 429 with ``Retry-After``.
+            ProblemError: The limit is exceeded: 429 with ``Retry-After``.
         """
-        await self._count(self._per_token, "token", key, f"a token may send {self._per_token}")
+        await self._count(self._per_token, "token", key, f"the limit of a token is {self._per_token}")
 
     async def count_address(self, address: str) -> None:
-        """Count a request of somebody who is not known.
+        """Count a request without a token.
 
         Raises:
-            ProblemError: It is one too many: 429 with ``Retry-After``.
+            ProblemError: The limit is exceeded: 429 with ``Retry-After``.
         """
-        allowed = f"an address may send {self._per_address} without a token"
+        allowed = f"the limit of an address without a token is {self._per_address}"
         await self._count(self._per_address, "address", address, allowed)
 
     async def count_failure(self, address: str) -> None:
-        """Count a token that was wrong.
+        """Count a wrong token.
 
         Raises:
-            ProblemError: It is one too many: 429 with ``Retry-After``.
+            ProblemError: The limit is exceeded: 429 with ``Retry-After``.
         """
-        allowed = f"an address may be wrong about a token {self._failures}"
+        allowed = f"the limit of wrong tokens from an address is {self._failures}"
         await self._count(self._failures, "failure", address, allowed)
 
     async def _count(self, limit: RateLimitItem, kind: str, key: str, allowed: str) -> None:
@@ -68,7 +64,7 @@ class Limiter:
 
 
 def address_of(scope: Scope) -> str:
-    """Return where a request comes from, as it is counted."""
+    """Return the address or network that a request counts for."""
     client = scope.get("client")
     host = client[0] if client else ""
     try:

@@ -1,4 +1,4 @@
-"""Ids of rows as paths and bodies hold them."""
+"""Ids of rows in paths and bodies."""
 
 from collections.abc import Callable
 from typing import Annotated, Final
@@ -13,15 +13,15 @@ MOST_AT_ONCE: Final = 1000
 
 RowIds = Annotated[
     list[Annotated[int, Field(ge=1, le=LARGEST_ID)]],
-    Field(min_length=1, max_length=MOST_AT_ONCE, description="which ones: 1 to 1000 ids"),
+    Field(min_length=1, max_length=MOST_AT_ONCE, description="1 to 1000 ids"),
 ]
 
 
 def row_id(kind: str, alias: str) -> Callable[[int], int]:
-    """Return the dependency that reads the id of a row from a path; what cannot be an id names nothing.
+    """Return the dependency that reads the id of a row from a path; numbers that cannot be ids answer 404.
 
     Args:
-        kind: What the id names, in words.
+        kind: The noun of the row, such as ``memory``.
         alias: The parameter in the path.
     """
 

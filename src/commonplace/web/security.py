@@ -1,4 +1,4 @@
-"""Who may connect, under which names, and how often: what an operator decides when the service is started."""
+"""Access options that the operator sets when the service starts: login, host names, proxies and limits."""
 
 import re
 from dataclasses import dataclass, field
@@ -10,43 +10,43 @@ from commonplace.web.loopback import is_loopback
 
 _LABEL: Final = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?"
 _HOST_NAME: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
-"""A name as it stands in a Host header: browsers write letters beyond ASCII in the form ``xn--…``."""
+"""A name in a Host header; browsers write letters beyond ASCII in the form ``xn--…``."""
 
 MAX_BODY_BYTES: Final = 16 * 1024 * 1024
-"""An import of some 40,000 memories."""
+"""Enough for an import of about 40,000 memories."""
 BODY_PIECE_TIMEOUT_S: Final = 10.0
-"""How long the next piece of a body may take; who sends slower than that holds a connection for nothing."""
+"""The time that the next piece of a body may take."""
 BODY_TIMEOUT_S: Final = 120.0
-"""How long a whole body may take: 16 MiB at about a megabit a second."""
+"""The time that a whole body may take: 16 MiB at about 1 Mbit/s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateLimits:
-    """How many requests there may be, as ``N/minute``; see :mod:`.rate_limits` for whom each one counts."""
+    """Rate limits, as ``N/minute``; see :mod:`.rate_limits`."""
 
-    per_token: str = "6000/minute"  # noqa: S105 - a number of requests
+    per_token: str = "6000/minute"  # noqa: S105 - a rate
     per_address: str = "600/minute"
-    """Of requests that need no token: the page of the login, its style, the health check."""
+    """The limit of requests that need no token: the login page, its style, the health check."""
     failures_per_address: str = "10/minute"
-    """Of wrong tokens; right ones count at any rate, so that one broken client locks nobody else out."""
+    """The limit of wrong tokens; a broken client does not lock out valid tokens from its address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecurityOptions:
-    """What stands between a connection and the memories.
+    """Access options of the service.
 
     Attributes:
-        login_required: Whether every request needs a token. Where not, whoever can connect counts as the operator:
-            for loopback only.
-        allowed_hosts: Names, without a port, under which the service is reached beside loopback.
-        trusted_proxies: Addresses or networks of proxies whose word counts on where a request comes from.
-        max_body_bytes: Larger bodies are refused.
-        body_piece_timeout_s: Slower ones too.
-        body_timeout_s: And ones that take longer in all.
-        rate_limits: For everything but loopback without a login.
+        login_required: Whether every request needs a token. If not, every caller counts as the operator; for loopback
+            only.
+        allowed_hosts: Further host names of the service, without a port.
+        trusted_proxies: Addresses or networks of proxies whose forwarding headers are trusted.
+        max_body_bytes: The largest body.
+        body_piece_timeout_s: The time that the next piece of a body may take.
+        body_timeout_s: The time that a whole body may take.
+        rate_limits: The rate limits; they do not apply on loopback without a login.
 
     Raises:
-        InvalidInputError: A host or a proxy is written in a way that no request could ever match.
+        InvalidInputError: A host or proxy has a form that no request can match.
     """
 
     login_required: bool = False
@@ -58,7 +58,7 @@ class SecurityOptions:
     rate_limits: RateLimits = field(default_factory=RateLimits)
 
     def __post_init__(self) -> None:
-        """Refuse what would have no effect."""
+        """Refuse hosts and proxies that would have no effect."""
         for host in self.allowed_hosts:
             if not _HOST_NAME.fullmatch(host) and not _is_address(host):
                 form = "a name without scheme, port and path, such as memory.example"
@@ -67,9 +67,9 @@ class SecurityOptions:
             _require_network(proxy)
 
     def allows_host(self, host: str) -> bool:
-        """Tell whether requests may name a host: loopback, an allowed name, or with a login any address in digits.
+        """Return whether requests may name a host: loopback, an allowed name, or with a login any IP address.
 
-        Only a name can be made to resolve to another machine (DNS rebinding); digits are what they are.
+        DNS rebinding needs a name, so IP addresses are safe.
 
         Args:
             host: As in a URL, in any case, without a port; an IPv6 address in brackets.

@@ -1,4 +1,4 @@
-"""The service, put together: routes, guards, errors and documentation over memories that are open."""
+"""The ASGI application: routes, middleware, error handlers and documentation over open memories."""
 
 from functools import partial
 from importlib.metadata import version
@@ -33,17 +33,17 @@ from commonplace.web.problems import (
     TOO_MANY,
     UNAUTHENTICATED,
     may_answer,
-    tell_problems,
 )
 from commonplace.web.rate_limits import Limiter
+from commonplace.web.refusals import tell_problems
 from commonplace.web.security import SecurityOptions
 from commonplace.web.tracing import RequestSpans
 from commonplace.web.workspace.rest import routes as workspace
 
 DESCRIPTION: Final = """\
 Memory of AI agents. Names are in camel case, times are ISO 8601 in UTC, and errors are problem details (RFC 9457). \
-Lists take `limit` and `offset`; `nextOffset` says where the next page begins. A token goes into the header \
-`Authorization: Bearer cpl_…`; what it may do is its role: `reader`, `writer` or `admin`."""
+Lists take `limit` and `offset`; `nextOffset` is the offset of the next page. Send a token in the header \
+`Authorization: Bearer cpl_…`. Its role, `reader`, `writer` or `admin`, decides what it may do."""
 
 
 def create_app(
@@ -58,12 +58,12 @@ def create_app(
     """Return the service as an ASGI application; its lifespan runs the MCP servers.
 
     Args:
-        memories: Open for as long as the application is served; who opened them closes them.
-        tokens: Likewise; who may come in.
-        security: What stands before the memories; for loopback without a login where it is not given.
-        settings: Those that the memories were opened with, to tell how background work goes.
+        memories: Open as long as the application is served; the caller closes them.
+        tokens: The token store, likewise.
+        security: The access rules; by default those of loopback without a login.
+        settings: The settings of the memories, for reports on background work.
         worker: Whether background work runs in this process.
-        model: Consolidates when somebody asks for it; its counts are in the metrics.
+        model: The model of consolidations on request; its counts are in the metrics.
     """
     options = security or SecurityOptions()
     servers = McpServers(memories)
@@ -118,7 +118,7 @@ def _add_routes(app: FastAPI) -> None:
 
 
 def _add_guards(app: FastAPI, tokens: Tokens, options: SecurityOptions) -> None:
-    """Add what stands before the routes; the last that is added is the first that a request meets."""
+    """Add the middleware; a request meets the last one first."""
     app.add_middleware(Authentication, tokens=tokens, options=options, limiter=app.state.limiter)
     app.add_middleware(BodyLimit, options=options)
     app.add_middleware(KnownHostsOnly, options=options)

@@ -1,4 +1,4 @@
-"""Runs the service until it is told to stop, and ends it in order."""
+"""Running the service until a signal stops it, with an orderly shutdown."""
 
 import asyncio
 import logging
@@ -25,10 +25,10 @@ from commonplace.web.service import create_app
 from commonplace.web.tracing import tracing
 
 PATIENCE_S: Final = 10
-"""How long requests that are under way have when the service stops."""
+"""The time that running requests have when the service stops."""
 
 CATCH_UP_EVERY_S: Final = 60
-"""How often digests that wait for energy or for a model are looked for, and sessions whose process is gone."""
+"""The interval at which deferred digests and lost sessions are handled."""
 
 log = logging.getLogger(__name__)
 
@@ -36,11 +36,11 @@ STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 class Server(uvicorn.Server):
-    """A server that says when it takes requests, and leaves signals to its caller.
+    """A server that reports when it is ready and leaves signals to its caller.
 
     Args:
-        app: What it serves.
-        on_ready: Called when it takes requests.
+        app: The application.
+        on_ready: Called when the server accepts requests.
     """
 
     def __init__(self, app: FastAPI, *, on_ready: Callable[[], None]) -> None:
@@ -59,23 +59,23 @@ class Server(uvicorn.Server):
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to take requests."""
+        """Start to accept requests."""
         await super().startup(sockets)
         self._on_ready()
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:
-        """Leave signals alone: uvicorn raises them again when it has ended, and digests would not be awaited."""
+        """Leave signals alone: uvicorn would raise them again at its end, and running digests would be lost."""
         yield
 
     def stop(self) -> None:
-        """Take no more requests, and end when those under way are answered."""
+        """Accept no more requests, and end when the running ones are answered."""
         self.should_exit = True
 
 
 @contextmanager
 def _first_signal(call: Callable[[], None]) -> Generator[None]:
-    """Inside the block, call a function on the first signal to stop; the second does what it would without this."""
+    """Call a function on the first signal to stop inside of the block; a second signal has its usual effect."""
     loop = asyncio.get_running_loop()
 
     def release() -> None:
@@ -102,21 +102,20 @@ async def serve(
     worker: bool = True,
     on_ready: Callable[[str], None],
 ) -> None:
-    """Serve the memories that the settings name, until SIGINT or SIGTERM.
+    """Serve the memories of the settings until SIGINT or SIGTERM.
 
-    Then requests that are under way are answered, and digests that are under way are awaited. A second signal gives
-    that up.
+    Running requests and digests then end first; a second signal cuts them off.
 
     Args:
-        settings: Which memories.
-        listener: See :func:`~commonplace.web.loopback.listen`; closed at the end.
-        security: What stands before the memories; for loopback without a login where it is not given.
+        settings: The memories to serve.
+        listener: A socket of :func:`~commonplace.web.loopback.listen`; closed at the end.
+        security: The access options; by default those of loopback without a login.
         worker: Whether background work runs in this process too.
-        on_ready: Called with the URL as soon as requests are taken.
+        on_ready: Called with the URL when the service accepts requests.
 
     Raises:
-        SettingsError: The settings name a model that cannot be used, or an extra that is not installed.
-        AccessError: A login is required, and no token lets anybody administer the service.
+        SettingsError: The settings name an unusable model or an extra that is not installed.
+        AccessError: A login is required, and no valid admin token exists.
         StorageError: A database cannot be opened, or is newer than this release.
     """
     url = url_of(listener)
@@ -156,11 +155,11 @@ async def serve(
 
 @asynccontextmanager
 async def _working(settings: Settings, knowledge: KnowledgeMemory, model: Model) -> AsyncGenerator[None]:
-    """Let a worker work beside the service; what it is made of is loaded meanwhile, so that nobody waits for it."""
+    """Run a worker beside the service; its modules are imported in the background."""
     stopping = asyncio.Event()
 
     async def work() -> None:
-        # Before the database is open there is nothing to do, and nothing to wait for at the end.
+        # Before the database is open there is no work, and no work to wait for at the end.
         ended = asyncio.create_task(stopping.wait())
         opening = knowledge.database.begin()
         await asyncio.wait([ended, opening], return_when=asyncio.FIRST_COMPLETED)
@@ -181,7 +180,7 @@ async def _working(settings: Settings, knowledge: KnowledgeMemory, model: Model)
 async def _require_admin(tokens: Tokens) -> None:
     if not await tokens.has_admin():
         raise AccessError(
-            "a token is required, and there is none that lets anybody in: make an admin's with "
+            "a login is required, and no valid admin token exists; create one with "
             "`commonplace token create --role admin`"
         )
 
@@ -189,18 +188,18 @@ async def _require_admin(tokens: Tokens) -> None:
 async def catch_up(
     chores: Mapping[str, Callable[[], Awaitable[object]]], *, every_s: float = CATCH_UP_EVERY_S
 ) -> None:
-    """Put right what processes that are gone left behind, now and from time to time, whatever goes wrong.
+    """Run chores now and at intervals; a chore that fails is logged and runs again the next time.
 
     Args:
-        chores: What is done, by the words that the log has for it; each by itself.
-        every_s: How long to wait before it is done again.
+        chores: The chores by their names in the log.
+        every_s: The interval in seconds.
     """
     while True:
-        for what, chore in chores.items():
+        for name, chore in chores.items():
             try:
                 await chore()
             except CommonplaceError as error:
-                log.error("%s wait for another minute: %s", what, error)  # noqa: TRY400 - a line is enough
+                log.error("%s failed; the next try is in %g s: %s", name, every_s, error)  # noqa: TRY400 - a line is enough
             except Exception:
-                log.exception("%s wait for another minute", what)
+                log.exception("%s failed; the next try is in %g s", name, every_s)
         await asyncio.sleep(every_s)

@@ -1,6 +1,6 @@
-"""Traces by OpenTelemetry, sent with OTLP over HTTP; needs the extra ``otel``.
+"""OpenTelemetry traces, sent with OTLP over HTTP; needs the extra ``otel``.
 
-The provider is our own and not the process's: the frameworks' spans hold whole URLs, and with them what was searched.
+The tracer provider is not the global one: spans of the frameworks contain whole URLs, and with them search words.
 """
 
 import asyncio
@@ -19,15 +19,15 @@ from commonplace.web.metrics.requests import method_of, route_of
 
 SERVICE: Final = "commonplace"
 EXPORT_TIMEOUT_S: Final = 5
-"""A collector that does not take the last spans within this time does not get them."""
+"""The time that a collector has to take the last spans."""
 
 
 @asynccontextmanager
 async def tracing(endpoint: str | None) -> AsyncGenerator[None]:
-    """Trace what this process does inside the block, and send it to an endpoint; without one, do nothing.
+    """Send traces of this process to an endpoint while the block runs; without an endpoint, do nothing.
 
     Args:
-        endpoint: Where OTLP over HTTP is taken, such as ``http://127.0.0.1:4318/v1/traces``.
+        endpoint: An address of OTLP over HTTP, such as ``http://127.0.0.1:4318/v1/traces``.
 
     Raises:
         SettingsError: The extra is not installed.
@@ -44,7 +44,7 @@ async def tracing(endpoint: str | None) -> AsyncGenerator[None]:
         await asyncio.to_thread(provider.shutdown)
 
 
-def _provider(endpoint: str) -> Any:  # noqa: ANN401 - of a package that may not be there
+def _provider(endpoint: str) -> Any:  # noqa: ANN401 - the type is in an optional package
     try:
         exporter = import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter")
         sdk, export = (
@@ -55,7 +55,7 @@ def _provider(endpoint: str) -> Any:  # noqa: ANN401 - of a package that may not
     except ModuleNotFoundError as error:
         raise SettingsError(
             f"otel_endpoint is {mask_url(endpoint)!r}, and {error.name} is not installed: "
-            "pip install 'commonplace[otel]', or take the setting away"
+            "pip install 'commonplace[otel]', or remove the setting"
         ) from None
     resource = resources.Resource.create({"service.name": SERVICE, "service.version": version(SERVICE)})
     provider = sdk.TracerProvider(resource=resource, shutdown_on_exit=False)
@@ -65,16 +65,16 @@ def _provider(endpoint: str) -> Any:  # noqa: ANN401 - of a package that may not
 
 
 class RequestSpans:
-    """A span ``http.request`` for each request, with its method and the route that answered it.
+    """Records a span ``http.request`` for each request, with its method and its route.
 
-    The route is the path as it is declared, never the one that was asked for, in which anything may stand.
+    The route is the path as declared, never the path of the request, which may contain anything.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and trace it."""
+        """Pass a request on in a span."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -214,7 +214,7 @@ async def test_a_fault_tells_nothing_of_the_inside(settings: Settings) -> None:
         pass
     async with serving(memory) as url, httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client:
         problem = assert_problem(await client.get("/api/v1/apps"), 500, "fault")
-        assert problem["detail"] == "an unexpected fault; the log of the service has the details"
+        assert problem["detail"] == "an unexpected error; the log of the service has the details"
 
 
 async def _shut(cluster: Membership, url: str) -> None:

@@ -78,7 +78,7 @@ async def test_digests_are_caught_up_with_whatever_goes_wrong(caplog: pytest.Log
         catching_up.cancel()
     expected, unexpected = caplog.records
     assert (expected.getMessage(), expected.exc_info) == (
-        "deferred digests wait for another minute: gone",
+        "deferred digests failed; the next try is in 0.01 s: gone",
         None,
     )
     assert unexpected.exc_info is not None
@@ -187,7 +187,7 @@ def test_a_port_that_is_taken_is_said_in_one_line(new_commonplace: CommandLine) 
         done = new_commonplace("serve", "--port", str(port))
     assert done.status == 1
     assert done.err.startswith(
-        f"error: cannot listen at 127.0.0.1, port {port}: another program listens there"
+        f"error: cannot listen at 127.0.0.1, port {port}: another program uses this port"
     )
     assert done.err.count("\n") == 1
     assert not new_commonplace.home.exists()
@@ -210,7 +210,7 @@ def test_it_refuses_to_be_open_to_other_machines(
     """Without a token that lets anybody administer it: one line that says what to do."""
     done = commonplace("serve", "--port", "0", *arguments)
     assert done.status == 1
-    assert done.err.startswith("error: a token is required, and there is none that lets anybody in")
+    assert done.err.startswith("error: a login is required, and no valid admin token exists")
     assert "commonplace token create --role admin" in done.err
     assert done.err.count("\n") == 1
 
@@ -282,7 +282,7 @@ def test_a_socket_is_where_it_was_asked_for() -> None:
         assert url_of(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
         # asyncio switches the wait for a full packet off for sockets that name their protocol only.
         assert listener.proto == socket.IPPROTO_TCP
-        with pytest.raises(ListenError, match="another program listens there"):
+        with pytest.raises(ListenError, match="another program uses this port"):
             listen("127.0.0.1", listener.getsockname()[1])
     with pytest.raises(InvalidInputError, match="localhost or an IP address"):
         listen("example.org", 0)

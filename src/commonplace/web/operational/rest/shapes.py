@@ -22,7 +22,7 @@ from commonplace.web.shape import Shape, Wanted
 
 SERVICE: Final = rf"^{SERVICE_PATTERN.pattern}$"
 
-Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Confidence = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
 Observation = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TEXT_CHARS)
 ]
