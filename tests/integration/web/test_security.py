@@ -310,7 +310,7 @@ async def test_a_proxy_that_changes_the_host_is_told_from_the_refusal(service: S
         refused = await log_in(browser, service.issued["admin"].secret)
     assert refused.status_code == 403
     host = service.url.removeprefix("http://")
-    assert f"a page of https://memory.example sent it to {host}" in refused.text
+    assert f"a page of https://memory.example sent the request to {host}" in refused.text
 
 
 async def test_a_page_proves_that_it_is_ours(service: Secured, open_url: str) -> None:

@@ -1,5 +1,5 @@
-"""Figures for Prometheus, a file for each memory; :mod:`commonplace.web.monitoring` gathers them.
+"""Prometheus metrics, one file for each memory; :mod:`commonplace.web.monitoring` collects them.
 
-Those of a database are gauges, equal in every process that serves it. Those that end in ``_total``, and the times of
-requests, are what this process did since it was started. No figure has apps, users or tenants among its labels.
+Metrics of a database are gauges, equal in every process. Counters (``_total``) and request times belong to this
+process, since its start. No metric has apps, users or tenants as labels.
 """

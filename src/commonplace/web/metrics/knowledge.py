@@ -1,4 +1,4 @@
-"""Figures of knowledge memory: of the installation's own tenant, and of the background work for all of them."""
+"""Metrics of knowledge memory: of the installation's tenant, and of background work for all tenants."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ PREFIX: Final = "commonplace_knowledge_"
 
 
 async def figures(memory: KnowledgeMemory) -> list[Metric]:
-    """Return what the database says of the tenant that the memory acts for."""
+    """Return gauges of the tenant that the memory acts for."""
     found = await memory.memory_stats()
     memories = GaugeMetricFamily(
         PREFIX + "memories", "Memories by kind and state", labels=["memory_type", "state"]
@@ -27,12 +27,16 @@ async def figures(memory: KnowledgeMemory) -> list[Metric]:
             GaugeMetricFamily(PREFIX + name, documentation, value=value)
             for name, documentation, value in (
                 ("episodes", "Episodes that have not expired", episodes["total"]),
-                ("episodes_pending", "Episodes that wait to be consolidated", episodes["unconsolidated"]),
-                ("episodes_failed", "Episodes that failed and are tried again", episodes["failed"]),
-                ("episodes_dead_letter", "Episodes that nobody tries any more", episodes["dead_letter"]),
+                ("episodes_pending", "Episodes that wait for consolidation", episodes["unconsolidated"]),
+                ("episodes_failed", "Episodes that failed and will be tried again", episodes["failed"]),
+                (
+                    "episodes_dead_letter",
+                    "Episodes that failed with no more retries",
+                    episodes["dead_letter"],
+                ),
                 (
                     "backlog_age_hours",
-                    "Age of the oldest episode that waits to be consolidated",
+                    "Age in hours of the oldest episode that waits for consolidation",
                     episodes["backlog_age_hours"] or 0,
                 ),
             )
@@ -41,7 +45,7 @@ async def figures(memory: KnowledgeMemory) -> list[Metric]:
 
 
 async def figures_of_work(memory: KnowledgeMemory, settings: Settings) -> list[Metric]:
-    """Return what the queue of background work says."""
+    """Return gauges of the queue of background work."""
     now = memory.clock()
     async with memory.acting() as pool:
         status = await worker_status(pool, settings, now)
@@ -53,12 +57,12 @@ async def figures_of_work(memory: KnowledgeMemory, settings: Settings) -> list[M
         jobs,
         GaugeMetricFamily(
             "commonplace_workers",
-            "Workers that are alive",
+            "Live workers",
             value=sum(worker.alive for worker in status.workers),
         ),
         GaugeMetricFamily(
             "commonplace_jobs_waiting_seconds",
-            "How long the job has been due that waits longest",
+            "Time since the oldest waiting job was due",
             value=waiting_s,
         ),
     ]

@@ -1,4 +1,4 @@
-"""What language models took."""
+"""Metrics of language models."""
 
 from typing import Final
 
@@ -10,14 +10,14 @@ PREFIX: Final = "commonplace_model_"
 
 
 def figures(ledger: Ledger) -> list[Metric]:
-    """Return what this process asked of models, by purpose, and the budget of the day."""
-    tokens = CounterMetricFamily(PREFIX + "tokens", "Tokens of models", labels=["purpose", "direction"])
-    answers = CounterMetricFamily(PREFIX + "answers", "Answers of models", labels=["purpose"])
-    failures = CounterMetricFamily(
-        PREFIX + "failures", "Calls that ended without an answer", labels=["purpose"]
+    """Return the calls of this process by purpose, and the token budget of the day."""
+    tokens = CounterMetricFamily(
+        PREFIX + "tokens", "Tokens of language models", labels=["purpose", "direction"]
     )
+    answers = CounterMetricFamily(PREFIX + "answers", "Answers of language models", labels=["purpose"])
+    failures = CounterMetricFamily(PREFIX + "failures", "Calls without an answer", labels=["purpose"])
     cost = CounterMetricFamily(
-        PREFIX + "cost_usd", "US dollars of answers with a known price", labels=["purpose"]
+        PREFIX + "cost_usd", "Cost in US dollars of answers with a known price", labels=["purpose"]
     )
     for purpose, totals in ledger.totals.items():
         tokens.add_metric([purpose, "input"], totals.input_tokens)
@@ -35,7 +35,7 @@ def figures(ledger: Ledger) -> list[Metric]:
         ),
         GaugeMetricFamily(
             PREFIX + "daily_tokens",
-            "Tokens that models may use a day; 0: no limit",
+            "Daily token limit; 0: no limit",
             value=ledger.daily_tokens,
         ),
     ]

@@ -1,4 +1,4 @@
-"""Figures of operational memory. Source: OPS-08, OPS-16, OPS-20."""
+"""Metrics of operational memory. Source: OPS-08, OPS-16, OPS-20."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ PREFIX: Final = "commonplace_operational_"
 
 
 async def figures(memory: OperationalMemory) -> list[Metric]:
-    """Return what the database says."""
+    """Return gauges of the database."""
     found = await memory.views.figures()
     memories = GaugeMetricFamily(PREFIX + "memories", "Memories of the scheduled agent", labels=["state"])
     memories.add_metric(["active"], found.active)
@@ -20,15 +20,23 @@ async def figures(memory: OperationalMemory) -> list[Metric]:
         *(
             GaugeMetricFamily(PREFIX + name, documentation, value=value)
             for name, documentation, value in (
-                ("learned_last_week", "Memories created within seven days", found.learned_in_week),
-                ("fading", "Active memories that nobody reinforced for long", found.fading),
-                ("sessions_last_week", "Sessions that began within seven days", found.sessions_in_week),
-                ("sessions_failed_last_week", "Of these, sessions that failed", found.failed_in_week),
-                ("sessions_running", "Sessions that run", found.running),
-                ("critical_events_last_week", "Critical events within seven days", found.critical_in_week),
+                ("learned_last_week", "Memories created in the last seven days", found.learned_in_week),
+                ("fading", "Active memories that lose confidence", found.fading),
+                ("sessions_last_week", "Sessions started in the last seven days", found.sessions_in_week),
+                (
+                    "sessions_failed_last_week",
+                    "Sessions started in the last seven days that failed",
+                    found.failed_in_week,
+                ),
+                ("sessions_running", "Running sessions", found.running),
+                (
+                    "critical_events_last_week",
+                    "Critical events in the last seven days",
+                    found.critical_in_week,
+                ),
                 (
                     "cost_last_week_usd",
-                    "US dollars that sessions took within seven days",
+                    "Cost in US dollars of sessions in the last seven days",
                     found.cost_in_week_usd,
                 ),
             )

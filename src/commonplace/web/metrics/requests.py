@@ -1,4 +1,4 @@
-"""How many requests there were, how long they took, and how they ended."""
+"""Metrics of HTTP requests: number, duration and status."""
 
 from time import perf_counter
 from typing import Final
@@ -8,35 +8,33 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BUCKETS_S: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 UNKNOWN: Final = "none"
-"""The route of what no route answered: what guards refused, and paths that are not there."""
+"""The route label of requests that middleware refused, and of unknown paths."""
 ABORTED: Final = 499
-"""The status of a request whose client had gone before the answer began."""
+"""The status of a request whose client disconnected before the answer began."""
 METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
 class RequestFigures:
-    """Times every request, by method, route and status; the labels are ours, so that clients cannot make up series.
+    """Measures every request by method, route and status; clients cannot create new label values.
 
     Args:
-        app: What answers.
-        registry: Where the figures go.
+        app: The application.
+        registry: The registry of the metrics.
     """
 
     def __init__(self, app: ASGIApp, *, registry: CollectorRegistry) -> None:
         self._app = app
         self._seconds = Histogram(
             "commonplace_http_request_seconds",
-            "Time until a request was answered in full",
+            "Time until the answer of a request was complete",
             ("method", "route", "status"),
             buckets=BUCKETS_S,
             registry=registry,
         )
-        self._running = Gauge(
-            "commonplace_http_requests_running", "Requests that are being answered", registry=registry
-        )
+        self._running = Gauge("commonplace_http_requests_running", "Requests in progress", registry=registry)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and time it."""
+        """Pass a request on and measure it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -57,12 +55,12 @@ class RequestFigures:
 
 
 def method_of(scope: Scope) -> str:
-    """Return the method of a request, where it is one of HTTP's own."""
+    """Return the method of a request, or ``none`` if it is not an HTTP method."""
     return scope["method"] if scope["method"] in METHODS else UNKNOWN
 
 
 def route_of(scope: Scope) -> str:
-    """Return the path of the route that answered, as it is declared, or of a mounted application."""
+    """Return the declared path of the route that answered, or of a mounted application."""
     route = scope.get("route")
     path = getattr(route, "path", None)
     if path is None and scope.get("root_path"):

@@ -1,4 +1,4 @@
-"""Figures of workspace memory, as its file says."""
+"""Metrics of the file of workspace memory."""
 
 from typing import Final
 
@@ -10,13 +10,17 @@ PREFIX: Final = "commonplace_workspace_"
 
 
 async def figures(memory: WorkspaceMemory) -> list[Metric]:
-    """Return how full the file is, and whether there is anything in it that cannot be read."""
+    """Return the number of memories and of damaged lines."""
     found = await memory.search(limit=None)
     return [
         GaugeMetricFamily(PREFIX + name, documentation, value=value)
         for name, documentation, value in (
             ("memories", "Memories of the workspace", len(found.memories)),
-            ("memories_capacity", "Memories beyond which the oldest go", memory.config.max_total),
-            ("damaged_lines", "Lines of the file that cannot be used", len(await memory.problems())),
+            (
+                "memories_capacity",
+                "Capacity; beyond it the oldest memories are deleted",
+                memory.config.max_total,
+            ),
+            ("damaged_lines", "Lines of the file that cannot be read", len(await memory.problems())),
         )
     ]

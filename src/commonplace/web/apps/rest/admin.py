@@ -1,4 +1,4 @@
-"""The admin API that the specification of app memory lays down, at its paths. Source: APP-10."""
+"""The admin API of app memory, at the paths of its specification. Source: APP-10."""
 
 from typing import Annotated
 
@@ -33,16 +33,20 @@ async def list_memories(
     app_id: AppId,
     limit: Annotated[
         int | None,
-        Query(ge=1, le=MAX_LIMIT, description=f"at most this many; {DEFAULT_LIMIT} with an offset"),
+        Query(
+            ge=1,
+            le=MAX_LIMIT,
+            description=f"the number of items on the page, at most; {DEFAULT_LIMIT} with an offset",
+        ),
     ] = None,
     offset: Annotated[
-        int | None, Query(ge=0, le=MAX_OFFSET, description="leave out this many from the beginning")
+        int | None, Query(ge=0, le=MAX_OFFSET, description="the number of items to skip")
     ] = None,
 ) -> MemoriesPageShape | MemoriesShape:
-    """Every memory of the app, newest first: those that all users share, and each user's own.
+    """Memories of all users of the app, newest first.
 
-    Without `limit` and `offset` all come at once. With one of them a page comes, which says how many there are and
-    where the next page begins.
+    Without `limit` and `offset`, the answer has all memories. With either, it has one page, the total number and the
+    offset of the next page.
     """
     if limit is None and offset is None:
         found = await memory.list_memories(app_id)
@@ -58,13 +62,13 @@ async def list_memories(
     "",
     operation_id="purgeMemories",
     dependencies=[Depends(installation_admin)],
-    response_description="They are gone",
+    response_description="The memories are deleted",
     summary="Delete every memory of an app",
 )
 async def purge_memories(memory: OpenAppMemory, app_id: AppId) -> PurgedShape:
-    """All of them, for good, their words out of the history too; digests of the app that wait come to nothing.
+    """Permanently, including their text in the history; digests of the app that wait are dropped.
 
-    The app stays. An app without memories is purged just as well, with a count of 0.
+    The app stays. For an app without memories the count is 0.
     """
     return PurgedShape(deleted_count=await memory.subagent.delete_app_memories(app_id))
 
@@ -73,10 +77,10 @@ async def purge_memories(memory: OpenAppMemory, app_id: AppId) -> PurgedShape:
     "/{memoryId}",  # noqa: FAST003 - MemoryId takes it
     operation_id="deleteMemory",
     dependencies=[Depends(installation_writer)],
-    response_description="It is gone",
+    response_description="The memory is deleted",
     summary="Delete one memory of an app",
 )
 async def delete_memory(memory: OpenAppMemory, app_id: AppId, memory_id: MemoryId) -> DeletedShape:
-    """For good, its words out of the history too. A memory of another app is as unknown as one that never was."""
+    """Permanently, including its text in the history. A memory of another app is not found."""
     await memory.delete_memory(memory_id, app_id=app_id)
     return DeletedShape()

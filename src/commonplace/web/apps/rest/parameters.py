@@ -1,4 +1,4 @@
-"""What the routes of app memory take from a request: the memory itself, an app, a memory of it."""
+"""Parameters of the routes of app memory: the memory itself, the id of an app, the id of a memory."""
 
 from typing import Annotated, cast
 
@@ -11,15 +11,15 @@ from commonplace.web.rows import row_id
 
 
 def app_memory(request: Request) -> AppMemory:
-    """Return the memory that the service was made with."""
+    """Return the app memory of the service."""
     return cast("AppMemory", request.app.state.app_memory)
 
 
 def app_id(app_id: Annotated[str, Path(alias="appId", description="the id of an app")]) -> str:
-    """Return the app that a path names; what cannot be an id is as unknown as any other.
+    """Return the id of an app from the path.
 
     Raises:
-        NotFoundError: It is not one.
+        NotFoundError: The text cannot be the id of an app.
     """
     try:
         return require_app_id(app_id)
@@ -36,6 +36,6 @@ UserId = Annotated[
         alias="userId",
         min_length=1,
         max_length=MAX_ID_CHARS,
-        description="the user whose own memories count too; without one, only those that all users share",
+        description="also the memories of this user; without it, shared memories only",
     ),
 ]

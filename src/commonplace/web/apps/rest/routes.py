@@ -1,4 +1,4 @@
-"""What operators ask of app memory beyond its specification's admin API. Source: APP-11, APP-12, APP-16."""
+"""REST of app memory for operators, beyond the admin API of the specification. Source: APP-11, APP-12, APP-16."""
 
 from typing import Annotated, Final, Literal
 
@@ -47,9 +47,9 @@ router = APIRouter(prefix="/api/v1", tags=["app memory"])
 async def list_apps(
     memory: OpenAppMemory,
     page: WantedPage,
-    status: Annotated[AppStatus | None, Query(description="only those of this status")] = None,
+    status: Annotated[AppStatus | None, Query(description="the status of the apps")] = None,
 ) -> AppsShape:
-    """Apps by id, uninstalled ones too, with the number of their memories; a page at a time."""
+    """Apps by id, including uninstalled apps, with the number of their memories."""
     found = await memory.registry.list_apps(status=status, limit=page.one_more, offset=page.offset)
     apps = [AppShape.of(one) for one in found]
     return page.envelope(AppsShape, "apps", apps, total=await memory.registry.count_apps(status=status))
@@ -59,8 +59,8 @@ async def list_apps(
     "/apps/{appId}/search",  # noqa: FAST003 - AppId takes it
     operation_id="searchMemories",
     dependencies=[Depends(installation_reader)],
-    response_description="What was found",
-    summary="Find among the memories of an app",
+    response_description="The results",
+    summary="Search the memories of an app",
     responses=may_answer(NOT_FOUND, INVALID_INPUT, STORAGE_UNAVAILABLE, MODEL_UNAVAILABLE),
 )
 async def search_memories(
@@ -68,19 +68,17 @@ async def search_memories(
     app_id: AppId,
     query: Annotated[
         str,
-        Query(
-            max_length=MAX_QUERY_CHARS, pattern=SOMETHING_TO_READ, description="what to look for, in words"
-        ),
+        Query(max_length=MAX_QUERY_CHARS, pattern=SOMETHING_TO_READ, description="the words to search for"),
     ],
     by: Annotated[
         Literal["words", "meaning"],
         Query(
-            description="`words`: memories that hold them; `meaning`: memories that are near in what they say"
+            description="`words`: memories that contain the words; `meaning`: memories with a similar meaning"
         ),
     ] = "words",
     user_id: UserId = None,
 ) -> HitsShape:
-    """What a conversation of the app could be shown, best first: its memories, and those that others share with it."""
+    """Memories that a conversation of the app may see, best first: its own, and those that other apps share with it."""
     hits = await memory.search(app_id, query, by=by, user_id=user_id)
     return HitsShape.model_validate({"hits": hits})
 
@@ -90,11 +88,11 @@ async def search_memories(
     operation_id="exportMemories",
     dependencies=[Depends(installation_reader)],
     response_description="The document",
-    summary="Take out the memories of an app",
+    summary="Export the memories of an app",
     responses=may_answer(NOT_FOUND, INVALID_INPUT),
 )
 async def export_memories(memory: OpenAppMemory, app_id: AppId) -> ExportShape:
-    """All memories of the app, of every user, as one document that an import takes."""
+    """All memories of the app, of every user, as one document for an import."""
     return ExportShape.model_validate(await memory.export(app_id))
 
 
@@ -102,20 +100,20 @@ async def export_memories(memory: OpenAppMemory, app_id: AppId) -> ExportShape:
     "/apps/{appId}/import",  # noqa: FAST003 - AppId takes it
     operation_id="importMemories",
     dependencies=[Depends(installation_admin)],
-    response_description="What became of each memory",
-    summary="Take memories into an app",
+    response_description="The result for each memory",
+    summary="Import memories into an app",
     responses=may_answer(REFUSED, NOT_FOUND, INVALID_INPUT, TOO_LARGE),
 )
 async def import_memories(
     memory: OpenAppMemory,
     app_id: AppId,
-    document: Annotated[Document, Body(description="a document as an export gives it")],
+    document: Annotated[Document, Body(description="a document from an export")],
 ) -> ImportShape:
-    """Add the memories of a document to an app, whichever app they come from; nothing that is there changes.
+    """Add the memories of a document, from any app, to an app; existing memories stay as they are.
 
-    Those that the app has already count as known, so that an import may be repeated. A memory that looks like it
-    holds a secret, in its text, metadata or ids, has too much metadata, or finds the app's ten places taken, is refused
-    by itself; the others are added. Text that is too long for a memory is shortened.
+    Memories that the app already has count as known, so an import can be repeated. A memory is refused, and the others
+    are added, if its text, metadata or ids look like they contain a secret, if its metadata is too large, or if the app
+    has ten memories already. Text that is too long for a memory is shortened.
     """
     return ImportShape.of(
         await memory.import_document(app_id, document.model_dump(mode="json", by_alias=True))
@@ -126,11 +124,11 @@ async def import_memories(
     "/app-memory/statistics",
     operation_id="appStatistics",
     dependencies=[Depends(installation_reader)],
-    response_description="The figures",
-    summary="How app memory is used",
+    response_description="The statistics",
+    summary="Read the statistics of app memory",
 )
 async def statistics(memory: OpenAppMemory) -> StatisticsShape:
-    """Figures of the database, over all processes and restarts."""
+    """Counts from the database, across all processes and restarts."""
     return StatisticsShape.of(await memory.statistics())
 
 
@@ -138,11 +136,11 @@ async def statistics(memory: OpenAppMemory) -> StatisticsShape:
     "/app-memory/energy",
     operation_id="appEnergy",
     dependencies=[Depends(installation_reader)],
-    response_description="The budget",
-    summary="The energy that digests are paid from",
+    response_description="The energy",
+    summary="Read the energy of app memory",
 )
 async def energy(memory: OpenAppMemory) -> EnergyShape:
-    """The level of the budget. At or below a fifth of its capacity, digests and compactions wait."""
+    """The level of the energy budget. At or below a fifth of its capacity, digests and compactions wait."""
     return EnergyShape.of(await memory.energy.status(), await memory.energy.spent(DAY))
 
 
@@ -151,11 +149,11 @@ async def energy(memory: OpenAppMemory) -> EnergyShape:
     operation_id="waitingDigests",
     dependencies=[Depends(installation_reader)],
     response_description="The digests of the page",
-    summary="List the digests that wait",
+    summary="List waiting digests",
     responses=may_answer(INVALID_INPUT),
 )
 async def waiting_digests(memory: OpenAppMemory, page: WantedPage) -> DigestsShape:
-    """Conversations that have ended and whose memory is still to be made, the longest waiting first."""
+    """Ended conversations without a digest, oldest first."""
     waiting = await memory.waiting_digests()
     found = waiting[page.offset : page.offset + page.one_more]
     return page.envelope(DigestsShape, "digests", found, total=len(waiting))

@@ -21,20 +21,20 @@ from commonplace.web.shape import Shape
 class MemoryShape(Shape):
     """A memory of an app."""
 
-    id: int = Field(description="never used again, not after deletion either")
+    id: int = Field(description="unique; not reused after deletion")
     app_id: str
     content: str = Field(description="one paragraph, about 200 characters at most")
     created_at: datetime
-    updated_at: datetime = Field(description="when it was created, or last merged with another")
-    source_conversation_id: str | None = Field(description="the conversation that it is the digest of")
-    user_id: str | None = Field(description="the user whose own memory it is; null: all users share it")
+    updated_at: datetime = Field(description="the time of the creation or the last merge")
+    source_conversation_id: str | None = Field(description="the conversation that the digest came from")
+    user_id: str | None = Field(description="the owner; null: shared by all users")
     metadata: Annotated[dict[str, Any], BeforeValidator(Metadata.as_dict)] = Field(
         description="importance (0 to 10), tags, relatedConversations and other keys"
     )
 
 
 class MemoriesShape(Shape):
-    """Every memory of an app, newest first."""
+    """All memories of an app, newest first."""
 
     memories: list[MemoryShape]
 
@@ -44,23 +44,23 @@ class MemoriesPageShape(MemoriesShape, CountedPageShape):
 
 
 class DeletedShape(Shape):
-    """A memory is gone."""
+    """A deleted memory."""
 
     success: Literal[True] = True
 
 
 class PurgedShape(DeletedShape):
-    """All memories of an app are gone."""
+    """The result of a purge."""
 
-    deleted_count: int = Field(description="how many there were")
+    deleted_count: int = Field(description="the number of deleted memories")
 
 
 class AppShape(Shape):
     """An app."""
 
     app_id: str
-    name: str = Field(description="what models know it by")
-    status: AppStatus = Field(description="an uninstalled app's memories are retained until they are purged")
+    name: str = Field(description="the name that models see")
+    status: AppStatus = Field(description="memories of an uninstalled app stay until they are purged")
     installed_at: datetime
     uninstalled_at: datetime | None
     memory_count: int
@@ -80,27 +80,27 @@ class AppShape(Shape):
 
 
 class AppsShape(CountedPageShape):
-    """Apps, by id."""
+    """A page of apps, by id."""
 
     apps: list[AppShape]
 
 
 class HitShape(Shape):
-    """A memory that was found."""
+    """A search result."""
 
     memory: MemoryShape
-    score: float = Field(description="0 to 1: the share of the words that it holds, or the cosine of both")
+    score: float = Field(description="0 to 1: the share of the words in the memory, or the cosine similarity")
     words: list[str] = Field(description="the words of the query that the memory contains")
 
 
 class HitsShape(Shape):
-    """What a search found, best first."""
+    """Search results, best first."""
 
     hits: list[HitShape]
 
 
 class ExportedAppShape(Shape):
-    """The app that a document comes from."""
+    """The app of a document."""
 
     app_id: str
     name: str
@@ -119,7 +119,7 @@ class ExportedMemoryShape(Shape):
 
 
 class ExportShape(Shape):
-    """All memories of an app, to keep or to take into another one."""
+    """All memories of an app, for a backup or an import."""
 
     format: Literal["commonplace-app-memories"] = FORMAT
     version: Literal[1] = 1
@@ -129,25 +129,23 @@ class ExportShape(Shape):
 
 
 class RefusalShape(Shape):
-    """A memory of a document that was not taken."""
+    """A memory of a document that was refused."""
 
-    index: int = Field(description="which one of the document, from 0")
+    index: int = Field(description="the position in the document, from 0")
     reason: str
 
 
 class ImportShape(Shape):
-    """What became of a document's memories."""
+    """The result of an import."""
 
     added: list[MemoryShape]
-    known_count: int = Field(description="how many the app had already")
+    known_count: int = Field(description="the number of memories that the app already had")
     refused: list[RefusalShape]
-    shortened: list[int] = Field(
-        description="which ones of the document, from 0, were added without all of their text"
-    )
+    shortened: list[int] = Field(description="the positions of memories whose text was shortened, from 0")
 
     @classmethod
     def of(cls, receipt: ImportReceipt) -> Self:
-        """Show what became of it."""
+        """Show the receipt of an import."""
         return cls.model_validate(
             {
                 "added": receipt.added,
@@ -159,20 +157,20 @@ class ImportShape(Shape):
 
 
 class EnergyShape(Shape):
-    """The energy that work on memories is paid from."""
+    """The energy budget of digests and compactions."""
 
-    level: float = Field(description="units that are there now")
-    capacity: float = Field(description="units of a full budget")
+    level: float = Field(description="the units left")
+    capacity: float = Field(description="the units of a full budget")
     share: float = Field(description="the level as a share of the capacity, 0 to 1")
-    low: bool = Field(description="whether work on memories waits")
+    low: bool = Field(description="whether digests and compactions wait")
     wait_seconds: float | None = Field(
-        description="how long until it runs; 0: at once; null: nothing refills the budget"
+        description="the seconds until they run; 0: now; null: the budget does not refill"
     )
-    spent_last_day: dict[str, float] = Field(description="units by operation within 24 hours")
+    spent_last_day: dict[str, float] = Field(description="the units spent in the last 24 hours, by operation")
 
     @classmethod
     def of(cls, energy: EnergyStatus, spent: Mapping[str, float]) -> Self:
-        """Show the level, and what was spent."""
+        """Show the level and the units spent."""
         return cls(
             level=energy.level,
             capacity=energy.capacity,
@@ -184,45 +182,43 @@ class EnergyShape(Shape):
 
 
 class DigestShape(Shape):
-    """A conversation that has ended and has no memory yet."""
+    """An ended conversation without a digest."""
 
     app_id: str
     conversation_id: str
     state: DigestState = Field(
-        description="waiting, deferred until there is energy, or running in a process that is gone"
+        description="waiting, deferred until there is energy, or running in a process that ended"
     )
-    reason: str = Field(description="why it waits, in words")
+    reason: str = Field(description="the reason why the digest waits")
 
 
 class DigestsShape(CountedPageShape):
-    """Digests that are to be made, the longest waiting first; those under way are not among them."""
+    """A page of waiting digests, oldest first; running digests are left out."""
 
     digests: list[DigestShape]
 
 
 class StatisticsShape(Shape):
-    """How app memory is used, over all processes and restarts."""
+    """Statistics of app memory, across all processes and restarts."""
 
-    apps: int = Field(description="apps that are known, uninstalled ones too")
+    apps: int = Field(description="all apps, including uninstalled apps")
     apps_with_memories: int
-    utilisation: float = Field(description="the share of apps that have memories, 0 to 1")
+    utilisation: float = Field(description="the share of apps with memories, 0 to 1")
     memories: int
-    average_chars: float = Field(description="mean length of a memory")
+    average_chars: float = Field(description="the mean length of a memory")
     created_last_hour: int
     created_last_day: int
-    compactions_last_day: dict[str, int] = Field(
-        description="memories that made room within 24 hours, by app"
-    )
+    compactions_last_day: dict[str, int] = Field(description="compactions in the last 24 hours, by app")
     conversations: int
-    in_focus: int = Field(description="conversations whose model was given a context")
-    injection_rate: float = Field(description="the share of those that were shown a memory, 0 to 1")
-    digests: dict[str, int] = Field(description="digests of conversations, by state")
-    fullest: dict[str, int] = Field(description="the apps with the most memories, at most 20")
+    in_focus: int = Field(description="conversations whose model received a context")
+    injection_rate: float = Field(description="the share of these whose context had a memory, 0 to 1")
+    digests: dict[str, int] = Field(description="digests by state")
+    fullest: dict[str, int] = Field(description="memories of the largest apps, at most 20 apps")
     energy: EnergyShape
 
     @classmethod
     def of(cls, figures: Statistics) -> Self:
-        """Show the figures."""
+        """Show the statistics."""
         values = {name: getattr(figures, name) for name in cls.model_fields}
         energy = EnergyShape.of(figures.energy, figures.energy_last_day)
         return cls.model_validate(values | {"energy": energy})
