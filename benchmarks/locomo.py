@@ -200,8 +200,8 @@ class Memory:
             for turn in conversation.turns
         ]
         with request_context(tenant_id=conversation.name, actor="benchmark"):
-            ids = await store_episodes(self._pool, self._engine, drafts)
-        self._places = {episode: at for at, episode in enumerate(ids)}
+            receipts = await store_episodes(self._pool, self._engine, drafts)
+        self._places = {receipt.id: at for at, receipt in enumerate(receipts)}
 
     async def rank(self, conversation: Conversation, question: str, mode: str) -> Ranking:
         """Ask, in one of the modes."""
@@ -209,7 +209,7 @@ class Memory:
             found = await memory_search(
                 self._pool, self._engine, question, types=["episode"], mode=mode, limit=DEPTH
             )
-        return [self._places[episode["id"]] for episode in found]
+        return [self._places[episode.memory.id] for episode in found]
 
 
 async def run(conversations: Sequence[Conversation], progress: Progress) -> list[dict[str, Any]]:

@@ -152,7 +152,7 @@ async def index_recall(case: Case) -> float:
         exact = {UUID(int=int(at) + 1) for at in own[np.argsort(-distances)[:NEAREST]]}
         with request_context(tenant_id=tenant_name(tenant), actor="benchmark"):
             found = await semantic_search(case.pool, vector, "episodes", limit=NEAREST)
-        shares.append(len(exact & {memory["id"] for memory in found}) / len(exact))
+        shares.append(len(exact & {each.memory.id for each in found}) / len(exact))
     return round(float(np.mean(shares)), 4)
 
 

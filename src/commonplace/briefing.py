@@ -29,7 +29,7 @@ from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.core.text import collapse_whitespace, trim_to, visible
 from commonplace.knowledge.facts import GLOBAL_SCOPE
-from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.kinds import Memory, MemoryType
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.search.context import MAX_PROMPT_CHARS
 from commonplace.knowledge.search.context_block import HEADER as KNOWLEDGE_TITLE
@@ -319,9 +319,7 @@ def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None)
         return cut_lines(await doors.workspace().context_block(prompt), chars, title=WORKSPACE_TITLE)
 
     async def knowledge(chars: int | None) -> str:
-        block = await doors.knowledge().memory_context(
-            prompt, butler or GLOBAL_SCOPE, token_budget=_tokens(chars)
-        )
+        block = await doors.knowledge().context(prompt, butler or GLOBAL_SCOPE, token_budget=_tokens(chars))
         return "" if block == KNOWLEDGE_TITLE else block
 
     async def sessions(chars: int | None) -> str:
@@ -354,14 +352,15 @@ async def _app_block(apps: AppMemory, app: str, chars: int | None) -> str:
 async def _sessions_block(knowledge: KnowledgeMemory, prompt: str, butler: str) -> str:
     """Return the episodes of a butler that a prompt is about, without one its latest; one line each, newest first."""
     if prompt.strip():
-        found = await knowledge.memory_search(
+        found = await knowledge.search(
             prompt.strip()[:MAX_PROMPT_CHARS], types=[MemoryType.EPISODE], scope=butler, limit=SESSIONS
         )
+        episodes: Sequence[Memory] = [each.memory for each in found]
     else:
-        found = await knowledge.list_episodes(butler=butler, live=True, limit=SESSIONS)
-    newest = sorted(found, key=lambda episode: (episode["created_at"], str(episode["id"])), reverse=True)
+        episodes = await knowledge.list_episodes(butler=butler, live=True, limit=SESSIONS)
+    newest = sorted(episodes, key=lambda episode: (episode.created_at, str(episode.id)), reverse=True)
     lines = [
-        f"- {episode['created_at']:%Y-%m-%d} {trim_to(_one_line(episode['content']), SESSION_CHARS)}"
+        f"- {episode.created_at:%Y-%m-%d} {trim_to(_one_line(episode.content), SESSION_CHARS)}"
         for episode in newest
     ]
     return "\n".join([SESSIONS_TITLE, *lines]) if lines else ""

@@ -177,16 +177,16 @@ def _left_behind(cluster: AbandonedCluster) -> str:
 async def check_knowledge(settings: Settings) -> str:
     """Write, read, search and delete an episode, as a tenant of its own."""
     async with KnowledgeMemory.open(settings) as memory:
-        stats = await memory.memory_stats()
+        stats = await memory.stats()
         scratch = memory.acting_for(tenant_id=TENANT, actor="doctor")
         stored = await scratch.store_episode(content=WORD, butler="doctor")
         if stored.id is None:
             raise StorageUnavailableError(stored.reason)
         read = await scratch.get_memory("episode", stored.id)
-        found = await scratch.memory_search(WORD, types=["episode"])
+        found = await scratch.search(WORD, types=["episode"])
         await scratch.forget_memory("episode", stored.id)
         left = (await scratch.run_episode_cleanup())["remaining"]
-        if read is None or stored.id not in [one["id"] for one in found] or left:
+        if read.id != stored.id or stored.id not in [each.memory.id for each in found] or left:
             raise StorageUnavailableError(
                 f"episode {stored.id} was stored and deleted, and is not as it should be"
             )

@@ -82,7 +82,7 @@ class MemoryModule(Module):
 
     async def session_context(self, prompt: str, butler: str) -> str:
         """Return the block of ``memory_context``; empty where memory is out of reach (KNW-24.1)."""
-        return await self.memory.memory_context(prompt, butler)
+        return await self.memory.context(prompt, butler)
 
     async def session_ended(self, session: EndedSession, butler: str) -> None:
         """Store an episode of the session; where memory is out of reach, that is logged (KNW-24.2).

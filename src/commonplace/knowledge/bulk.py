@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import asyncpg
@@ -28,17 +28,13 @@ class ImportReceipt:
     batches: int
 
 
-def _keep_quiet(_: Sequence[UUID]) -> None:
-    """Tell nobody."""
-
-
 async def import_episodes(
     pool: asyncpg.Pool,
     engine: EmbeddingEngine,
     drafts: Iterable[EpisodeDraft],
     *,
     batch_rows: int = BATCH_ROWS,
-    on_stored: Callable[[Sequence[UUID]], Any] = _keep_quiet,
+    on_stored: Callable[[Sequence[UUID]], object] | None = None,
     allow_secrets: bool = False,
     clock: Clock = utc_now,
 ) -> ImportReceipt:
@@ -73,7 +69,8 @@ async def import_episodes(
         async for batch in ahead:
             ids = await insert_episodes(pool, batch)
             stored, batches = stored + len(ids), batches + 1
-            on_stored(ids)
+            if on_stored is not None:
+                on_stored(ids)
     return ImportReceipt(stored=stored, batches=batches)
 
 

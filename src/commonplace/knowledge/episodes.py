@@ -25,12 +25,12 @@ class EpisodeDraft:
     """An episode to store.
 
     Attributes:
-        content: What happened, 1 to 1,000,000 characters.
-        butler: Whose session it was; the scope of an episode.
+        content: The event, 1 to 1,000,000 characters.
+        butler: The agent whose session it was; the scope of an episode.
         session_id: The session.
         importance: 0.0 to 10.0.
         metadata: A JSON object.
-        created_at: When it happened (aware), where that was not now. It expires a lifetime after it is stored.
+        created_at: When the event happened (aware); now if ``None``. The lifetime starts at the storing in any case.
     """
 
     content: str
@@ -39,6 +39,24 @@ class EpisodeDraft:
     importance: float = DEFAULT_IMPORTANCE
     metadata: Mapping[str, Any] | None = None
     created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeReceipt:
+    """The outcome of storing an episode.
+
+    Attributes:
+        id: The stored episode; ``None`` if the database or the model was out of reach.
+        reason: Why the episode was not stored. The same episode may be stored again later.
+    """
+
+    id: UUID | None
+    reason: str = ""
+
+    @property
+    def stored(self) -> bool:
+        """Whether the episode is in the database."""
+        return self.id is not None
 
 
 async def store_episode(
@@ -69,7 +87,8 @@ async def store_episode(
         metadata=metadata,
         created_at=created_at,
     )
-    (stored,) = await store_episodes(pool, engine, [draft], allow_secrets=allow_secrets, clock=clock)
+    prepared = await prepare_episodes(engine, [draft], allow_secrets=allow_secrets, clock=clock)
+    (stored,) = await insert_episodes(pool, prepared)
     return stored
 
 
@@ -80,11 +99,11 @@ async def store_episodes(
     *,
     allow_secrets: bool = False,
     clock: Clock = utc_now,
-) -> list[UUID]:
+) -> list[EpisodeReceipt]:
     """Store up to 5,000 episodes with one computation of vectors and one statement; all of them, or none.
 
     Returns:
-        Their ids, in the order of the drafts.
+        A receipt for each draft, in the order of the drafts.
 
     Raises:
         InvalidInputError: A draft holds what cannot be stored; the message names the field.
@@ -96,9 +115,8 @@ async def store_episodes(
     require_context()
     if not drafts:
         return []
-    return await insert_episodes(
-        pool, await prepare_episodes(engine, drafts, allow_secrets=allow_secrets, clock=clock)
-    )
+    prepared = await prepare_episodes(engine, drafts, allow_secrets=allow_secrets, clock=clock)
+    return [EpisodeReceipt(id=stored) for stored in await insert_episodes(pool, prepared)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +131,7 @@ async def prepare_episodes(
     engine: EmbeddingEngine, drafts: Sequence[EpisodeDraft], *, allow_secrets: bool, clock: Clock
 ) -> PreparedEpisodes:
     """Check one to 5,000 drafts and compute their vectors; no connection is taken. See :func:`store_episodes`."""
+    require_context()
     now = clock()
     rows = [_row(draft, now, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
     columns = inputs.by_column(rows)

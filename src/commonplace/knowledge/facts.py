@@ -59,7 +59,7 @@ class FactDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactReceipt:
-    """What storing a fact did: ``superseded_id`` is the fact of the same key that it took the place of."""
+    """The outcome of storing a fact; ``superseded_id`` is the fact of the same key that it replaced, if any."""
 
     id: UUID
     superseded_id: UUID | None

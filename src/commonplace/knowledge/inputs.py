@@ -4,13 +4,13 @@ import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from enum import StrEnum
 from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.secrets import find_secret, find_secret_in_json
 from commonplace.core.text import clean_text, require_text
+from commonplace.knowledge.kinds import MemoryType
 
 MAX_CONTENT_CHARS: Final = 1_000_000
 MAX_KEY_CHARS: Final = 256
@@ -27,14 +27,6 @@ MAX_METADATA_BITS: Final = 1024
 MAX_BATCH_ROWS: Final = 5_000
 
 _Row = TypeVar("_Row")
-
-
-class MemoryType(StrEnum):
-    """The three kinds of memory."""
-
-    EPISODE = "episode"
-    FACT = "fact"
-    RULE = "rule"
 
 
 def require_memory_type(value: str, *, field: str = "memory_type") -> MemoryType:

@@ -1,5 +1,7 @@
 """Links: where a memory came from, and what it supports, contradicts or replaces (KNW-26)."""
 
+from dataclasses import dataclass, fields
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, get_args
 from uuid import UUID
@@ -9,19 +11,52 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
+from commonplace.knowledge.kinds import MemoryType
 from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.storage.database import Row
 
 Direction = Literal["outgoing", "incoming", "both"]
 
 
 class Relation(StrEnum):
-    """What the source of a link is to its target."""
+    """The relation of a link's source to its target."""
 
     DERIVED_FROM = "derived_from"
     SUPPORTS = "supports"
     CONTRADICTS = "contradicts"
     SUPERSEDES = "supersedes"
     RELATED_TO = "related_to"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A link from one memory to another."""
+
+    source_type: MemoryType
+    source_id: UUID
+    target_type: MemoryType
+    target_id: UUID
+    relation: Relation
+    created_at: datetime
+
+    @classmethod
+    def from_row(cls, row: Row) -> "Link":
+        """Return the link of a row."""
+        values: dict[str, Any] = {each.name: row[each.name] for each in fields(cls)} | {
+            "source_type": MemoryType(row["source_type"]),
+            "target_type": MemoryType(row["target_type"]),
+            "relation": Relation(row["relation"]),
+        }
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkReceipt:
+    """The outcome of linking two memories; ``is_new`` is false if they were linked in this direction before."""
+
+    source_id: UUID
+    target_id: UUID
+    is_new: bool
 
 
 async def create_link(
@@ -33,11 +68,8 @@ async def create_link(
     target_id: UUID | str,
     relation: str,
     clock: Clock = utc_now,
-) -> bool:
-    """Link two memories; two memories have at most one link in each direction, and the first stays.
-
-    Returns:
-        Whether the link is new.
+) -> LinkReceipt:
+    """Link two memories; two memories have at most one link in each direction, and the first one stays.
 
     Raises:
         InvalidInputError: A type, an id or the relation is not valid.
@@ -64,12 +96,12 @@ async def create_link(
         raise NotFoundError(from_type, str(source))
     if not outcome["target_exists"]:
         raise NotFoundError(to_type, str(target))
-    return outcome["is_new"]
+    return LinkReceipt(source_id=source, target_id=target, is_new=outcome["is_new"])
 
 
 async def get_links(
     pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str, *, direction: Direction = "both"
-) -> list[dict[str, Any]]:
+) -> list[Link]:
     """Return the links of a memory, oldest first.
 
     Args:
@@ -96,7 +128,7 @@ async def get_links(
             outgoing=direction != "incoming",
             incoming=direction != "outgoing",
         )
-    return [dict(row) for row in rows]
+    return [Link.from_row(row) for row in rows]
 
 
 def _require_relation(relation: str) -> Relation:

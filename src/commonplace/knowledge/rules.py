@@ -48,6 +48,13 @@ class RuleDraft:
     metadata: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleReceipt:
+    """The outcome of storing a rule."""
+
+    id: UUID
+
+
 async def store_rule(
     pool: asyncpg.Pool,
     engine: EmbeddingEngine,
@@ -76,8 +83,8 @@ async def store_rule(
         source_episode_id=source_episode_id,
         metadata=metadata,
     )
-    (stored,) = await store_rules(pool, engine, [draft], allow_secrets=allow_secrets, clock=clock)
-    return stored
+    (receipt,) = await store_rules(pool, engine, [draft], allow_secrets=allow_secrets, clock=clock)
+    return receipt.id
 
 
 async def store_rules(
@@ -87,11 +94,11 @@ async def store_rules(
     *,
     allow_secrets: bool = False,
     clock: Clock = utc_now,
-) -> list[UUID]:
+) -> list[RuleReceipt]:
     """Store up to 5,000 rules with one computation of vectors and one statement; all of them, or none.
 
     Returns:
-        Their ids, in the order of the drafts.
+        A receipt for each draft, in the order of the drafts.
 
     Raises:
         InvalidInputError: A draft holds what cannot be stored, or names an episode that does not exist; the
@@ -107,7 +114,8 @@ async def store_rules(
     rows = [rule_row(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
     embeddings = await embed(engine, [row["content"] for row in rows])
     async with unit_of_work(pool) as sql:
-        return await insert_rules(sql, rows, embeddings, now=clock())
+        stored = await insert_rules(sql, rows, embeddings, now=clock())
+    return [RuleReceipt(id=rule_id) for rule_id in stored]
 
 
 async def insert_rules(

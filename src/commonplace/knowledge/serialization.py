@@ -1,22 +1,33 @@
-"""Results in the form that JSON can say, once, on their way out of knowledge memory (KNW-27)."""
+"""The JSON form of the values of knowledge memory, the same at every door (KNW-27)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Final, cast
+from typing import Final, Protocol, cast, runtime_checkable
 from uuid import UUID
+
+from commonplace.core.clock import format_timestamp
 
 VECTORS: Final = frozenset({"embedding", "next_embedding", "search_vector"})
 """Columns that no result holds. Source: R-KNW-9."""
 
 
+@runtime_checkable
+class HasJson(Protocol):
+    """A value with a JSON form of its own."""
+
+    def to_json(self) -> Mapping[str, object]:
+        """Return the value as a JSON object."""
+        ...
+
+
 def json_safe(value: object) -> object:
-    """Return a result as JSON can say it.
+    """Return a value as JSON can hold it.
 
     Returns:
-        UUIDs as text, datetimes in ISO 8601, members of enumerations as their values; mappings and dataclasses as
-        ``dict``, without vectors; sequences and sets as ``list``; everything else as it is.
+        UUIDs as text, datetimes in ISO 8601 with ``Z``, members of enumerations as their values; mappings and
+        dataclasses as ``dict``, without vectors; sequences and sets as ``list``; everything else unchanged.
 
     Source: KNW-27.1, KNW-27.2.
     """
@@ -24,9 +35,11 @@ def json_safe(value: object) -> object:
         case UUID():
             safe: object = str(value)
         case datetime():
-            safe = value.isoformat()
+            safe = format_timestamp(value)
         case Enum():
             safe = value.value
+        case HasJson():
+            safe = json_safe(value.to_json())
         case Mapping():
             items = cast("Mapping[object, object]", value).items()
             safe = {str(key): json_safe(item) for key, item in items if key not in VECTORS}

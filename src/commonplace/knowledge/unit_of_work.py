@@ -17,6 +17,7 @@ from commonplace.core.context import RequestContext, current_context, require_te
 from commonplace.core.errors import TenantUnsetError
 from commonplace.core.tracing import span
 from commonplace.knowledge.active_model import refused_vectors
+from commonplace.knowledge.kinds import COLUMN_GAPS
 from commonplace.storage.database import Statements, load_queries
 from commonplace.storage.postgres_database import translated_errors
 
@@ -34,7 +35,7 @@ _WHERE: Final = "the database of knowledge memory"
 @cache
 def queries() -> Queries:
     """Return the named statements of every ``.sql`` file of knowledge memory; read once."""
-    return load_queries(SQL_DIRECTORIES, "postgresql")
+    return load_queries(SQL_DIRECTORIES, "postgresql", gaps=COLUMN_GAPS)
 
 
 def require_context() -> RequestContext:

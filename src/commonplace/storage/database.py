@@ -10,6 +10,8 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from string import Template
+from types import MappingProxyType
 from typing import Any, Final, Literal, Protocol, cast
 
 import aiosql
@@ -106,8 +108,16 @@ _ADAPTERS: Mapping[Dialect, str | type[_SQLiteAdapter]] = {
 }
 
 
-def load_queries(directories: Iterable[Path], dialect: Dialect) -> Queries:
-    """Load the named statements of every ``.sql`` file of some directories, for the driver of one server."""
+def load_queries(
+    directories: Iterable[Path], dialect: Dialect, *, gaps: Mapping[str, str] = MappingProxyType({})
+) -> Queries:
+    """Load the named statements of every ``.sql`` file of some directories, for the driver of one server.
+
+    Args:
+        directories: Of the files.
+        dialect: Of the server.
+        gaps: The text that fills ``${name}`` in the files; fixed by the program, never a value of a caller.
+    """
     files = [file for directory in directories for file in sorted(directory.glob("*.sql"))]
-    text = "\n\n".join(file.read_text(encoding="utf-8") for file in files)
+    text = Template("\n\n".join(file.read_text(encoding="utf-8") for file in files)).safe_substitute(gaps)
     return aiosql.from_str(text, _ADAPTERS[dialect])  # pyright: ignore[reportUnknownMemberType, reportArgumentType] - its stubs

@@ -30,6 +30,7 @@ from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.secrets import find_secret
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.kinds import Episode
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.llm.injected import framed
 from support.facade import open_knowledge
@@ -180,8 +181,9 @@ def begun(tmp_path: Path, lines: list[str], name: str | None = None) -> SessionR
 
 async def stored(memory: KnowledgeMemory) -> list[str]:
     """The contents of all episodes of the butler, by age."""
-    found = await memory.memory_search("port", types=["episode"], scope="shop", mode="semantic", limit=1000)
-    return [each["content"] for each in sorted(found, key=lambda each: (each["created_at"], each["content"]))]
+    found = await memory.search("port", types=["episode"], scope="shop", mode="semantic", limit=1000)
+    episodes = sorted((each.memory for each in found), key=lambda each: (each.created_at, each.content))
+    return [each.content for each in episodes]
 
 
 async def test_a_session_becomes_one_episode_however_often_it_is_read(
@@ -214,10 +216,12 @@ async def test_an_episode_says_where_it_came_from(
 
     await learn(records, knowledge, record)
 
-    (episode,) = await knowledge.memory_search("port", types=["episode"], mode="keyword")
-    assert episode["session_id"] == UUID(record.session_id)
-    assert episode["metadata"] == {"source": "claude-code"}
-    assert episode["created_at"].isoformat() == "2026-03-01T10:00:00+00:00"
+    (found,) = await knowledge.search("port", types=["episode"], mode="keyword")
+    episode = found.memory
+    assert isinstance(episode, Episode)
+    assert episode.session_id == UUID(record.session_id)
+    assert episode.metadata == {"source": "claude-code"}
+    assert episode.created_at.isoformat() == "2026-03-01T10:00:00+00:00"
 
 
 async def test_one_that_was_ended_while_it_stored_does_not_store_twice(

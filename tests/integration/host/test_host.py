@@ -190,7 +190,7 @@ async def test_modules_start_in_order_and_one_that_fails_stops_no_session(
     ) as host:
         assert [each.name for each in host.modules] == ["memory", "recorder"]
         outcome = await host.run_session("Which port?")
-        stats = await module.memory.memory_stats()
+        stats = await module.memory.stats()
     assert outcome.answer == "It is 5433."
     assert stats["episodes"]["total"] == 1
     assert recorder.seen == ["started", "stopped"]
@@ -208,8 +208,8 @@ async def test_a_session_with_a_secret_in_it_leaves_an_episode_without_it(
     )
     async with Host.open(butler(memory={}), knowing, ScriptedRuntime(ended), modules=[module]) as host:
         await host.run_session(f"Deploy caddy with {key} please")
-        (episode,) = await module.memory.memory_search("caddy", types=["episode"])
-    assert episode["content"] == (
+        (episode,) = await module.memory.search("caddy", types=["episode"])
+    assert episode.memory.content == (
         "Asked: Deploy caddy with [hidden: API key] please\n"
         "Answered: I used [hidden: API key] for caddy.\n[hidden: password]\n"
         "Failed: [hidden: API key] refused"
@@ -300,11 +300,11 @@ async def test_a_failed_session_is_an_outcome_and_leaves_an_episode(
         runtime = ClaudeRuntime(claude, directory=knowing.workspace, environ=environ)
         async with Host.open(butler(memory={}), knowing, runtime, modules=[module]) as host:
             outcome = await host.run_session("Try")
-            found = await module.memory.memory_search("failed", types=["episode"])
+            found = await module.memory.search("failed", types=["episode"])
             with pytest.raises(ModuleError, match=r"schedule:consolidation failed: .*no such model"):
                 await host.spawn("consolidate", trigger_source=CONSOLIDATION_TRIGGER)
     assert "no such model" in (outcome.failure or "")
-    assert "no such model" in found[0]["content"]
+    assert "no such model" in found[0].memory.content
 
 
 @pytest.mark.requirement("R-KNW-4")
@@ -331,9 +331,8 @@ async def test_an_outage_counts_as_no_attempt_of_an_episode(
             assert stored.id is not None
             report = await module.memory.run_consolidation(host.spawn)
             assert "ModelUnavailableError" in report.errors[0]
-            waiting = await module.memory.get_memory("episode", stored.id)
-    assert waiting is not None
-    assert (waiting["consolidation_status"], waiting["retry_count"]) == ("failed", 0)
+            waiting = await module.memory.read_memory("episode", stored.id)
+    assert (waiting.consolidation_status, waiting.retry_count) == ("failed", 0)
 
 
 async def test_a_runtime_that_is_not_there_is_an_outcome(tmp_path: Path) -> None:

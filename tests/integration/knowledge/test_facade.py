@@ -15,7 +15,7 @@ import pytest
 
 import commonplace
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge import outage
 from commonplace.knowledge.config import MemoryModuleConfig
@@ -46,20 +46,20 @@ async def test_a_host_stores_and_finds(memory: KnowledgeMemory) -> None:
     second = await memory.store_fact(subject="staging", predicate="port", content="listens on 5434")
     assert (first.superseded_id, second.superseded_id) == (None, first.id)
     episode = await memory.store_episode(content="the port of staging was moved", butler="ops")
-    rule_id = await memory.store_rule(content="check the port of staging before a deploy")
+    rule = await memory.store_rule(content="check the port of staging before a deploy")
     assert episode.stored
-    found = {each["id"] for each in await memory.memory_search("port of staging")}
-    assert found == {second.id, episode.id, rule_id}
+    found = {each.memory.id for each in await memory.search("port of staging")}
+    assert found == {second.id, episode.id, rule.id}
     recalled = await memory.recall("port of staging", explain=True)
-    assert {each["id"] for each in recalled} == {second.id, rule_id}
-    assert all(each["explanation"]["why"] for each in recalled)
-    assert "listens on 5434" in await memory.memory_context("port of staging", "ops")
-    assert [link["relation"] for link in await memory.get_links("fact", second.id)] == ["supersedes"]
+    assert {each.memory.id for each in recalled} == {second.id, rule.id}
+    assert all(each.explanation and each.explanation.why for each in recalled)
+    assert "listens on 5434" in await memory.context("port of staging", "ops")
+    assert [link.relation for link in await memory.get_links("fact", second.id)] == ["supersedes"]
 
 
 async def test_methods_show_what_a_caller_passes() -> None:
     """Pool, engine and clock are the facade's to know."""
-    for name in ("recall", "memory_search", "store_rule", "entity_merge", "run_decay_sweep", "get_links"):
+    for name in ("recall", "search", "store_rule", "entity_merge", "run_decay_sweep", "get_links"):
         parameters = inspect.signature(getattr(KnowledgeMemory, name)).parameters
         assert next(iter(parameters)) == "self"
         assert not {"pool", "engine", "clock"} & parameters.keys()
@@ -72,11 +72,12 @@ async def test_a_tenant_sees_and_changes_only_what_is_its_own(memory: KnowledgeM
     mine = await memory.store_fact(subject="Anna", predicate="lives_in", content="Lisbon")
     theirs = await other.store_fact(subject="Anna", predicate="lives_in", content="Oslo")
     assert theirs.superseded_id is None
-    assert [each["content"] for each in await memory.recall("Anna")] == ["Lisbon"]
-    assert [each["content"] for each in await other.recall("Anna")] == ["Oslo"]
-    assert await other.get_memory("fact", mine.id) is None
-    assert not await other.forget_memory("fact", mine.id)
-    assert (await memory.get_memory("fact", mine.id) or {})["validity"] == "active"
+    assert [each.memory.content for each in await memory.recall("Anna")] == ["Lisbon"]
+    assert [each.memory.content for each in await other.recall("Anna")] == ["Oslo"]
+    for change in (other.get_memory, other.confirm_memory, other.forget_memory):
+        with pytest.raises(NotFoundError):
+            await change("fact", mine.id)
+    assert (await memory.read_memory("fact", mine.id)).validity == "active"
 
 
 @pytest.mark.parametrize("tenant_id", ["", "a b", "x" * 65, "a'; DROP TABLE facts; --", "a\x00"])
@@ -105,11 +106,12 @@ async def test_the_clock_reaches_every_function(
     async with open_knowledge(knowledge_url, tmp_path, engine=engine, clock=clock) as memory:
         await memory.store_fact(subject="a", predicate="b", content="fleeting", permanence="ephemeral")
         episode = await memory.store_episode(content="fleeting", butler="ops")
-        assert len(await memory.memory_search("fleeting")) == 2
+        assert len(await memory.search("fleeting")) == 2
         clock.advance(days=40)
         swept = await memory.run_decay_sweep()
-        assert (swept.facts_expired, await memory.memory_search("fleeting")) == (1, [])
-        assert await memory.get_memory("episode", str(episode.id)) is None
+        assert (swept.facts_expired, await memory.search("fleeting")) == (1, [])
+        with pytest.raises(NotFoundError):
+            await memory.get_memory("episode", str(episode.id))
         assert (await memory.run_episode_cleanup())["expired_deleted"] == 1
 
 
@@ -133,13 +135,13 @@ async def test_the_configuration_is_used(knowledge_url: str, tmp_path: Path, eng
                 subject=f"kiwi {number}", predicate="is", content="a fruit", importance=float(number)
             )
         await memory.store_rule(content="peel a kiwi before eating it")
-        found = await memory.memory_search("kiwi")
+        found = await memory.search("kiwi")
         assert len(found) == 2
-        assert all("rank" in each and "rrf_score" not in each for each in found)
-        assert len(await memory.memory_search("kiwi", limit=4, types=["fact"], mode="hybrid")) == 4
+        assert all(each.scores.rank and each.scores.rrf_score is None for each in found)
+        assert len(await memory.search("kiwi", limit=4, types=["fact"], mode="hybrid")) == 4
         recalled = await memory.recall("kiwi", limit=3)
-        assert [each.get("importance", 5.0) for each in recalled] == [5.0, 3.0, 2.0]
-        block = await memory.memory_context("kiwi", "ops")
+        assert [getattr(each.memory, "importance", 5.0) for each in recalled] == [5.0, 3.0, 2.0]
+        block = await memory.context("kiwi", "ops")
         assert 17 < len(block) <= 240
         assert "peel" not in block
         assert "kiwi 3" in block
@@ -157,7 +159,7 @@ async def test_lists_keep_the_limits_of_their_signatures(
         for number in range(30):
             await memory.store_rule(content=f"peel kiwi {number}")
         assert len(await memory.list_rules()) == len(await memory.list_events()) == 30
-        assert len(await memory.memory_search("kiwi")) == 20
+        assert len(await memory.search("kiwi")) == 20
 
 
 @pytest.mark.requirement("KNW-23.1")
@@ -192,7 +194,7 @@ async def test_a_lazy_memory_opens_at_its_first_call(
     """Calls that come together wait for one opening; what is never used is never opened."""
     async with open_knowledge(knowledge_url, tmp_path, engine=engine, lazy=True) as memory:
         assert not memory.database.was_tried
-        await asyncio.gather(*(memory.memory_stats() for _ in range(5)))
+        await asyncio.gather(*(memory.stats() for _ in range(5)))
         assert memory.database.was_tried
     async with open_knowledge("postgresql://127.0.0.1:1/nothing", tmp_path, engine=engine, lazy=True):
         pass
@@ -206,7 +208,7 @@ async def test_a_lazy_memory_may_begin_in_the_background(tmp_path: Path, engine:
     remove_cluster(tmp_path / "postgres")
     async with open_knowledge(None, tmp_path, engine=engine, lazy=True) as memory:
         memory.begin()
-        assert (await memory.memory_stats())["episodes"]["total"] == 0
+        assert (await memory.stats())["episodes"]["total"] == 0
     remove_cluster(tmp_path / "postgres")
 
 
@@ -254,7 +256,7 @@ async def test_without_its_database_a_session_goes_on(
         kill(cluster)
         caplog.clear()
         with at_once():
-            assert await memory.memory_context("known", "ops") == ""
+            assert await memory.context("known", "ops") == ""
         with at_once():
             receipt = await memory.store_episode(content="lost", butler="ops")
         assert (receipt.stored, receipt.id) == (False, None)
@@ -262,11 +264,11 @@ async def test_without_its_database_a_session_goes_on(
         errors = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
         assert len(errors) == 2
         assert receipt.reason in errors[1]
-        for call in (memory.recall("known"), memory.memory_stats(), memory.store_rule(content="x")):
+        for call in (memory.recall("known"), memory.stats(), memory.store_rule(content="x")):
             with at_once(), pytest.raises(StorageUnavailableError):
                 await call
         join_server(tmp_path / "cluster").leave()
-        assert "known before" in await memory.memory_context("known", "ops")
+        assert "known before" in await memory.context("known", "ops")
         assert (await memory.store_episode(content="kept", butler="ops")).stored
 
 
@@ -280,7 +282,7 @@ async def test_the_embedded_server_comes_back_by_itself(tmp_path: Path, engine: 
         deadline = time.monotonic() + DEADLINE_S
         while not (await memory.store_episode(content="after the crash", butler="ops")).stored:
             assert time.monotonic() < deadline
-        assert (await memory.get_memory("fact", stored.id) or {})["content"] == "survives"
+        assert (await memory.get_memory("fact", stored.id)).content == "survives"
         other.leave()
     remove_cluster(tmp_path / "postgres")
 
@@ -291,14 +293,14 @@ async def test_a_server_that_hangs_blocks_no_session(
 ) -> None:
     """It accepts what is sent and answers nothing; when it goes on, memory does."""
     async with open_knowledge(cluster.url(), tmp_path, engine=engine) as memory:
-        await memory.memory_stats()
+        await memory.stats()
         server = postmaster(cluster)
         family = [server, *server.children(recursive=True)]
         for process in family:
             process.suspend()
         try:
             with at_once():
-                assert await memory.memory_context("anything", "ops") == ""
+                assert await memory.context("anything", "ops") == ""
             with at_once():
                 assert not (await memory.store_episode(content="lost", butler="ops")).stored
         finally:
@@ -315,10 +317,10 @@ async def test_a_database_that_was_never_there_blocks_no_session(
     url = f"postgresql://u:hunter2@/d?host={tmp_path}"
     async with open_knowledge(url, tmp_path, engine=engine, lazy=True) as memory:
         with at_once():
-            assert await memory.memory_context("anything", "ops") == ""
+            assert await memory.context("anything", "ops") == ""
         assert not (await memory.store_episode(content="lost", butler="ops")).stored
         with pytest.raises(StorageUnavailableError):
-            await memory.memory_stats()
+            await memory.stats()
     with pytest.raises(StorageUnavailableError):
         async with open_knowledge(url, tmp_path, engine=engine):
             raise AssertionError
@@ -333,10 +335,10 @@ async def test_without_its_model_a_session_goes_on(
     engine = EmbeddingEngine(EmbeddingOptions(model="/nowhere", backend=BackendName.ONNX))
     async with open_knowledge(knowledge_url, tmp_path, engine=engine, lazy=True) as memory:
         memory.begin()
-        assert await memory.memory_context("anything", "ops") == ""
+        assert await memory.context("anything", "ops") == ""
         receipt = await memory.store_episode(content="lost", butler="ops")
         assert "/nowhere" in receipt.reason
-        await memory.memory_search("words need no model", mode="keyword")
+        await memory.search("words need no model", mode="keyword")
     assert "the embedding model cannot be loaded" in caplog.text
 
 
@@ -346,7 +348,7 @@ async def test_what_breaks_an_invariant_is_raised(memory: KnowledgeMemory) -> No
     with pytest.raises(InvalidInputError, match="content"):
         await memory.store_episode(content=" ", butler="ops")
     with pytest.raises(InvalidInputError, match="token_budget"):
-        await memory.memory_context("x", "ops", token_budget="many")  # type: ignore[arg-type]
+        await memory.context("x", "ops", token_budget="many")  # type: ignore[arg-type]
     async with memory.acting() as pool:
         await pool.execute("ALTER TABLE episodes ADD CONSTRAINT broken CHECK (butler <> 'ops')")
     with pytest.raises(asyncpg.IntegrityConstraintViolationError):
@@ -362,7 +364,7 @@ async def test_slow_work_on_a_database_that_answers_is_not_given_up(
         *(memory.store_episode(content=f"episode {number}", butler="ops") for number in range(200))
     )
     assert all(receipt.stored for receipt in receipts)
-    assert (await memory.memory_stats())["episodes"]["total"] == 200
+    assert (await memory.stats())["episodes"]["total"] == 200
 
 
 async def test_an_answer_to_another_is_an_answer(

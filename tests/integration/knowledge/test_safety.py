@@ -57,10 +57,10 @@ async def test_sql_in_any_field_is_text(memory: KnowledgeMemory, text: str) -> N
         subject=text, predicate=text, content=text, scope=text, tags=[text], metadata={text: text}
     )
     episode = await memory.store_episode(content=text, butler=text, metadata={text: [text]})
-    rule_id = await memory.store_rule(content=text, scope=text, tags=[text], source_butler=text)
-    read = await memory.get_memory("fact", fact.id) or {}
-    assert [read[name] for name in ("subject", "predicate", "content", "scope")] == [text.strip()] * 4
-    assert (read["tags"], read["metadata"]) == ([text.strip()], {text: text})
+    rule_id = (await memory.store_rule(content=text, scope=text, tags=[text], source_butler=text)).id
+    read = await memory.read_memory("fact", fact.id)
+    assert {read.subject, read.predicate, read.content, read.scope} == {text.strip()}
+    assert (read.tags, read.metadata) == ((text.strip(),), {text: text})
     await memory.mark_harmful(rule_id, reason=text)
     entity = await memory.entity_create(canonical_name=text, entity_type="other", aliases=[f"also {text}"])
     (candidate,) = await memory.entity_resolve(text)
@@ -69,11 +69,11 @@ async def test_sql_in_any_field_is_text(memory: KnowledgeMemory, text: str) -> N
         0
     ].score >= 100
     for mode in ("hybrid", "semantic", "keyword", "contextual"):
-        found = await memory.memory_search(text, mode=mode, scope=text, limit=50)
-        assert mode == "keyword" or {each["id"] for each in found} == {fact.id, episode.id, rule_id}
+        found = await memory.search(text, mode=mode, scope=text, limit=50)
+        assert mode == "keyword" or {each.memory.id for each in found} == {fact.id, episode.id, rule_id}
     assert len(await memory.recall(text, scope=text)) == 2
-    assert (await memory.memory_stats(scope=text))["facts"]["active"] == 1
-    block = await memory.memory_context(text, text)
+    assert (await memory.stats(scope=text))["facts"]["active"] == 1
+    block = await memory.context(text, text)
     assert sum(line.startswith("- ") for line in block.splitlines()) == 2
     assert sum(line.startswith("## ") for line in block.splitlines()) == 2
 
@@ -118,18 +118,18 @@ async def test_characters_that_no_database_takes_are_cleaned(
     fact = await memory.store_fact(
         subject=text, predicate=text, content=text, tags=[text], metadata={text: text}
     )
-    read = await memory.get_memory("fact", fact.id) or {}
-    assert (read["subject"], read["predicate"], read["content"]) == (stored, stored, stored)
-    assert (read["tags"], read["metadata"]) == ([stored], {stored: stored})
+    read = await memory.read_memory("fact", fact.id)
+    assert (read.subject, read.predicate, read.content) == (stored, stored, stored)
+    assert (read.tags, read.metadata) == ((stored,), {stored: stored})
     episode = await memory.store_episode(content=text, butler=text, metadata={"a": [text]})
-    rule_id = await memory.store_rule(content=text, scope=text, source_butler=text)
-    assert (await memory.mark_harmful(rule_id, reason=text) or {})["metadata"]["harmful_reasons"] == [stored]
-    found = await memory.memory_search(text, scope=stored)
-    assert {each["id"] for each in found} == {fact.id, episode.id, rule_id}
+    rule_id = (await memory.store_rule(content=text, scope=text, source_butler=text)).id
+    assert (await memory.mark_harmful(rule_id, reason=text)).metadata["harmful_reasons"] == [stored]
+    found = await memory.search(text, scope=stored)
+    assert {each.memory.id for each in found} == {fact.id, episode.id, rule_id}
     entity = await memory.entity_create(canonical_name=text, entity_type="other", metadata={"a": text})
     assert (entity.canonical_name, entity.metadata) == (stored, {"a": stored})
     assert [each.entity_id for each in await memory.entity_resolve(text)] == [entity.id]
-    assert stored in await memory.memory_context(text, "ops")
+    assert stored in await memory.context(text, "ops")
     await memory.acting_for(tenant_id="default", actor=f"a {text}").store_rule(content="by whoever")
     for scope in (text, stored):
         assert len(await memory.recall("half before", scope=scope)) == 3
@@ -144,7 +144,7 @@ async def test_ten_megabytes_are_refused_at_once(memory: KnowledgeMemory, client
         lambda: memory.store_fact(subject="a", predicate="b", content="c", metadata={"a": HUGE}),
         lambda: memory.store_rule(content=HUGE),
         lambda: memory.store_rule(content="x", scope=HUGE),
-        lambda: memory.memory_search(HUGE),
+        lambda: memory.search(HUGE),
         lambda: memory.recall(HUGE),
         lambda: memory.entity_create(canonical_name=HUGE, entity_type="other"),
         lambda: memory.entity_resolve(HUGE),
@@ -158,9 +158,9 @@ async def test_ten_megabytes_are_refused_at_once(memory: KnowledgeMemory, client
     )
     assert (result.structured_content or {})["error"]["field"] == "content"
     assert len(json.dumps(result.structured_content)) < 1_000
-    assert (await memory.memory_context(HUGE, "ops")).startswith("# Memory Context")
+    assert (await memory.context(HUGE, "ops")).startswith("# Memory Context")
     stored = await memory.store_episode(content=HUGE[:999_990] + "needle", butler="ops")
-    assert (await memory.memory_search("needle", mode="keyword"))[0]["id"] == stored.id
+    assert (await memory.search("needle", mode="keyword"))[0].memory.id == stored.id
 
 
 async def test_deep_json_is_refused(memory: KnowledgeMemory, client: Client[Any]) -> None:
@@ -229,7 +229,7 @@ async def test_many_at_once_leave_one_truth(memory: KnowledgeMemory) -> None:
         *(memory.store_fact(subject="a", predicate="b", content=f"version {n}") for n in range(50))
     )
     assert len({receipt.superseded_id for receipt in receipts}) == 50
-    assert (await memory.memory_stats())["facts"] | {"retracted": 0} == {
+    assert (await memory.stats())["facts"] | {"retracted": 0} == {
         "active": 1, "fading": 0, "superseded": 49, "expired": 0, "retracted": 0,
     }  # fmt: skip
     made = await asyncio.gather(

@@ -99,7 +99,7 @@ async def test_a_fact_starts_active_and_confirmed(
     assert found is not None
     assert (found["validity"], found["confidence"], found["decay_rate"]) == ("active", 1.0, 0.03)
     assert (found["created_at"], found["last_confirmed_at"]) == (clock.now, clock.now)
-    assert (found["tags"], found["metadata"]) == (["work", "new"], {"k": 1})
+    assert (found["tags"], found["metadata"]) == (("work", "new"), {"k": 1})
     assert (found["scope"], found["permanence"], found["source_butler"]) == (
         "relationship",
         "volatile",
@@ -145,7 +145,7 @@ async def test_a_fact_supersedes_the_one_of_its_key(
     assert (states[old]["validity"], states[old]["content"]) == ("superseded", "Acme")
     assert (states[new]["validity"], states[new]["supersedes_id"]) == ("active", old)
     (link,) = await get_links(knowledge_pool, "fact", new, direction="outgoing")
-    assert (link["relation"], link["target_type"], link["target_id"]) == ("supersedes", "fact", old)
+    assert (link.relation, link.target_type, link.target_id) == ("supersedes", "fact", old)
 
 
 @pytest.mark.requirement("R-KNW-3", "KNW-02.2", "KNW-06")
@@ -208,11 +208,11 @@ async def test_batches_are_stored_in_their_order(
     )
     ids = [receipt.id for receipt in receipts]
     assert [receipt.superseded_id for receipt in receipts] == [standing, None, ids[0], ids[1], ids[2]]
-    for kind, number, key, text in (("episode", 7, episodes[7], "turn"), ("rule", 2, rules[2], "rule")):
+    for kind, number, key, text in (("episode", 7, episodes[7].id, "turn"), ("rule", 2, rules[2].id, "rule")):
         found = await get_memory(knowledge_pool, kind, key)
         assert found is not None
         assert found["content"] == f"{text} {number}"
-    found = await get_memory(knowledge_pool, "episode", episodes[0])
+    found = await get_memory(knowledge_pool, "episode", episodes[0].id)
     assert found is not None
     assert found["created_at"] == happened_at
     active = await row(
@@ -242,8 +242,9 @@ async def test_a_batch_is_stored_whole_or_not_at_all(
 
 
 INTERNAL = {
-    *("embedding", "next_embedding", "next_embedding_model", "next_embedding_version", "search_vector"),
-    *("insertion_order", "leased_by", "leased_until", "lease_run", "next_attempt_at"),
+    *("embedding", "embedding_model", "embedding_version", "search_vector"),
+    *("next_embedding", "next_embedding_model", "next_embedding_version"),
+    *("tenant_id", "insertion_order", "lease_run"),
 }
 
 
@@ -280,13 +281,14 @@ async def test_confirming_restarts_the_decay(
     }
     clock.advance(days=30)
     for kind, key in ids.items():
-        assert await confirm_memory(knowledge_pool, kind, key, clock=clock)
+        await confirm_memory(knowledge_pool, kind, key, clock=clock)
         found = await get_memory(knowledge_pool, kind, key)
         assert found is not None
         assert found["last_confirmed_at"] == clock.now
-        assert await forget_memory(knowledge_pool, kind, key)
-        assert not await confirm_memory(knowledge_pool, kind, key)
-        assert not await confirm_memory(knowledge_pool, kind, uuid4())
+        await forget_memory(knowledge_pool, kind, key)
+        for missing in (key, uuid4()):
+            with pytest.raises(NotFoundError):
+                await confirm_memory(knowledge_pool, kind, missing)
     with pytest.raises(ValueError, match="memory_type: expected fact or rule"):
         await confirm_memory(knowledge_pool, "episode", uuid4())
 
@@ -301,9 +303,11 @@ async def test_forgetting_takes_a_memory_out(
     rule = await store_rule(knowledge_pool, engine, content="x", metadata={"kept": True})
     clock.advance(hours=1)
     for kind, key in (("episode", episode), ("fact", claim), ("rule", rule)):
-        assert await forget_memory(knowledge_pool, kind, key, clock=clock)
-        assert await forget_memory(knowledge_pool, kind, key, clock=lambda: clock.now + DAY)
-        assert not await forget_memory(knowledge_pool, kind, uuid4())
+        first = await forget_memory(knowledge_pool, kind, key, clock=clock)
+        assert await forget_memory(knowledge_pool, kind, key, clock=clock) == first
+        await forget_memory(knowledge_pool, kind, key, clock=lambda: clock.now + DAY)
+        with pytest.raises(NotFoundError):
+            await forget_memory(knowledge_pool, kind, uuid4())
     assert (await row(knowledge_pool, "SELECT expires_at FROM episodes"))[0] == clock.now
     assert (await row(knowledge_pool, "SELECT validity FROM facts"))[0] == "retracted"
     assert (await row(knowledge_pool, "SELECT metadata FROM rules"))[0] == {"kept": True, "forgotten": True}
@@ -332,7 +336,7 @@ async def test_links_go_between_memories_that_exist(
             "target_id": episode,
             **changes,
         }
-        return await create_link(knowledge_pool, relation=relation, **ends)
+        return (await create_link(knowledge_pool, relation=relation, **ends)).is_new
 
     assert await link()
     assert not await link()
@@ -340,7 +344,7 @@ async def test_links_go_between_memories_that_exist(
     assert await link("supports", source_type="rule", source_id=rule, target_type="fact", target_id=claim)
     found = {
         direction: [
-            item["relation"] for item in await get_links(knowledge_pool, "fact", claim, direction=direction)
+            item.relation for item in await get_links(knowledge_pool, "fact", claim, direction=direction)
         ]
         for direction in ("outgoing", "incoming", "both")
     }

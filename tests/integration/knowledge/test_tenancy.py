@@ -171,7 +171,8 @@ async def test_another_tenant_s_ids_name_nothing(
     with request_context(tenant_id="tenant-a", actor="tester"):
         for kind, key in (("episode", theirs.episode), ("fact", theirs.fact), ("rule", theirs.rule)):
             assert await get_memory(knowledge_pool, kind, key) is None
-            assert not await forget_memory(knowledge_pool, kind, key)
+            with pytest.raises(NotFoundError):
+                await forget_memory(knowledge_pool, kind, key)
             assert await get_links(knowledge_pool, kind, key) == []
             with pytest.raises(NotFoundError):
                 await create_link(
@@ -182,8 +183,10 @@ async def test_another_tenant_s_ids_name_nothing(
                     target_id=key,
                     relation="supports",
                 )
-        assert not await confirm_memory(knowledge_pool, "fact", theirs.fact)
-        assert await mark_helpful(knowledge_pool, theirs.rule) is None
+        with pytest.raises(NotFoundError):
+            await confirm_memory(knowledge_pool, "fact", theirs.fact)
+        with pytest.raises(NotFoundError):
+            await mark_helpful(knowledge_pool, theirs.rule)
         with pytest.raises(InvalidInputError, match=r"entity_id: .*does not exist"):
             await store_fact(
                 knowledge_pool, engine, subject="s", predicate="p", content="c", entity_id=theirs.entity

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import Template
 from typing import Any
 
 import aiosql
@@ -25,6 +26,7 @@ from commonplace.knowledge import unit_of_work
 from commonplace.knowledge.config import SearchMode
 from commonplace.knowledge.episodes import EpisodeDraft
 from commonplace.knowledge.facts import FactDraft
+from commonplace.knowledge.kinds import COLUMN_GAPS
 from commonplace.knowledge.links import Relation
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.rules import RuleDraft
@@ -178,18 +180,18 @@ FUNCTIONS: Mapping[str, Call] = {
     "hybrid_search": lambda m, w: m.hybrid_search(
         w.word(), vector(m, w), w.dice.choice(["episodes", "facts", "rules"])
     ),
-    "memory_search": lambda m, w: m.memory_search(
+    "search": lambda m, w: m.search(
         w.word(), mode=w.dice.choice(list(SearchMode)), scope=w.dice.choice([None, "ops"]), explain=True
     ),
     "recall": lambda m, w: m.recall(w.word(), explain=True),
     "get_memory": lambda m, w: m.get_memory(*w.memory()),
-    "memory_context": lambda m, w: m.memory_context(w.word(), "ops"),
+    "context": lambda m, w: m.context(w.word(), "ops"),
     "confirm_memory": lambda m, w: m.confirm_memory(*w.memory()),
     "mark_helpful": lambda m, w: m.mark_helpful(w.pick("rule")),
     "mark_harmful": lambda m, w: m.mark_harmful(w.pick("rule"), reason=w.text()),
     "invert_to_anti_pattern": lambda m, w: m.invert_to_anti_pattern(w.pick("rule")),
     "forget_memory": lambda m, w: m.forget_memory(*w.memory()),
-    "memory_stats": lambda m, _: m.memory_stats(),
+    "stats": lambda m, _: m.stats(),
     "run_decay_sweep": lambda m, _: m.run_decay_sweep(),
     "run_episode_cleanup": lambda m, _: m.run_episode_cleanup(),
     "pending_groups": lambda m, _: m.pending_groups(),
@@ -263,7 +265,7 @@ def statements(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         files = sorted(file for directory in unit_of_work.SQL_DIRECTORIES for file in directory.glob("*.sql"))
         text, taken = CONDITION.subn("true", "\n\n".join(file.read_text() for file in files))
         assert taken > 10
-        loose = aiosql.from_str(text, "asyncpg")
+        loose = aiosql.from_str(Template(text).safe_substitute(COLUMN_GAPS), "asyncpg")
         monkeypatch.setattr(unit_of_work, "queries", lambda: loose)
         assert CONDITION.fullmatch(search_statements._OWN)
         monkeypatch.setattr(search_statements, "_OWN", "true")

@@ -39,7 +39,7 @@ def test_rows_become_json_without_vectors() -> None:
     assert json.loads(json.dumps(safe)) == [
         {
             "id": str(KEY),
-            "created_at": "2026-03-01T12:30:00+00:00",
+            "created_at": "2026-03-01T12:30:00.000000Z",
             "last_referenced_at": None,
             "permanence": "stable",
             "tags": ["a"],

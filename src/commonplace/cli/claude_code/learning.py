@@ -12,7 +12,7 @@ from commonplace.cli.claude_code.sessions import SessionRecord, SessionRecords
 from commonplace.cli.claude_code.transcripts import Message, digest, read_messages
 from commonplace.core.clock import Clock
 from commonplace.core.errors import StorageUnavailableError
-from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.kinds import Episode, MemoryType
 from commonplace.knowledge.memory import KnowledgeMemory
 
 SOURCE: Final = "claude-code"
@@ -90,10 +90,15 @@ async def _store(
 
 async def _is_stored(memory: KnowledgeMemory, record: SessionRecord, content: str) -> bool:
     """Tell whether an episode was stored by one that was ended before it could say so."""
-    found = await memory.memory_search(
+    found = await memory.search(
         content[:LOOKED_FOR_CHARS], types=[MemoryType.EPISODE], scope=record.butler, limit=LOOKED_AT
     )
-    return any(each["content"] == content and str(each["session_id"]) == record.session_id for each in found)
+    return any(
+        isinstance(each.memory, Episode)
+        and each.memory.content == content
+        and str(each.memory.session_id) == record.session_id
+        for each in found
+    )
 
 
 def _has_news(record: SessionRecord) -> bool:

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.panel import Panel
 
 from commonplace.cli.demo.step import step
+from commonplace.cli.knowledge.options import about
 from commonplace.cli.output import shown, table
 from commonplace.core.settings import Settings
 from commonplace.knowledge.consolidation.spawner import model_spawner
@@ -66,12 +67,12 @@ async def know(out: Console, settings: Settings) -> None:
                 f"memory_store_fact → [green]{became}[/] {shown(f'[{subject}] [{predicate}] {content}')}"
             )
         await memory.store_rule(content=RULE)
-        (episode, *_) = await memory.memory_search(TOPIC, types=["episode"], limit=1)
-        out.print(f'\nmemory_search [bold]"{TOPIC}"[/] → {shown(episode["content"])}')
+        (episode, *_) = await memory.search(TOPIC, types=["episode"], limit=1)
+        out.print(f'\nmemory_search [bold]"{TOPIC}"[/] → {shown(episode.memory.content)}')
         for found in await memory.recall(TOPIC, limit=2, explain=True):
-            text = " ".join((found.get("subject", ""), found["content"])).strip()
-            out.print(f"memory_recall → {shown(text)}\n  [dim]{shown(found['explanation']['why'])}[/]")
-        block = await memory.memory_context(TOPIC, "ops")
+            out.print(f"memory_recall → {shown(about(found.memory))}")
+            out.print(f"  [dim]{shown(found.explanation.why if found.explanation else '')}[/]")
+        block = await memory.context(TOPIC, "ops")
         out.print(Panel(shown(block.rstrip()), title="memory_context", title_align="left", expand=False))
 
 
@@ -86,7 +87,7 @@ async def consolidate(out: Console, settings: Settings) -> None:
     answer = f"```json\n{json.dumps(ANSWER)}\n```"
     spawner = model_spawner(Script(answer).model())
     async with KnowledgeMemory.open(settings) as memory:
-        before = await memory.memory_context(QUESTION, "ops")
+        before = await memory.context(QUESTION, "ops")
         report = await memory.run_consolidation(spawner)
         (run,) = report.runs
         rows = [
@@ -100,7 +101,7 @@ async def consolidate(out: Console, settings: Settings) -> None:
         out.print(
             table("became", "about", "text", rows=rows, title=f"{len(run.episode_ids)} episodes, one run")
         )
-        after = await memory.memory_context(QUESTION, "ops")
+        after = await memory.context(QUESTION, "ops")
     fresh = [line for line in after.splitlines() if line.startswith("-") and line not in before.splitlines()]
     out.print(f'\nThe next session asks: [bold]"{QUESTION}"[/] — new in its context:')
     out.print(Panel(shown("\n".join(fresh)), title="memory_context", title_align="left", expand=False))

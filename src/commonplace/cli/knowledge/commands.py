@@ -20,8 +20,10 @@ from commonplace.cli.knowledge.options import (
     use,
 )
 from commonplace.cli.output import JsonOption, console, print_json
-from commonplace.core.errors import NotFoundError, StorageUnavailableError
+from commonplace.core.errors import StorageUnavailableError
 from commonplace.knowledge.config import DOOR_LIMIT
+from commonplace.knowledge.search.found import json_fields
+from commonplace.knowledge.serialization import json_safe
 
 HELP = "Knowledge memory: episodes, facts, rules and entities."
 
@@ -116,14 +118,14 @@ def store_rule(
     as_json: JsonOption = False,
 ) -> None:
     """Store a rule; it is a candidate until it has helped."""
-    rule_id = use(
+    receipt = use(
         tenant,
         lambda memory: memory.store_rule(content=content, scope=scope, tags=tag, allow_secrets=allow_secrets),
     )
     if as_json:
-        print_json({"id": rule_id})
+        print_json(receipt)
     else:
-        typer.echo(f"stored rule {rule_id}")
+        typer.echo(f"stored rule {receipt.id}")
 
 
 @app.command()
@@ -144,7 +146,7 @@ def search(
     """Find memories, the best first."""
     found = use(
         tenant,
-        lambda memory: memory.memory_search(
+        lambda memory: memory.search(
             query,
             types=kind,
             scope=scope,
@@ -155,7 +157,7 @@ def search(
         ),
     )
     if as_json:
-        print_json({"count": len(found), "results": found})
+        print_json(json_safe({"count": len(found), "results": found}))
     else:
         show_memories(console(), found)
 
@@ -173,7 +175,7 @@ def recall(
     """Recall the facts and rules that matter most for a topic, and count that they were used."""
     found = use(tenant, lambda memory: memory.recall(topic, scope=scope, limit=limit, explain=explain))
     if as_json:
-        print_json({"count": len(found), "results": found})
+        print_json(json_safe({"count": len(found), "results": found}))
     else:
         show_memories(console(), found)
 
@@ -188,12 +190,10 @@ def get(
 ) -> None:
     """Print a memory whole, and count that it was used."""
     found = use(tenant, lambda memory: memory.get_memory(memory_type, memory_id))
-    if found is None:
-        raise NotFoundError(memory_type, memory_id)
     if as_json:
-        print_json(found)
+        print_json(json_safe(found))
     else:
-        show_fields(console(), found)
+        show_fields(console(), json_fields(found))
 
 
 @app.command()
@@ -208,7 +208,7 @@ def context(
     as_json: JsonOption = False,
 ) -> None:
     """Print the block of facts and rules for a session's prompt."""
-    block = use(tenant, lambda memory: memory.memory_context(prompt, butler, token_budget=budget))
+    block = use(tenant, lambda memory: memory.context(prompt, butler, token_budget=budget))
     if as_json:
         print_json({"text": block})
     elif block:

@@ -14,7 +14,6 @@ from commonplace.cli.knowledge.options import (
     use,
 )
 from commonplace.cli.output import JsonOption, console, plain, print_json, table
-from commonplace.core.errors import NotFoundError
 from commonplace.knowledge.entities.merging import MergeReceipt
 from commonplace.knowledge.entities.registry import Entity
 from commonplace.knowledge.entities.unmerging import UnmergeReceipt
@@ -67,8 +66,6 @@ def create(
 def get(entity_id: IdArgument, *, tenant: TenantOption = TENANT, as_json: JsonOption = False) -> None:
     """Print an entity; of one that was merged, where it went."""
     entity = use(tenant, lambda memory: memory.entity_get(entity_id))
-    if entity is None:
-        raise NotFoundError("entity", entity_id)
     _show(entity, as_json=as_json)
 
 

@@ -1,7 +1,7 @@
 """What the commands of knowledge memory share: whose memory, how it is opened, and how memories are shown."""
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, TypeVar, cast
 
 import typer
@@ -12,7 +12,9 @@ from commonplace.cli.run import ACTOR, run, settings
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import trim_to
+from commonplace.knowledge.kinds import Fact, Memory
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.search.found import Found, Scores
 
 TENANT: Final = DEFAULT_TENANT
 SHOWN_CHARS: Final = 300
@@ -48,38 +50,38 @@ def use(tenant: str, work: Callable[[KnowledgeMemory], Awaitable[_T]]) -> _T:
     return run(opened())
 
 
-def show_memories(out: Console, found: Iterable[Mapping[str, Any]]) -> None:
-    """Print memories as a table, the best first, and under it why each was found where that was asked for."""
+def show_memories(out: Console, found: Sequence[Found]) -> None:
+    """Print memories as a table, the best first, and under the table the explanations, if there are any."""
     rows = [
         (
             number,
-            each["memory_type"],
-            each["id"],
-            _about(each),
-            _score(each),
-            f"{each['created_at']:%Y-%m-%d %H:%M}",
+            each.memory.memory_type,
+            each.memory.id,
+            about(each.memory),
+            _score(each.scores),
+            f"{each.memory.created_at:%Y-%m-%d %H:%M}",
         )
         for number, each in enumerate(found, start=1)
     ]
     out.print(table("", "type", "id", "text", "score", "since (UTC)", rows=rows) if rows else "no memories")
     for number, each in enumerate(found, start=1):
-        if "explanation" in each:
-            out.print(f"[bold]{number}[/] [dim]{shown(each['explanation']['why'])}[/]")
+        if each.explanation is not None:
+            out.print(f"[bold]{number}[/] [dim]{shown(each.explanation.why)}[/]")
 
 
-def _about(memory: Mapping[str, Any]) -> str:
-    content = trim_to(memory["content"], SHOWN_CHARS)
-    if "subject" in memory:
-        return f"{memory['subject']} {memory['predicate']}: {content}"
-    return content
+def about(memory: Memory) -> str:
+    """Return the text of a memory for a table; of a fact with its subject and predicate."""
+    content = trim_to(memory.content, SHOWN_CHARS)
+    return f"{memory.subject} {memory.predicate}: {content}" if isinstance(memory, Fact) else content
 
 
-def _score(memory: Mapping[str, Any]) -> str:
-    return next((f"{memory[name]:.4f}" for name in SCORES if name in memory), "")
+def _score(scores: Scores) -> str:
+    values = (getattr(scores, name) for name in SCORES)
+    return next((f"{value:.4f}" for value in values if value is not None), "")
 
 
-def show_fields(out: Console, record: Mapping[str, Any]) -> None:
-    """Print one record, a line for each field that says something."""
+def show_fields(out: Console, record: Mapping[str, object]) -> None:
+    """Print one record, a line for each field that is not empty."""
     rows = [(name, _value(value)) for name, value in record.items() if value not in (None, [], {}, ())]
     out.print(table("field", "value", rows=rows))
 

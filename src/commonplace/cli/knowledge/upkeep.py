@@ -1,7 +1,7 @@
 """The part of ``commonplace knowledge`` that looks after what is stored: feedback, forgetting, numbers, upkeep."""
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 from rich.console import Console
@@ -16,8 +16,9 @@ from commonplace.cli.knowledge.options import (
     use,
 )
 from commonplace.cli.output import JsonOption, console, print_json, table
-from commonplace.core.errors import NotFoundError
+from commonplace.knowledge.kinds import Rule
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.serialization import json_safe
 from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress
 
 app = typer.Typer()
@@ -34,8 +35,7 @@ def confirm(
     as_json: JsonOption = False,
 ) -> None:
     """Say that a fact or rule still holds; its decay starts over."""
-    if not use(tenant, lambda memory: memory.confirm_memory(memory_type, memory_id)):
-        raise NotFoundError(memory_type, memory_id)
+    use(tenant, lambda memory: memory.confirm_memory(memory_type, memory_id))
     _say("confirmed", memory_type, memory_id, as_json=as_json)
 
 
@@ -48,8 +48,7 @@ def forget(
     as_json: JsonOption = False,
 ) -> None:
     """Take a memory out of every search and prompt; the audit trail keeps it."""
-    if not use(tenant, lambda memory: memory.forget_memory(memory_type, memory_id)):
-        raise NotFoundError(memory_type, memory_id)
+    use(tenant, lambda memory: memory.forget_memory(memory_type, memory_id))
     _say("forgot", memory_type, memory_id, as_json=as_json)
 
 
@@ -74,7 +73,7 @@ def harmful(
 @app.command()
 def stats(*, scope: ScopeOption = None, tenant: TenantOption = TENANT, as_json: JsonOption = False) -> None:
     """Count memories by their state."""
-    counted = use(tenant, lambda memory: memory.memory_stats(scope=scope))
+    counted = use(tenant, lambda memory: memory.stats(scope=scope))
     if as_json:
         print_json(counted)
         return
@@ -136,18 +135,16 @@ def _with_progress(
 def _mark(
     tenant: str,
     rule_id: str,
-    mark: Callable[[KnowledgeMemory], Awaitable[dict[str, Any] | None]],
+    mark: Callable[[KnowledgeMemory], Awaitable[Rule]],
     *,
     as_json: bool,
 ) -> None:
     rule = use(tenant, mark)
-    if rule is None:
-        raise NotFoundError("rule", rule_id)
     if as_json:
-        print_json(rule)
+        print_json(json_safe(rule))
         return
-    standing = f"effectiveness {rule['effectiveness_score']:.2f} after {rule['applied_count']}"
-    typer.echo(f"rule {rule_id} is {rule['maturity']}, {standing}")
+    standing = f"effectiveness {rule.effectiveness_score:.2f} after {rule.applied_count}"
+    typer.echo(f"rule {rule_id} is {rule.maturity}, {standing}")
 
 
 def _say(done: str, memory_type: str, memory_id: str, *, as_json: bool) -> None:

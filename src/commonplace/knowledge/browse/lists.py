@@ -1,5 +1,9 @@
 """Lists for people: what is in a memory, a page at a time. Nothing here counts as a reading of a memory."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
 
@@ -8,18 +12,46 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
-from commonplace.knowledge.entities.fields import require_type
+from commonplace.knowledge.entities.fields import EntityType, require_type
 from commonplace.knowledge.entities.names import fold_name
+from commonplace.knowledge.kinds import Episode, EpisodeStatus, Fact, Rule, Validity
+from commonplace.knowledge.lifecycle.feedback import RuleApplication
 from commonplace.knowledge.lifecycle.maturity import Maturity
 from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.storage.database import Row
 
 DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 1_000
 MAX_OFFSET: Final = 2**31 - 1
-VALIDITIES: Final = ("active", "superseded", "expired", "retracted")
-STATUSES: Final = ("pending", "consolidated", "failed", "dead_letter")
 
-Rows = list[dict[str, Any]]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedEntity:
+    """An entity of a list.
+
+    Attributes:
+        merged_into: The entity that it was merged into, if any.
+        facts: The number of its active facts.
+    """
+
+    id: UUID
+    canonical_name: str
+    entity_type: EntityType
+    aliases: tuple[str, ...]
+    metadata: Mapping[str, Any]
+    created_at: datetime
+    updated_at: datetime
+    merged_into: UUID | None
+    facts: int
+
+    @classmethod
+    def from_row(cls, row: Row) -> "ListedEntity":
+        """Return the entity of a row."""
+        values: dict[str, Any] = {each.name: row[each.name] for each in fields(cls)} | {
+            "entity_type": EntityType(row["entity_type"]),
+            "aliases": tuple(row["aliases"]),
+        }
+        return cls(**values)
 
 
 async def list_facts(
@@ -32,7 +64,7 @@ async def list_facts(
     limit: int = DEFAULT_LIMIT,
     offset: int = 0,
     clock: Clock = utc_now,
-) -> Rows:
+) -> list[Fact]:
     """Return facts, the newest first, then by id.
 
     Args:
@@ -45,9 +77,6 @@ async def list_facts(
         offset: After skipping this many.
         clock: The present.
 
-    Returns:
-        Rows without vectors, with ``is_fading`` and ``effective_confidence`` at the present, 0 to 1.
-
     Raises:
         InvalidInputError: A parameter is malformed.
         TenantUnsetError: No request context is set.
@@ -56,21 +85,18 @@ async def list_facts(
     _require_page(limit, offset)
     async with unit_of_work(pool, readonly=True) as sql:
         rows = await sql.list_facts(
-            validity=_one_of(validity, VALIDITIES, field="validity"),
+            validity=_one_of(validity, Validity, field="validity"),
             fading=fading,
             scope=None if scope is None else inputs.require_scope(scope),
             entity_id=inputs.optional_id(entity_id, field="entity_id"),
             limit=limit,
             offset=offset,
-            now=clock(),
         )
-    return [dict(row) for row in rows]
+        return [Fact.from_row(row, now=clock()) for row in rows]
 
 
-async def fact_chain(pool: asyncpg.Pool, fact_id: UUID | str, *, clock: Clock = utc_now) -> Rows:
+async def fact_chain(pool: asyncpg.Pool, fact_id: UUID | str, *, clock: Clock = utc_now) -> list[Fact]:
     """Return a fact with all that it superseded and that superseded it, the newest first; empty where there is none.
-
-    Rows are as those of :func:`list_facts`.
 
     Raises:
         InvalidInputError: The id is malformed.
@@ -79,7 +105,7 @@ async def fact_chain(pool: asyncpg.Pool, fact_id: UUID | str, *, clock: Clock = 
     """
     key = inputs.require_id(fact_id, field="fact_id")
     async with unit_of_work(pool, readonly=True) as sql:
-        return [dict(row) for row in await sql.fact_chain(id=key, now=clock())]
+        return [Fact.from_row(row, now=clock()) for row in await sql.fact_chain(id=key)]
 
 
 async def list_rules(
@@ -91,7 +117,7 @@ async def list_rules(
     limit: int = DEFAULT_LIMIT,
     offset: int = 0,
     clock: Clock = utc_now,
-) -> Rows:
+) -> list[Rule]:
     """Return rules, the newest first, then by id.
 
     Args:
@@ -103,9 +129,6 @@ async def list_rules(
         offset: After skipping this many.
         clock: The present.
 
-    Returns:
-        Rows without vectors, with ``is_forgotten``, ``is_fading`` and ``effective_confidence`` at the present.
-
     Raises:
         InvalidInputError: A parameter is malformed.
         TenantUnsetError: No request context is set.
@@ -114,18 +137,19 @@ async def list_rules(
     _require_page(limit, offset)
     async with unit_of_work(pool, readonly=True) as sql:
         rows = await sql.list_rules(
-            maturity=_one_of(maturity, tuple(Maturity), field="maturity"),
+            maturity=_one_of(maturity, Maturity, field="maturity"),
             forgotten=forgotten,
             scope=None if scope is None else inputs.require_scope(scope),
             limit=limit,
             offset=offset,
-            now=clock(),
         )
-    return [dict(row) for row in rows]
+        return [Rule.from_row(row, now=clock()) for row in rows]
 
 
-async def list_applications(pool: asyncpg.Pool, rule_id: UUID | str, *, limit: int = DEFAULT_LIMIT) -> Rows:
-    """Return when a rule was applied, the latest first: ``outcome``, ``reason``, ``actor``, ``applied_at``.
+async def list_applications(
+    pool: asyncpg.Pool, rule_id: UUID | str, *, limit: int = DEFAULT_LIMIT
+) -> list[RuleApplication]:
+    """Return the applications of a rule, the latest first.
 
     Raises:
         InvalidInputError: The id is malformed.
@@ -137,7 +161,9 @@ async def list_applications(pool: asyncpg.Pool, rule_id: UUID | str, *, limit: i
     _require_page(limit, 0)
     key = inputs.require_id(rule_id, field="rule_id")
     async with unit_of_work(pool, readonly=True) as sql:
-        return [dict(row) for row in await sql.list_applications(rule_id=key, limit=limit)]
+        return [
+            RuleApplication.from_row(row) for row in await sql.list_applications(rule_id=key, limit=limit)
+        ]
 
 
 async def list_episodes(
@@ -149,7 +175,7 @@ async def list_episodes(
     limit: int = DEFAULT_LIMIT,
     offset: int = 0,
     clock: Clock = utc_now,
-) -> Rows:
+) -> list[Episode]:
     """Return episodes, the newest first, then by id.
 
     Args:
@@ -162,24 +188,22 @@ async def list_episodes(
         offset: After skipping this many.
         clock: Gives the present.
 
-    Returns:
-        Rows without vectors.
-
     Raises:
         InvalidInputError: A parameter is malformed.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
     """
     _require_page(limit, offset)
+    now = clock()
     async with unit_of_work(pool, readonly=True) as sql:
         rows = await sql.list_episodes(
-            status=_one_of(status, STATUSES, field="status"),
+            status=_one_of(status, EpisodeStatus, field="status"),
             butler=None if butler is None else inputs.require_scope(butler, field="butler"),
-            live_at=clock() if live else None,
+            live_at=now if live else None,
             limit=limit,
             offset=offset,
         )
-    return [dict(row) for row in rows]
+        return [Episode.from_row(row, now=now) for row in rows]
 
 
 async def list_entities(
@@ -190,7 +214,7 @@ async def list_entities(
     merged: bool | None = False,
     limit: int = DEFAULT_LIMIT,
     offset: int = 0,
-) -> Rows:
+) -> list[ListedEntity]:
     """Return entities by canonical name, then by id.
 
     Args:
@@ -200,9 +224,6 @@ async def list_entities(
         merged: Only those that were merged into another, only those that were not, or both for ``None``.
         limit: At most this many, 1 to 1,000.
         offset: After skipping this many.
-
-    Returns:
-        Rows with ``merged_into`` and ``facts``, the number of active facts.
 
     Raises:
         InvalidInputError: A parameter is malformed.
@@ -218,7 +239,7 @@ async def list_entities(
             limit=limit,
             offset=offset,
         )
-    return [dict(row) for row in rows]
+    return [ListedEntity.from_row(row) for row in rows]
 
 
 def _require_page(limit: int, offset: int) -> None:
@@ -228,7 +249,7 @@ def _require_page(limit: int, offset: int) -> None:
         raise InvalidInputError("offset", f"0 to {MAX_OFFSET}", offset)
 
 
-def _one_of(value: str | None, known: tuple[str, ...], *, field: str) -> str | None:
-    if value is not None and value not in known:
+def _one_of(value: str | None, known: type[StrEnum], *, field: str) -> str | None:
+    if value is not None and value not in set(known):
         raise InvalidInputError(field, f"one of {', '.join(known)}", value)
     return value

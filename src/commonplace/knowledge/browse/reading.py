@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, assert_never
+from typing import assert_never
 from uuid import UUID
 
 import asyncpg
@@ -11,8 +11,9 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import NotFoundError
 from commonplace.knowledge import inputs
-from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.kinds import Episode, Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.storage.database import Statements
 
 NO_TEXT = "it is not there any more"
 
@@ -42,34 +43,40 @@ class Linked:
 
 async def read_memory(
     pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str, *, clock: Clock = utc_now
-) -> dict[str, Any]:
-    """Return a memory with its state, also where it was forgotten or has expired.
-
-    Returns:
-        A row as :mod:`.lists` returns it for its type, without vectors.
+) -> Memory:
+    """Return a memory in any state, also a forgotten or expired one; this does not count as a use.
 
     Raises:
         InvalidInputError: The type or id is malformed.
-        NotFoundError: There is no such memory.
+        NotFoundError: The memory does not exist.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
     """
     kind = inputs.require_memory_type(memory_type)
     key = inputs.require_id(memory_id, field="memory_id")
     async with unit_of_work(pool, readonly=True) as sql:
-        match kind:
-            case MemoryType.EPISODE:
-                row = await sql.read_episode(id=key)
-            case MemoryType.RULE:
-                row = await sql.read_rule(id=key, now=clock())
-            case MemoryType.FACT:
-                chain = await sql.fact_chain(id=key, now=clock())
-                row = next((one for one in chain if one["id"] == key), None)
-            case _:
-                assert_never(kind)
+        return await read_one(sql, kind, key, now=clock())
+
+
+async def read_one(sql: Statements, kind: MemoryType, key: UUID, *, now: datetime) -> Memory:
+    """Return a memory in any state, within a transaction.
+
+    Raises:
+        NotFoundError: The memory does not exist.
+    """
+    noun: type[Memory]
+    match kind:
+        case MemoryType.EPISODE:
+            noun, row = Episode, await sql.read_episode(id=key)
+        case MemoryType.FACT:
+            noun, row = Fact, await sql.read_fact(id=key)
+        case MemoryType.RULE:
+            noun, row = Rule, await sql.read_rule(id=key)
+        case _:
+            assert_never(kind)
     if row is None:
         raise NotFoundError(kind, str(key))
-    return dict(row)
+    return noun.from_row(row, now=now)
 
 
 async def list_linked(pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str) -> list[Linked]:

@@ -1,58 +1,75 @@
-"""What can be done with a memory of any kind: get it, confirm it, forget it."""
+"""Reading, confirming and forgetting a memory of any kind."""
 
+from dataclasses import asdict
 from typing import Any, assert_never
 from uuid import UUID
 
 import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
-from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.browse.reading import read_one
+from commonplace.knowledge.kinds import Episode, Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.unit_of_work import unit_of_work
 
 
 async def get_memory(
     pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str, *, clock: Clock = utc_now
 ) -> dict[str, Any] | None:
-    """Return a memory, and count that it was read.
+    """Return the fields of a memory after counting this use; ``None`` if :func:`use_memory` does not find it.
+
+    Source: KNW-05.6, R-KNW-9.
+    """
+    try:
+        return asdict(await use_memory(pool, memory_type, memory_id, clock=clock))
+    except NotFoundError:
+        return None
+
+
+async def use_memory(
+    pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str, *, clock: Clock = utc_now
+) -> Memory:
+    """Count one use of a memory, and return it.
 
     Returns:
-        The row after counting, without its vectors, a fact whatever its validity; ``None`` where there is none,
-        the episode has expired or the rule is forgotten.
+        The memory after counting; a fact whatever its validity.
 
     Raises:
         InvalidInputError: The type or id is malformed.
+        NotFoundError: The memory does not exist, the episode has expired, or the rule is forgotten.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
 
-    Source: KNW-05.6, R-KNW-7, R-KNW-9.
+    Source: KNW-05.6, R-KNW-7.
     """
     kind = inputs.require_memory_type(memory_type)
     key = inputs.require_id(memory_id, field="memory_id")
+    now = clock()
     async with unit_of_work(pool) as sql:
+        noun: type[Memory]
         match kind:
             case MemoryType.EPISODE:
-                row = await sql.bump_episode(id=key, now=clock())
+                noun, row = Episode, await sql.bump_episode(id=key, now=now)
             case MemoryType.FACT:
-                row = await sql.bump_fact(id=key, now=clock())
+                noun, row = Fact, await sql.bump_fact(id=key, now=now)
             case MemoryType.RULE:
-                row = await sql.bump_rule(id=key, now=clock())
+                noun, row = Rule, await sql.bump_rule(id=key, now=now)
             case _:
                 assert_never(kind)
-    return None if row is None else dict(row)
+    if row is None:
+        raise NotFoundError(kind, str(key))
+    return noun.from_row(row, now=now)
 
 
 async def confirm_memory(
     pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str, *, clock: Clock = utc_now
-) -> bool:
-    """Restart the decay of an active fact, or of a rule that is not forgotten.
-
-    Returns:
-        Whether there is such a fact or rule.
+) -> Memory:
+    """Restart the decay of an active fact, or of a rule that is not forgotten, and return it.
 
     Raises:
-        InvalidInputError: The type or id is malformed, or it is an episode, which has no confidence.
+        InvalidInputError: The type or id is malformed, or the memory is an episode, which has no confidence.
+        NotFoundError: No such active fact or rule exists.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
 
@@ -62,23 +79,27 @@ async def confirm_memory(
     if kind is MemoryType.EPISODE:
         raise InvalidInputError("memory_type", "fact or rule, for an episode has no confidence", str(kind))
     key = inputs.require_id(memory_id, field="memory_id")
+    now = clock()
     async with unit_of_work(pool) as sql:
         confirm = sql.confirm_fact if kind is MemoryType.FACT else sql.confirm_rule
-        return await confirm(id=key, now=clock()) is not None
+        if await confirm(id=key, now=now) is None:
+            raise NotFoundError(kind, str(key))
+        return await read_one(sql, kind, key, now=now)
 
 
 async def forget_memory(
     pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str, *, clock: Clock = utc_now
-) -> bool:
+) -> Memory:
     """Take a memory out of every search: an episode expires now, a fact is retracted, a rule is marked.
 
-    The row stays for the audit trail; of an episode, until the next cleanup.
+    The row stays for the audit trail; the row of an episode stays until the next cleanup.
 
     Returns:
-        Whether there is such a memory; also where it was forgotten before.
+        The memory as it is now, also if it was forgotten before.
 
     Raises:
         InvalidInputError: The type or id is malformed.
+        NotFoundError: The memory does not exist.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
 
@@ -86,14 +107,15 @@ async def forget_memory(
     """
     kind = inputs.require_memory_type(memory_type)
     key = inputs.require_id(memory_id, field="memory_id")
+    now = clock()
     async with unit_of_work(pool) as sql:
         match kind:
             case MemoryType.EPISODE:
-                forgotten = await sql.forget_episode(id=key, now=clock())
+                await sql.forget_episode(id=key, now=now)
             case MemoryType.FACT:
-                forgotten = await sql.retract_fact(id=key)
+                await sql.retract_fact(id=key)
             case MemoryType.RULE:
-                forgotten = await sql.forget_rule(id=key)
+                await sql.forget_rule(id=key)
             case _:
                 assert_never(kind)
-    return forgotten is not None
+        return await read_one(sql, kind, key, now=now)

@@ -1,20 +1,22 @@
 """Feedback on rules: what helped, what harmed, and the inversion of a rule into the warning against itself."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
-from typing import Any, Final, Literal
+from enum import StrEnum
+from typing import Any, Final
 from uuid import UUID
 
 import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.embeddings import embed
 from commonplace.knowledge.events import EventType, record_event
+from commonplace.knowledge.kinds import Rule
 from commonplace.knowledge.lifecycle import maturity
 from commonplace.knowledge.lifecycle.maturity import Maturity, Standing
 from commonplace.knowledge.search_text import search_text
@@ -25,7 +27,30 @@ MAX_REASON_CHARS: Final = 1_000
 MAX_REASONS: Final = 100
 """Kept in a rule's metadata, the latest; ``rule_applications`` keeps all."""
 
-Outcome = Literal["helpful", "harmful"]
+
+class Outcome(StrEnum):
+    """The outcome of an application of a rule."""
+
+    HELPFUL = "helpful"
+    HARMFUL = "harmful"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleApplication:
+    """An application of a rule, and the feedback on it."""
+
+    outcome: Outcome
+    reason: str | None
+    actor: str | None
+    applied_at: datetime
+    context: Mapping[str, Any]
+
+    @classmethod
+    def from_row(cls, row: Row) -> "RuleApplication":
+        """Return the application of a row."""
+        values: dict[str, Any] = {each.name: row[each.name] for each in fields(cls)}
+        values["outcome"] = Outcome(row["outcome"])
+        return cls(**values)
 
 
 async def mark_helpful(
@@ -34,7 +59,7 @@ async def mark_helpful(
     *,
     context: Mapping[str, Any] | None = None,
     clock: Clock = utc_now,
-) -> dict[str, Any] | None:
+) -> Rule:
     """Count an application of a rule that helped, and promote the rule where it has earned that.
 
     Args:
@@ -44,10 +69,11 @@ async def mark_helpful(
         clock: The present.
 
     Returns:
-        The rule as it is now, or ``None`` where there is none or it is forgotten.
+        The rule as it is now.
 
     Raises:
         InvalidInputError: ``rule_id`` or ``context`` is malformed.
+        NotFoundError: The rule does not exist, or is forgotten.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
 
@@ -57,13 +83,13 @@ async def mark_helpful(
     now = clock()
     async with unit_of_work(pool) as sql:
         key = inputs.require_id(rule_id, field="rule_id")
-        rule = await sql.lock_rule(id=key)
-        if rule is None:
-            return None
+        rule = await _lock(sql, key, now)
         before = _standing(rule)
-        after = maturity.after_helpful(before, age=now - rule["created_at"])
-        await sql.record_application(rule_id=key, outcome="helpful", reason=None, context=details, now=now)
-        return await _write(sql, key, "helpful", before, after, metadata=rule["metadata"], now=now)
+        after = maturity.after_helpful(before, age=now - rule.created_at)
+        await sql.record_application(
+            rule_id=key, outcome=Outcome.HELPFUL, reason=None, context=details, now=now
+        )
+        return await _write(sql, key, Outcome.HELPFUL, before, after, metadata=rule.metadata, now=now)
 
 
 async def mark_harmful(
@@ -73,7 +99,7 @@ async def mark_harmful(
     reason: str | None = None,
     context: Mapping[str, Any] | None = None,
     clock: Clock = utc_now,
-) -> dict[str, Any] | None:
+) -> Rule:
     """Count an application of a rule that did harm, which weighs four times, and demote the rule where that is due.
 
     Args:
@@ -84,11 +110,11 @@ async def mark_harmful(
         clock: The present.
 
     Returns:
-        The rule as it is now, with ``metadata.needs_inversion`` where its opposite has become the better rule;
-        or ``None`` where there is none or it is forgotten.
+        The rule as it is now, with ``metadata.needs_inversion`` if its opposite has become the better rule.
 
     Raises:
         InvalidInputError: A parameter is malformed.
+        NotFoundError: The rule does not exist, or is forgotten.
         SecretRefusedError: The reason looks like it holds a secret.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
@@ -100,31 +126,31 @@ async def mark_harmful(
     now = clock()
     async with unit_of_work(pool) as sql:
         key = inputs.require_id(rule_id, field="rule_id")
-        rule = await sql.lock_rule(id=key)
-        if rule is None:
-            return None
+        rule = await _lock(sql, key, now)
         before = _standing(rule)
         after = maturity.after_harmful(before)
-        metadata = dict(rule["metadata"])
+        metadata = dict(rule.metadata)
         if why is not None:
             metadata["harmful_reasons"] = [*metadata.get("harmful_reasons", []), why][-MAX_REASONS:]
         if after.needs_inversion:
             metadata["needs_inversion"] = True
-        await sql.record_application(rule_id=key, outcome="harmful", reason=why, context=details, now=now)
-        return await _write(sql, key, "harmful", before, after, metadata=metadata, now=now)
+        await sql.record_application(
+            rule_id=key, outcome=Outcome.HARMFUL, reason=why, context=details, now=now
+        )
+        return await _write(sql, key, Outcome.HARMFUL, before, after, metadata=metadata, now=now)
 
 
 async def invert_to_anti_pattern(
     pool: asyncpg.Pool, engine: EmbeddingEngine, rule_id: UUID | str, *, clock: Clock = utc_now
-) -> dict[str, Any] | None:
+) -> Rule:
     """Rewrite a rule that keeps doing harm as the warning against itself, and make it findable as that.
 
     Returns:
-        The rule as it is now; unchanged where it was inverted before. ``None`` where there is none or it is
-        forgotten.
+        The rule as it is now; unchanged if it was inverted before.
 
     Raises:
         InvalidInputError: The rule has fewer than three harmful marks, or an effectiveness of 0.3 or more.
+        NotFoundError: The rule does not exist, or is forgotten.
         TenantUnsetError: No request context is set.
         EmbeddingError: The model cannot be used.
         StorageUnavailableError: The server cannot be reached.
@@ -133,22 +159,18 @@ async def invert_to_anti_pattern(
     """
     key = inputs.require_id(rule_id, field="rule_id")
     async with unit_of_work(pool) as sql:
-        rule = await sql.lock_rule(id=key)
-    if rule is None:
-        return None
-    text = maturity.anti_pattern_text(rule["content"], rule["metadata"].get("harmful_reasons", []))
+        rule = await _lock(sql, key, clock())
+    text = maturity.anti_pattern_text(rule.content, rule.metadata.get("harmful_reasons", []))
     embeddings = await embed(engine, [text])
     now = clock()
     async with unit_of_work(pool) as sql:
-        current = await sql.lock_rule(id=key)
-        if current is None:
-            return None
-        if current["maturity"] == Maturity.ANTI_PATTERN:
-            return dict(await sql.bump_rule(id=key, now=now))
+        current = await _lock(sql, key, now)
+        if current.maturity is Maturity.ANTI_PATTERN:
+            return current
         before = _standing(current)
         _require_inversion(key, before)
-        metadata = {name: value for name, value in current["metadata"].items() if name != "needs_inversion"}
-        metadata["original_content"] = rule["content"]
+        metadata = {name: value for name, value in current.metadata.items() if name != "needs_inversion"}
+        metadata["original_content"] = rule.content
         inverted = await sql.invert_rule(
             id=key,
             content=text,
@@ -161,7 +183,7 @@ async def invert_to_anti_pattern(
         )
         payload = _payload(key, {"maturity": before.maturity}, {"maturity": Maturity.ANTI_PATTERN})
         await record_event(sql, EventType.RULE_INVERTED, payload=payload)
-        return dict(inverted)
+        return Rule.from_row(inverted, now=now)
 
 
 def _require_inversion(rule_id: UUID, standing: Standing) -> None:
@@ -174,13 +196,20 @@ def _require_inversion(rule_id: UUID, standing: Standing) -> None:
         )
 
 
-def _standing(rule: Row) -> Standing:
+async def _lock(sql: Statements, rule_id: UUID, now: datetime) -> Rule:
+    row = await sql.lock_rule(id=rule_id)
+    if row is None:
+        raise NotFoundError("rule", str(rule_id))
+    return Rule.from_row(row, now=now)
+
+
+def _standing(rule: Rule) -> Standing:
     return Standing(
-        maturity=Maturity(rule["maturity"]),
-        effectiveness=rule["effectiveness_score"],
-        applied=rule["applied_count"],
-        successes=rule["success_count"],
-        harms=rule["harmful_count"],
+        maturity=rule.maturity,
+        effectiveness=rule.effectiveness_score,
+        applied=rule.applied_count,
+        successes=rule.success_count,
+        harms=rule.harmful_count,
     )
 
 
@@ -193,11 +222,11 @@ async def _write(
     *,
     metadata: Mapping[str, Any],
     now: datetime,
-) -> dict[str, Any]:
+) -> Rule:
     row = await sql.mark_rule(id=rule_id, **asdict(after), metadata=dict(metadata), now=now)
-    event = EventType.RULE_HELPFUL if outcome == "helpful" else EventType.RULE_HARMFUL
+    event = EventType.RULE_HELPFUL if outcome is Outcome.HELPFUL else EventType.RULE_HARMFUL
     await record_event(sql, event, payload=_payload(rule_id, asdict(before), asdict(after)))
-    return dict(row)
+    return Rule.from_row(row, now=now)
 
 
 def _payload(rule_id: UUID, before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:

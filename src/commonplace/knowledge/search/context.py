@@ -9,6 +9,7 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.kinds import Episode
 from commonplace.knowledge.search.context_block import DEFAULT_QUOTAS, HEADER, ContextQuotas, render_context
 from commonplace.knowledge.search.recall import DEFAULT_WEIGHTS, find_memories, prepare_recall
 from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE
@@ -78,5 +79,9 @@ async def memory_context(
         clock=clock,
     )
     async with unit_of_work(pool, readonly=True) as sql:
-        memories = await find_memories(sql, request, weights=weights, explain=False)
-    return render_context(memories, token_budget=token_budget, quotas=quotas)
+        found = await find_memories(sql, request, weights=weights, explain=False)
+    return render_context(
+        [each.memory for each in found if not isinstance(each.memory, Episode)],
+        token_budget=token_budget,
+        quotas=quotas,
+    )

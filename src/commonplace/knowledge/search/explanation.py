@@ -1,10 +1,12 @@
-"""Why a memory was found: its ranks and scores as JSON-safe values, and a sentence for a person. Pure."""
+"""Explanations of results: ranks, scores and decay, and sentences for a person. Pure."""
 
-from collections.abc import Mapping
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any, Final
 
 from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.kinds import Episode, Fact, Memory, Rule
+from commonplace.knowledge.search.found import Component, ContextParts, Decay, Explanation, Scores
 from commonplace.knowledge.search.ranking import ContextualScore
 from commonplace.knowledge.search.scoring import Score
 
@@ -12,87 +14,72 @@ _DAY_S: Final = 86_400.0
 _PLACES: Final = 6
 
 
-def explain_search(memory: Mapping[str, Any], *, limit: int, now: datetime) -> dict[str, Any]:
+def explain_search(memory: Memory, scores: Scores, *, limit: int, now: datetime) -> Explanation:
     """Explain a result of a semantic, keyword or hybrid search.
 
     Args:
-        memory: A result, with the fields that the search gave it.
-        limit: The search's own: a rank beyond it means that the list lacks the memory.
+        memory: The memory that was found.
+        scores: Its scores.
+        limit: The limit of the search: a rank beyond it means that the list lacks the memory.
         now: The present (aware).
-
-    Returns:
-        ``similarity``, ``rank``, ``semantic_rank``, ``keyword_rank`` and ``rrf_score`` as far as there are any,
-        ``decay`` for facts and rules, and ``why``.
     """
-    names = ("similarity", "rank", "semantic_rank", "keyword_rank", "rrf_score")
-    parts: dict[str, Any] = {name: _rounded(memory[name]) for name in names if name in memory}
-    sentences = [_found(memory, limit)]
-    return _finished(parts, sentences, memory, now)
+    decay = _decay(memory, now)
+    return Explanation(
+        why=_sentences(_found(scores, limit), decay), scores=_rounded_scores(scores), decay=decay
+    )
 
 
-def explain_context(memory: Mapping[str, Any], ranked: ContextualScore, *, now: datetime) -> dict[str, Any]:
-    """Explain a result of a search by context.
-
-    Returns:
-        ``contextual_score`` and its parts ``words``, ``meaning``, ``context`` and ``form``, ``matched_words``,
-        ``nearby_words`` and ``why``.
-    """
-    parts: dict[str, Any] = {
-        "contextual_score": _rounded(ranked.score),
-        "words": _rounded(ranked.words),
-        "meaning": _rounded(ranked.meaning),
-        "context": _rounded(ranked.context),
-        "form": _rounded(ranked.form),
-        "matched_words": list(ranked.matched),
-        "nearby_words": list(ranked.nearby),
-    }
+def explain_context(scores: Scores, ranked: ContextualScore) -> Explanation:
+    """Explain a result of a search by context."""
+    parts = ContextParts(
+        words=_rounded(ranked.words),
+        meaning=_rounded(ranked.meaning),
+        context=_rounded(ranked.context),
+        form=_rounded(ranked.form),
+        matched_words=ranked.matched,
+        nearby_words=ranked.nearby,
+    )
     holds = f"It holds {_listed(ranked.matched)}" if ranked.matched else "It holds no word of the query"
     around = f"; {_listed(ranked.nearby)} stood around it or in its date" if ranked.nearby else ""
     alike = (
         f"Its meaning counts {ranked.meaning:.2f} alone and {ranked.context:.2f} with the turns around it."
     )
-    return _finished(parts, [f"{holds}{around}.", alike], memory, now)
+    return Explanation(why=f"{holds}{around}. {alike}", scores=_rounded_scores(scores), parts=parts)
 
 
 def explain_recall(
-    memory: Mapping[str, Any], score: Score, weights: ScoreWeights, *, limit: int, now: datetime
-) -> dict[str, Any]:
-    """Explain a recalled fact or rule.
-
-    Returns:
-        What :func:`explain_search` gives, ``composite_score``, and ``components``: for each of the four parts its
-        ``value``, ``weight`` and ``contribution``, which sum to the score.
-    """
-    explained = explain_search(memory, limit=limit, now=now)
+    memory: Fact | Rule, scores: Scores, score: Score, weights: ScoreWeights, *, limit: int, now: datetime
+) -> Explanation:
+    """Explain a recalled fact or rule; the contributions of the four components sum to the composite score."""
     parts = [
         (name, getattr(score, name), getattr(weights, name))
         for name in ("relevance", "importance", "recency", "confidence")
     ]
-    components = {
-        name: {"value": _rounded(value), "weight": weight, "contribution": _rounded(value * weight)}
-        for name, value, weight in parts
-    }
     most, _, _ = max(parts, key=lambda part: part[1] * part[2])
     sums = ", ".join(f"{name} {value:.2f} times {weight:g}" for name, value, weight in parts)
-    why = f"It scores {score.composite:.3f}, most of it for {most}: {sums}. {explained['why']}"
-    return explained | {"composite_score": _rounded(score.composite), "components": components, "why": why}
+    scored = f"It scores {score.composite:.3f}, most of it for {most}: {sums}."
+    decay = _decay(memory, now)
+    return Explanation(
+        why=_sentences(f"{scored} {_found(scores, limit)}", decay),
+        scores=_rounded_scores(scores),
+        components={
+            name: Component(value=_rounded(value), weight=weight, contribution=_rounded(value * weight))
+            for name, value, weight in parts
+        },
+        decay=decay,
+    )
 
 
-def _finished(
-    parts: dict[str, Any], sentences: list[str], memory: Mapping[str, Any], now: datetime
-) -> dict[str, Any]:
-    if "effective_confidence" in memory:
-        parts["decay"] = decay = _decay(memory, now)
-        sentences.append(_decay_sentence(decay))
-    return parts | {"why": " ".join(sentences)}
+def _sentences(found: str, decay: Decay | None) -> str:
+    return found if decay is None else f"{found} {_decay_sentence(decay)}"
 
 
-def _found(memory: Mapping[str, Any], limit: int) -> str:
-    if "rrf_score" not in memory:
-        if "similarity" in memory:
-            return f"Its meaning is {memory['similarity']:.2f} like the query (1 is the same)."
-        return f"It holds words of the query (rank {memory['rank']:.4f})."
-    by_meaning, by_words = memory["semantic_rank"], memory["keyword_rank"]
+def _found(scores: Scores, limit: int) -> str:
+    by_meaning, by_words = scores.semantic_rank, scores.keyword_rank
+    if by_meaning is None or by_words is None:
+        if scores.similarity is not None:
+            return f"Its meaning is {scores.similarity:.2f} like the query (1 is the same)."
+        return f"It holds words of the query (rank {scores.rank or 0.0:.4f})."
     if by_words > limit:
         return f"It is number {by_meaning} by meaning, and not among the first {limit} by words."
     if by_meaning > limit:
@@ -100,32 +87,43 @@ def _found(memory: Mapping[str, Any], limit: int) -> str:
     return f"It is number {by_meaning} by meaning and number {by_words} by words."
 
 
-def _decay(memory: Mapping[str, Any], now: datetime) -> dict[str, Any]:
-    confirmed_at: datetime | None = memory["last_confirmed_at"]
+def _decay(memory: Memory, now: datetime) -> Decay | None:
+    if isinstance(memory, Episode):
+        return None
+    confirmed_at = memory.last_confirmed_at
     days = None if confirmed_at is None else max(0.0, (now - confirmed_at).total_seconds() / _DAY_S)
-    return {
-        "confidence": memory["confidence"],
-        "decay_rate": memory["decay_rate"],
-        "days_since_confirmed": None if days is None else round(days, 2),
-        "effective_confidence": _rounded(memory["effective_confidence"]),
-    }
-
-
-def _decay_sentence(decay: Mapping[str, Any]) -> str:
-    if decay["decay_rate"] == 0.0:
-        return f"Its confidence of {decay['confidence']:.2f} does not decay."
-    if decay["days_since_confirmed"] is None:
-        return "It was never confirmed, so nothing is left of its confidence."
-    if decay["days_since_confirmed"] < 1.0:
-        return f"Its confidence is {decay['effective_confidence']:.2f}, confirmed within a day."
-    return (
-        f"Its confidence of {decay['confidence']:.2f} has become {decay['effective_confidence']:.2f} "
-        f"in {decay['days_since_confirmed']:.0f} days without confirmation."
+    return Decay(
+        confidence=memory.confidence,
+        decay_rate=memory.decay_rate,
+        days_since_confirmed=None if days is None else round(days, 2),
+        effective_confidence=_rounded(memory.effective_confidence),
     )
 
 
-def _rounded(value: float | None) -> float | None:
-    return value if value is None or isinstance(value, int) else round(value, _PLACES)
+def _decay_sentence(decay: Decay) -> str:
+    if decay.decay_rate == 0.0:
+        return f"Its confidence of {decay.confidence:.2f} does not decay."
+    if decay.days_since_confirmed is None:
+        return "It was never confirmed, so nothing is left of its confidence."
+    if decay.days_since_confirmed < 1.0:
+        return f"Its confidence is {decay.effective_confidence:.2f}, confirmed within a day."
+    return (
+        f"Its confidence of {decay.confidence:.2f} has become {decay.effective_confidence:.2f} "
+        f"in {decay.days_since_confirmed:.0f} days without confirmation."
+    )
+
+
+def _rounded(value: float) -> float:
+    return round(value, _PLACES)
+
+
+def _rounded_scores(scores: Scores) -> Scores:
+    changes: dict[str, Any] = {
+        each.name: _rounded(value)
+        for each in fields(scores)
+        if isinstance(value := getattr(scores, each.name), float)
+    }
+    return replace(scores, **changes)
 
 
 def _listed(words: tuple[str, ...]) -> str:

@@ -1,16 +1,16 @@
 """Recall: what is known of a topic, by relevance, importance, recency and confidence together (KNW-08)."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import MAX_LIMIT, ScoreWeights
-from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.kinds import Episode, MemoryType
 from commonplace.knowledge.search.explanation import explain_recall
+from commonplace.knowledge.search.found import Found
 from commonplace.knowledge.search.request import (
     DEFAULT_LIMIT,
     DEFAULT_MIN_CONFIDENCE,
@@ -24,7 +24,7 @@ from commonplace.knowledge.search.request import (
 from commonplace.knowledge.search.scoring import score, tie_break
 from commonplace.knowledge.search.statements import TABLES
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
-from commonplace.storage.database import Statements
+from commonplace.storage.database import Row, Statements
 
 DEFAULT_WEIGHTS: Final = ScoreWeights()
 RECALLED_TABLES: Final = ("facts", "rules")
@@ -44,8 +44,8 @@ async def recall(
     explain: bool = False,
     count: bool = True,
     clock: Clock = utc_now,
-) -> list[dict[str, Any]]:
-    """Recall the facts and rules that matter most for a topic, and count the reference to each.
+) -> list[Found]:
+    """Return the facts and rules that matter most for a topic, and count a use of each.
 
     Args:
         pool: Of knowledge memory.
@@ -55,14 +55,13 @@ async def recall(
         limit: 1 to 1,000.
         weights: Of the four parts.
         min_confidence: What has less effective confidence is left out, 0.0 to 1.0.
-        explain: Adds ``explanation`` to each result: its ranks, scores and decay, and why it was recalled.
-        count: Whether this is a reference; a person who looks at what an agent would be told makes none.
+        explain: Whether to explain each result.
+        count: Whether to count a use of each result.
         clock: The present.
 
     Returns:
-        Rows without vectors, each with ``memory_type``, ``composite_score``, ``effective_confidence`` and the
-        fields of a hybrid search; the best first, of equal ones the later, then the lower id. Their references
-        are counted with this one, their scores without it.
+        Facts and rules with ``composite_score`` and the scores of a hybrid search; the best first, of equal ones the
+        later, then the lower id. Their counts of uses include this one, their scores do not.
 
     Raises:
         InvalidInputError: A value is not of its kind or range.
@@ -78,7 +77,7 @@ async def recall(
     async with unit_of_work(pool, readonly=not count) as sql:
         found = await find_memories(sql, request, weights=weights, explain=explain)
         if count:
-            await _count_references(sql, found, request)
+            found = await _count_uses(sql, found, request)
     return found
 
 
@@ -100,39 +99,50 @@ async def prepare_recall(
 
 async def find_memories(
     sql: Statements, request: SearchRequest, *, weights: ScoreWeights, explain: bool
-) -> list[dict[str, Any]]:
-    """Return what :func:`recall` returns, and count nothing; one round trip a table."""
+) -> list[Found]:
+    """Return the facts and rules of :func:`recall` without counting a use; one round trip for each table."""
     most = min(MAX_LIMIT, CANDIDATES_PER_RESULT * request.limit)
     wider = replace(await begin_search(sql, request), limit=most, neighbours=2 * most)
-    found: list[dict[str, Any]] = []
-    for name in RECALLED_TABLES:
-        table = TABLES[name]
-        for memory in await search_table(sql, "hybrid_search", table, wider):
-            scored = score(memory, weights, request.now)
-            memory["memory_type"] = str(table.memory_type)
-            memory["composite_score"] = scored.composite
-            if explain:
-                memory["explanation"] = explain_recall(memory, scored, weights, limit=most, now=request.now)
-            found.append(memory)
-    found.sort(key=lambda memory: (-memory["composite_score"], *tie_break(memory)))
+    found = [
+        _scored(candidate, wider, weights, explain=explain)
+        for table in RECALLED_TABLES
+        for candidate in await search_table(sql, "hybrid_search", TABLES[table], wider)
+    ]
+    found.sort(key=lambda each: (-(each.scores.composite_score or 0.0), *tie_break(each.memory)))
     return found[: request.limit]
 
 
-async def _count_references(
-    sql: Statements, memories: Sequence[dict[str, Any]], request: SearchRequest
-) -> None:
-    ids = {
-        kind: [memory["id"] for memory in memories if memory["memory_type"] == kind]
-        for kind in (MemoryType.FACT, MemoryType.RULE)
-    }
-    if not memories:
-        return
+def _scored(candidate: Found, request: SearchRequest, weights: ScoreWeights, *, explain: bool) -> Found:
+    memory = candidate.memory
+    assert not isinstance(memory, Episode)  # noqa: S101 - RECALLED_TABLES holds none
+    scored = score(memory, candidate.scores.rrf_score or 0.0, weights, request.now)
+    scores = replace(candidate.scores, composite_score=scored.composite)
+    explanation = (
+        explain_recall(memory, scores, scored, weights, limit=request.limit, now=request.now)
+        if explain
+        else None
+    )
+    return Found(memory=memory, scores=scores, explanation=explanation)
+
+
+async def _count_uses(sql: Statements, found: list[Found], request: SearchRequest) -> list[Found]:
+    ids = {kind: [each.memory.id for each in found if each.memory.memory_type is kind] for kind in MemoryType}
+    if not found:
+        return found
     counted = await sql.bump_references(
         fact_ids=ids[MemoryType.FACT], rule_ids=ids[MemoryType.RULE], now=request.now
     )
-    bumped = {row["id"]: row for row in counted}
-    for memory in memories:
-        # What another transaction has deleted meanwhile keeps the counts that were read.
-        row = bumped.get(memory["id"], memory)
-        memory["reference_count"] = row["reference_count"]
-        memory["last_referenced_at"] = row["last_referenced_at"]
+    # A memory that another transaction has deleted meanwhile keeps the counts that were read.
+    counts = {row["id"]: row for row in counted}
+    return [_counted(each, counts.get(each.memory.id)) for each in found]
+
+
+def _counted(found: Found, counts: Row | None) -> Found:
+    if counts is None:
+        return found
+    memory = replace(
+        found.memory,
+        reference_count=counts["reference_count"],
+        last_referenced_at=counts["last_referenced_at"],
+    )
+    return replace(found, memory=memory)

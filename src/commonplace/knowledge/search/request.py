@@ -8,7 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,12 @@ from commonplace.embedding.backend import EMBEDDING_DIMENSIONS
 from commonplace.knowledge.active_model import VectorModel, model_of, warn_of_other_model
 from commonplace.knowledge.config import MAX_LIMIT
 from commonplace.knowledge.facts import GLOBAL_SCOPE
-from commonplace.knowledge.inputs import MemoryType, require_scope
-from commonplace.knowledge.search.scoring import decayed_confidence
+from commonplace.knowledge.inputs import require_scope
+from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.search.found import Found, Scores
 from commonplace.knowledge.search.statements import SearchTable, search_queries
 from commonplace.knowledge.search_text import search_query_text
-from commonplace.storage.database import Statements
+from commonplace.storage.database import Row, Statements
 
 DEFAULT_LIMIT: Final = 10
 DEFAULT_MIN_CONFIDENCE: Final = 0.2
@@ -116,14 +117,20 @@ async def begin_search(sql: Statements, request: SearchRequest) -> SearchRequest
 
 async def search_table(
     sql: Statements, statement: Statement, table: SearchTable, request: SearchRequest
-) -> list[dict[str, Any]]:
-    """Run a search of one table in a transaction whose settings are tuned; one round trip.
+) -> list[Found]:
+    """Run a search of one table in a transaction whose settings are tuned; one round trip."""
+    return [
+        Found(memory=table.noun.from_row(row, now=request.now), scores=Scores.from_row(row))
+        for row in await select(sql, statement, table, request)
+    ]
 
-    Returns:
-        What the statement selects; facts and rules with ``effective_confidence``.
-    """
+
+async def select(
+    sql: Statements, statement: Statement, table: SearchTable, request: SearchRequest
+) -> list[Row]:
+    """Return the rows that a statement selects from one table."""
     statements = Statements(search_queries(table, scoped=request.scope is not None), sql.connection)
-    rows = await getattr(statements, statement)(
+    return await getattr(statements, statement)(
         query=request.text,
         embedding=request.vector,
         limit=request.limit,
@@ -133,11 +140,6 @@ async def search_table(
         matches=request.matches,
         neighbours=request.neighbours,
     )
-    found = [dict(row) for row in rows]
-    if table.memory_type is not MemoryType.EPISODE:
-        for memory in found:
-            memory["effective_confidence"] = decayed_confidence(memory, request.now)
-    return found
 
 
 def _scopes(table: SearchTable, scope: str | None) -> list[str] | None:

@@ -4,15 +4,14 @@ Source: KNW-08, KNW-09, R-KNW-5.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-from commonplace.core.confidence import effective_confidence
 from commonplace.knowledge.config import ScoreWeights
 from commonplace.knowledge.inputs import MAX_IMPORTANCE
+from commonplace.knowledge.kinds import Fact, Memory, Rule
 
 RRF_K: Final = 60
 """The constant of Reciprocal Rank Fusion. Source: KNW-07.3."""
@@ -54,26 +53,22 @@ def recency(last_referenced_at: datetime | None, now: datetime) -> float:
     return math.exp(-math.log(2) / RECENCY_HALF_LIFE_DAYS * days)
 
 
-def decayed_confidence(memory: Mapping[str, Any], now: datetime) -> float:
-    """Return the effective confidence of a fact or rule, as a row of its table."""
-    return effective_confidence(memory["confidence"], memory["decay_rate"], memory["last_confirmed_at"], now)
-
-
-def score(memory: Mapping[str, Any], weights: ScoreWeights, now: datetime) -> Score:
-    """Score a fact or rule that a hybrid search found, with its ``rrf_score``."""
+def score(memory: Fact | Rule, rrf_score: float, weights: ScoreWeights, now: datetime) -> Score:
+    """Score a fact or rule that a hybrid search found."""
+    importance = memory.importance if isinstance(memory, Fact) else RULE_IMPORTANCE
     parts = {
-        "relevance": relevance(memory["rrf_score"]),
-        "importance": memory.get("importance", RULE_IMPORTANCE) / MAX_IMPORTANCE,
-        "recency": recency(memory["last_referenced_at"], now),
-        "confidence": decayed_confidence(memory, now),
+        "relevance": relevance(rrf_score),
+        "importance": importance / MAX_IMPORTANCE,
+        "recency": recency(memory.last_referenced_at, now),
+        "confidence": memory.effective_confidence,
     }
     composite = sum(getattr(weights, name) * value for name, value in parts.items())
     return Score(composite=composite, **parts)
 
 
-def tie_break(memory: Mapping[str, Any]) -> tuple[float, UUID]:
+def tie_break(memory: Memory) -> tuple[float, UUID]:
     """Return what decides between memories of equal score: the later one first, then the lower id.
 
     Source: KNW-34.1.
     """
-    return (-memory["created_at"].timestamp(), memory["id"])
+    return (-memory.created_at.timestamp(), memory.id)

@@ -4,8 +4,9 @@ What a search finds is said in :mod:`commonplace.knowledge.search.request`. Equa
 order: the later first, then by id.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, cast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final, assert_never, cast
 
 import asyncpg
 
@@ -13,9 +14,11 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import SearchMode
-from commonplace.knowledge.inputs import MemoryType, require_memory_type
+from commonplace.knowledge.inputs import require_memory_type
+from commonplace.knowledge.kinds import MemoryType
 from commonplace.knowledge.search.contextual import search_by_context
 from commonplace.knowledge.search.explanation import explain_search
+from commonplace.knowledge.search.found import Found, Scores
 from commonplace.knowledge.search.request import (
     DEFAULT_LIMIT,
     DEFAULT_MIN_CONFIDENCE,
@@ -41,14 +44,6 @@ STATEMENTS: Final[Mapping[SearchMode, Statement]] = {
 }
 """What each mode runs; by context only episodes can be ranked, and the other two are then fused."""
 
-ORDERS: Final[Mapping[SearchMode, Callable[[Mapping[str, Any]], tuple[float, ...]]]] = {
-    SearchMode.SEMANTIC: lambda memory: (-memory["similarity"],),
-    SearchMode.KEYWORD: lambda memory: (-memory["rank"],),
-    SearchMode.HYBRID: lambda memory: (-memory["rrf_score"], memory["semantic_rank"]),
-    SearchMode.CONTEXTUAL: lambda memory: (memory["place"],),
-}
-"""How the results of several tables are put in one order."""
-
 
 async def semantic_search(
     pool: asyncpg.Pool,
@@ -58,7 +53,7 @@ async def semantic_search(
     limit: int = DEFAULT_LIMIT,
     scope: str | None = None,
     clock: Clock = utc_now,
-) -> list[dict[str, Any]]:
+) -> list[Found]:
     """Find memories by the cosine of their vectors.
 
     Args:
@@ -92,7 +87,7 @@ async def keyword_search(
     limit: int = DEFAULT_LIMIT,
     scope: str | None = None,
     clock: Clock = utc_now,
-) -> list[dict[str, Any]]:
+) -> list[Found]:
     """Find memories that hold any of the query's words, common English words aside.
 
     Candidates are the 200 memories that hold the rarest of the words; where one word stands in more than 2,000
@@ -133,7 +128,7 @@ async def hybrid_search(
     limit: int = DEFAULT_LIMIT,
     scope: str | None = None,
     clock: Clock = utc_now,
-) -> list[dict[str, Any]]:
+) -> list[Found]:
     """Find memories by meaning and by words, and fuse both lists by Reciprocal Rank Fusion.
 
     Both lists are as long as the limit; a list that lacks a memory counts as rank ``limit + 1``. For the
@@ -167,7 +162,7 @@ async def memory_search(
     min_confidence: float = DEFAULT_MIN_CONFIDENCE,
     explain: bool = False,
     clock: Clock = utc_now,
-) -> list[dict[str, Any]]:
+) -> list[Found]:
     """Search episodes, facts and rules; nothing is counted as a reference.
 
     Args:
@@ -206,40 +201,53 @@ async def memory_search(
         return []
     if known_mode is not SearchMode.KEYWORD:
         request = await add_vector(request, engine, require_query(query))
-    found: list[dict[str, Any]] = []
+    ranked: list[tuple[tuple[float, ...], Found]] = []
     async with unit_of_work(pool, readonly=True) as sql:
         request = await begin_search(sql, request)
         if known_mode is SearchMode.SEMANTIC and request.vector is None:
             known_mode = SearchMode.KEYWORD
         for table in tables:
-            found += await _search(sql, table, known_mode, request, explain=explain)
-    order = ORDERS[known_mode]
-    found.sort(key=lambda memory: (*order(memory), *tie_break(memory)))
-    for memory in found:
-        memory.pop("place", None)
-    return found[: request.limit]
+            found = await _search(sql, table, known_mode, request, explain=explain)
+            ranked += [(_order(known_mode, each.scores, place), each) for place, each in enumerate(found)]
+    ranked.sort(key=lambda pair: (*pair[0], *tie_break(pair[1].memory)))
+    return [each for _, each in ranked[: request.limit]]
+
+
+def _order(mode: SearchMode, scores: Scores, place: int) -> tuple[float, ...]:
+    """Return the key that orders the results of several tables; by context the lists are taken in turn."""
+    match mode:
+        case SearchMode.SEMANTIC:
+            return (-(scores.similarity or 0.0),)
+        case SearchMode.KEYWORD:
+            return (-(scores.rank or 0.0),)
+        case SearchMode.HYBRID:
+            return (-(scores.rrf_score or 0.0), scores.semantic_rank or 0)
+        case SearchMode.CONTEXTUAL:
+            return (place,)
+        case _:
+            assert_never(mode)
 
 
 async def _search(
     sql: Statements, table: SearchTable, mode: SearchMode, request: SearchRequest, *, explain: bool
-) -> list[dict[str, Any]]:
+) -> list[Found]:
     if mode is SearchMode.CONTEXTUAL and table.memory_type is MemoryType.EPISODE:
-        found = await search_by_context(sql, table, request, explain=explain)
-    else:
-        found = await search_table(sql, STATEMENTS[mode], table, request)
-        if explain:
-            for memory in found:
-                memory["explanation"] = explain_search(memory, limit=request.limit, now=request.now)
-    for place, memory in enumerate(found):
-        memory["memory_type"] = str(table.memory_type)
-        if mode is SearchMode.CONTEXTUAL:
-            memory["place"] = place
-    return found
+        return await search_by_context(sql, table, request, explain=explain)
+    found = await search_table(sql, STATEMENTS[mode], table, request)
+    if not explain:
+        return found
+    return [
+        replace(
+            each,
+            explanation=explain_search(each.memory, each.scores, limit=request.limit, now=request.now),
+        )
+        for each in found
+    ]
 
 
 async def _search_one(
     pool: asyncpg.Pool, statement: Statement, table: str, request: SearchRequest
-) -> list[dict[str, Any]]:
+) -> list[Found]:
     known = require_table(table)
     require_context()
     async with unit_of_work(pool, readonly=True) as sql:

@@ -15,7 +15,7 @@ import aiosql
 from aiosql.queries import Queries
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.kinds import COLUMNS, Episode, Fact, Memory, MemoryType, Rule
 
 _DIRECTORY: Final = Path(__file__).parent / "sql_by_table"
 _OWN: Final = "tenant_id = current_setting('commonplace.tenant_id', true)"
@@ -30,20 +30,20 @@ class SearchTable:
     """What the search needs to know of a table.
 
     Attributes:
-        memory_type: Whose memories it holds.
+        memory_type: The kind of its memories.
+        noun: The class of its memories.
         memories: Its name; the table of its words is named after the memory's type.
         scope: The column that a scope filters by.
         live: Which rows are found, in SQL.
         countable: Which rows are counted to know its size, where an index can tell.
-        columns: What a result shows: all but vectors.
     """
 
     memory_type: MemoryType
+    noun: type[Memory]
     memories: str
     scope: str
     live: str
     countable: str
-    columns: tuple[str, ...]
 
 
 TABLES: Final[Mapping[str, SearchTable]] = {
@@ -51,47 +51,27 @@ TABLES: Final[Mapping[str, SearchTable]] = {
     for table in (
         SearchTable(
             memory_type=MemoryType.EPISODE,
+            noun=Episode,
             memories="episodes",
             scope="butler",
             live="(expires_at IS NULL OR expires_at > :now)",
             countable="true",
-            columns=(
-                *("id", "butler", "session_id", "content", "importance", "reference_count", "consolidated"),
-                *("consolidation_status", "created_at", "last_referenced_at", "expires_at", "metadata"),
-            ),
         ),
         SearchTable(
             memory_type=MemoryType.FACT,
+            noun=Fact,
             memories="facts",
             scope="scope",
             live=f"validity = 'active' AND {_CONFIDENT}",
             countable="validity = 'active'",
-            columns=(
-                *("id", "subject", "predicate", "content", "importance", "confidence", "decay_rate"),
-                *(
-                    "permanence",
-                    "source_butler",
-                    "source_episode_id",
-                    "supersedes_id",
-                    "entity_id",
-                    "validity",
-                ),
-                *("scope", "reference_count", "created_at", "last_referenced_at", "last_confirmed_at"),
-                *("tags", "metadata"),
-            ),
         ),
         SearchTable(
             memory_type=MemoryType.RULE,
+            noun=Rule,
             memories="rules",
             scope="scope",
             live=f"(metadata -> 'forgotten') IS DISTINCT FROM 'true' AND {_CONFIDENT}",
             countable="true",
-            columns=(
-                *("id", "content", "scope", "maturity", "confidence", "decay_rate", "permanence"),
-                *("effectiveness_score", "applied_count", "success_count", "harmful_count"),
-                *("source_episode_id", "source_butler", "created_at", "last_applied_at", "last_evaluated_at"),
-                *("last_confirmed_at", "reference_count", "last_referenced_at", "tags", "metadata"),
-            ),
         ),
     )
 }
@@ -127,7 +107,7 @@ def search_queries(table: SearchTable, *, scoped: bool) -> Queries:
         "own_words": _OWN + in_scopes.format("scope"),
         "live": table.live,
         "countable": table.countable,
-        "columns": ", ".join(f"m.{column}" for column in table.columns),
+        "columns": ", ".join(f"m.{column}" for column in COLUMNS[table.memory_type]),
     }
     gaps["candidates"] = _read("candidates").substitute(gaps)
     files = ["searches", "contextual"] if table.memory_type is MemoryType.EPISODE else ["searches"]

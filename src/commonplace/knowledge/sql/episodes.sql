@@ -40,10 +40,7 @@ FROM stored;
 -- Counts a reading of an episode that has not expired, and returns it.
 UPDATE episodes SET reference_count = reference_count + 1, last_referenced_at = :now
 WHERE id = :id AND (expires_at IS NULL OR expires_at > :now)
-RETURNING
-  id, tenant_id, butler, session_id, content, importance, reference_count, consolidated, consolidation_status,
-  retry_count, last_error, created_at, last_referenced_at, expires_at, metadata, embedding_model,
-  embedding_version;
+RETURNING ${episode_columns};
 
 -- name: forget_episode(id, now)$
 -- Lets an episode expire now, unless it already has, and writes the event. Returns its id, or nothing.

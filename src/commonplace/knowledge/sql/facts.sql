@@ -123,10 +123,7 @@ ORDER BY chained.place;
 -- Counts a reading of a fact, and returns it.
 UPDATE facts SET reference_count = reference_count + 1, last_referenced_at = :now
 WHERE id = :id
-RETURNING
-  id, tenant_id, subject, predicate, content, importance, confidence, decay_rate, permanence, source_butler,
-  source_episode_id, supersedes_id, entity_id, validity, scope, reference_count, created_at, last_referenced_at,
-  last_confirmed_at, tags, metadata, embedding_model, embedding_version;
+RETURNING ${fact_columns};
 
 -- name: confirm_fact(id, now)$
 -- Restarts the decay of an active fact, and writes the event. Returns its id, or nothing.

@@ -34,16 +34,11 @@ FROM stored;
 -- Counts a reading of a rule that is not forgotten, and returns it.
 UPDATE rules SET reference_count = reference_count + 1, last_referenced_at = :now
 WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
-RETURNING
-  id, tenant_id, content, scope, maturity, confidence, decay_rate, permanence, effectiveness_score, applied_count,
-  success_count, harmful_count, source_episode_id, source_butler, created_at, last_applied_at, last_evaluated_at,
-  last_confirmed_at, reference_count, last_referenced_at, tags, metadata, embedding_model, embedding_version;
+RETURNING ${rule_columns};
 
 -- name: lock_rule(id)^
--- What feedback needs of a rule that is not forgotten, kept from changes by others until the transaction ends.
-SELECT
-  content, maturity, effectiveness_score, applied_count, success_count, harmful_count, created_at, metadata
-FROM rules
+-- A rule that is not forgotten, kept from changes by others until the transaction ends.
+SELECT ${rule_columns} FROM rules
 WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
 FOR UPDATE;
 
@@ -54,23 +49,13 @@ VALUES (
   current_setting('commonplace.tenant_id'), :rule_id, :outcome, :reason, CAST(:context AS jsonb), :now
 );
 
--- name: rule_applications(rule_id, limit)
--- The applications of a rule, the latest first.
-SELECT id, rule_id, outcome, reason, actor, applied_at, context FROM rule_applications
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND rule_id = :rule_id
-ORDER BY applied_at DESC, id
-LIMIT :limit;
-
 -- name: mark_rule(id, maturity, effectiveness, applied, successes, harms, metadata, now)^
 -- Writes what feedback has made of a rule, and returns it.
 UPDATE rules SET
   maturity = :maturity, effectiveness_score = :effectiveness, applied_count = :applied, success_count = :successes,
   harmful_count = :harms, metadata = CAST(:metadata AS jsonb), last_applied_at = :now, last_evaluated_at = :now
 WHERE id = :id
-RETURNING
-  id, tenant_id, content, scope, maturity, confidence, decay_rate, permanence, effectiveness_score, applied_count,
-  success_count, harmful_count, source_episode_id, source_butler, created_at, last_applied_at, last_evaluated_at,
-  last_confirmed_at, reference_count, last_referenced_at, tags, metadata, embedding_model, embedding_version;
+RETURNING ${rule_columns};
 
 -- name: invert_rule(id, content, search_text, embedding, model, version, metadata, now)^
 -- Rewrites a rule as the warning against itself, with what it is found by, and returns it.
@@ -84,10 +69,7 @@ UPDATE rules SET
   embedding = CAST(:embedding AS vector), embedding_model = :model, embedding_version = :version,
   metadata = CAST(:metadata AS jsonb), last_evaluated_at = :now
 WHERE id = :id
-RETURNING
-  id, tenant_id, content, scope, maturity, confidence, decay_rate, permanence, effectiveness_score, applied_count,
-  success_count, harmful_count, source_episode_id, source_butler, created_at, last_applied_at, last_evaluated_at,
-  last_confirmed_at, reference_count, last_referenced_at, tags, metadata, embedding_model, embedding_version;
+RETURNING ${rule_columns};
 
 -- name: confirm_rule(id, now)$
 -- Restarts the decay of a rule that is not forgotten, and writes the event. Returns its id, or nothing.

@@ -5,7 +5,6 @@ from typing import Annotated, Any, Final, cast
 from pydantic import Field
 
 from commonplace.core.context import DEFAULT_TENANT
-from commonplace.core.errors import NotFoundError
 from commonplace.knowledge.entities.registry import Entity
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.serialization import json_safe
@@ -54,10 +53,7 @@ async def entity_get(
     memory: KnowledgeMemory, *, entity_id: EntityId, tenant_id: TenantId = DEFAULT_TENANT
 ) -> dict[str, Any]:
     """Read one entity by its id. Of one that was merged into another, survivor_id says which one it is now."""
-    entity = await memory.entity_get(entity_id, tenant_id=tenant_id)
-    if entity is None:
-        raise NotFoundError("entity", entity_id)
-    return _shown(entity)
+    return _shown(await memory.entity_get(entity_id, tenant_id=tenant_id))
 
 
 async def entity_update(

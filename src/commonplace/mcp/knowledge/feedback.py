@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from commonplace.core.errors import NotFoundError
+from commonplace.knowledge.kinds import Rule
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, RuleId
 from commonplace.mcp.knowledge.tool import Offer
@@ -18,17 +18,16 @@ async def memory_confirm(
     Unconfirmed knowledge loses confidence day by day and is forgotten in the end. Episodes cannot be confirmed. If
     it does not hold any more, store the new fact, or call memory_forget.
     """
-    if not await memory.confirm_memory(memory_type, memory_id):
-        raise NotFoundError(memory_type, memory_id)
+    await memory.confirm_memory(memory_type, memory_id)
     return {"confirmed": True, "memory_type": memory_type, "id": memory_id}
 
 
-async def memory_mark_helpful(memory: KnowledgeMemory, *, rule_id: RuleId) -> dict[str, Any]:
+async def memory_mark_helpful(memory: KnowledgeMemory, *, rule_id: RuleId) -> Rule:
     """Say that a rule was followed and helped. Call it once for each time that the rule was applied.
 
     Rules that help are promoted: candidate, established, proven. Returns the rule as it stands now.
     """
-    return _rule(await memory.mark_helpful(rule_id), rule_id)
+    return await memory.mark_helpful(rule_id)
 
 
 async def memory_mark_harmful(
@@ -38,18 +37,12 @@ async def memory_mark_harmful(
     reason: Annotated[
         str | None, Field(description="What went wrong, in one sentence; it is kept with the rule.")
     ] = None,
-) -> dict[str, Any]:
+) -> Rule:
     """Say that a rule was followed and did harm. This weighs four times as much as help.
 
     A rule that keeps doing harm is turned into a warning against itself. Returns the rule as it stands now.
     """
-    return _rule(await memory.mark_harmful(rule_id, reason=reason), rule_id)
-
-
-def _rule(rule: dict[str, Any] | None, rule_id: str) -> dict[str, Any]:
-    if rule is None:
-        raise NotFoundError("rule", rule_id)
-    return rule
+    return await memory.mark_harmful(rule_id, reason=reason)
 
 
 OFFERS: Final = (

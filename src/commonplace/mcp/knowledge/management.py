@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from commonplace.core.errors import NotFoundError, SettingsError
+from commonplace.core.errors import SettingsError
 from commonplace.knowledge.consolidation.configured import consolidate, outcome
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, ScopeFilter
@@ -25,8 +25,7 @@ async def memory_forget(
     To correct a fact, store the right one under the same subject and predicate instead. The record stays in the audit
     trail, and no tool brings it back.
     """
-    if not await memory.forget_memory(memory_type, memory_id):
-        raise NotFoundError(memory_type, memory_id)
+    await memory.forget_memory(memory_type, memory_id)
     return {"forgotten": True, "memory_type": memory_type, "id": memory_id}
 
 
@@ -35,7 +34,7 @@ async def memory_stats(memory: KnowledgeMemory, *, scope: ScopeFilter = None) ->
 
     Returns numbers only. To find out whether something is known, use memory_search.
     """
-    return await memory.memory_stats(scope=scope)
+    return await memory.stats(scope=scope)
 
 
 async def memory_run_consolidation(memory: KnowledgeMemory) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A tool of knowledge memory as MCP shows it: what comes in is checked, what goes out is JSON, and errors teach.
 
 A tool is a function of the memory and its parameters. The parameters' types and descriptions become the schema, the
-docstring becomes what the model reads, a ``dict`` that is returned becomes JSON, and a ``str`` stays text: where a
+docstring becomes what the model reads, a value that is returned becomes JSON, and a ``str`` stays text: where a
 result has JSON, clients show a model that and no text.
 """
 
@@ -26,7 +26,7 @@ from commonplace.core.text import trim_to
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.serialization import json_safe
 
-ToolFunction = Callable[..., Awaitable[dict[str, Any] | str]]
+ToolFunction = Callable[..., Awaitable[object]]
 
 HINTS: Final[Mapping[str, str]] = {
     "memory_id": "Results of memory_search and memory_recall hold id and memory_type; use them unchanged.",

@@ -89,8 +89,8 @@ async def memory_store_rule(
     A rule begins as a candidate and is promoted as memory_mark_helpful says that it helped. Store what is known about
     the world with memory_store_fact instead. Returns the id, for that feedback.
     """
-    rule_id = await memory.store_rule(content=content, scope=scope, tags=tags)
-    return {"id": rule_id, "maturity": "candidate"}
+    receipt = await memory.store_rule(content=content, scope=scope, tags=tags)
+    return {"id": receipt.id, "maturity": "candidate"}
 
 
 OFFERS: Final = (

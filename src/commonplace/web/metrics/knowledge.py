@@ -13,7 +13,7 @@ PREFIX: Final = "commonplace_knowledge_"
 
 async def figures(memory: KnowledgeMemory) -> list[Metric]:
     """Return gauges of the tenant that the memory acts for."""
-    found = await memory.memory_stats()
+    found = await memory.stats()
     memories = GaugeMetricFamily(
         PREFIX + "memories", "Memories by kind and state", labels=["memory_type", "state"]
     )

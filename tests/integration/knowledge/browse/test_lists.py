@@ -27,7 +27,6 @@ from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.lifecycle.feedback import mark_harmful, mark_helpful
 from commonplace.knowledge.links import create_link
 from commonplace.knowledge.rules import store_rule
-from commonplace.knowledge.serialization import VECTORS
 from commonplace.knowledge.upkeep.decay import run_decay_sweep
 
 pytestmark = pytest.mark.usefixtures("tenant")
@@ -56,9 +55,8 @@ async def test_facts_come_newest_first_and_by_page(pool: asyncpg.Pool, engine: E
     stored = [await learn(pool, engine, hour) for hour in range(5)]
     first = await list_facts(pool, limit=3, clock=at(5))
     rest = await list_facts(pool, limit=3, offset=3, clock=at(5))
-    assert [str(row["id"]) for row in [*first, *rest]] == stored[::-1]
-    assert not VECTORS & first[0].keys()
-    assert {row["reference_count"] for row in first} == {0}
+    assert [str(row.id) for row in [*first, *rest]] == stored[::-1]
+    assert {row.reference_count for row in first} == {0}
 
 
 async def test_facts_by_state_scope_and_entity(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
@@ -70,15 +68,15 @@ async def test_facts_by_state_scope_and_entity(pool: asyncpg.Pool, engine: Embed
     later = at(24 * 60)
     await run_decay_sweep(pool, clock=later)
     by_state = {
-        validity: [str(row["id"]) for row in await list_facts(pool, validity=validity, clock=later)]
+        validity: [str(row.id) for row in await list_facts(pool, validity=validity, clock=later)]
         for validity in ("active", "superseded", "retracted")
     }
     assert by_state == {"active": [other, new], "superseded": [old], "retracted": []}
     (fading,) = await list_facts(pool, validity="active", fading=True, clock=later)
-    assert (str(fading["id"]), fading["is_fading"]) == (new, True)
-    assert 0.05 < fading["effective_confidence"] < 0.2
-    assert [str(row["id"]) for row in await list_facts(pool, scope="dev")] == [other]
-    assert [str(row["id"]) for row in await list_facts(pool, entity_id=entity.id)] == [other]
+    assert (str(fading.id), fading.is_fading) == (new, True)
+    assert 0.05 < fading.effective_confidence < 0.2
+    assert [str(row.id) for row in await list_facts(pool, scope="dev")] == [other]
+    assert [str(row.id) for row in await list_facts(pool, entity_id=entity.id)] == [other]
 
 
 @pytest.mark.requirement("KNW-02.2")
@@ -89,7 +87,7 @@ async def test_the_chain_of_a_fact_is_whole_from_any_link(
     chain = [await learn(pool, engine, hour, predicate="port") for hour in range(3)]
     await learn(pool, engine, 3, predicate="host")
     for fact_id in chain:
-        assert [str(row["id"]) for row in await fact_chain(pool, fact_id)] == chain[::-1]
+        assert [str(row.id) for row in await fact_chain(pool, fact_id)] == chain[::-1]
     assert await fact_chain(pool, "00000000-0000-0000-0000-000000000000") == []
 
 
@@ -101,12 +99,12 @@ async def test_rules_with_what_became_of_them(pool: asyncpg.Pool, engine: Embedd
     await forget_memory(pool, "rule", gone, clock=at(2))
     await mark_helpful(pool, kept, clock=at(3))
     await mark_harmful(pool, kept, reason="asked twice", clock=at(4))
-    assert [row["id"] for row in await list_rules(pool)] == [gone, kept]
-    assert [row["id"] for row in await list_rules(pool, forgotten=False)] == [kept]
-    assert [row["is_forgotten"] for row in await list_rules(pool, forgotten=True)] == [True]
+    assert [row.id for row in await list_rules(pool)] == [gone, kept]
+    assert [row.id for row in await list_rules(pool, forgotten=False)] == [kept]
+    assert [row.is_forgotten for row in await list_rules(pool, forgotten=True)] == [True]
     assert await list_rules(pool, maturity="proven") == []
     applied = await list_applications(pool, kept)
-    assert [(one["outcome"], one["reason"]) for one in applied] == [
+    assert [(one.outcome, one.reason) for one in applied] == [
         ("harmful", "asked twice"),
         ("helpful", None),
     ]
@@ -116,12 +114,12 @@ async def test_episodes_by_state_and_butler(pool: asyncpg.Pool, engine: Embeddin
     """The newest first."""
     first = await store_episode(pool, engine, content="one", butler="dev", clock=at(0))
     second = await store_episode(pool, engine, content="two", butler="ops", clock=at(1))
-    assert [row["id"] for row in await list_episodes(pool)] == [second, first]
-    assert [row["id"] for row in await list_episodes(pool, butler="dev")] == [first]
-    assert [row["id"] for row in await list_episodes(pool, status="pending", limit=1)] == [second]
+    assert [row.id for row in await list_episodes(pool)] == [second, first]
+    assert [row.id for row in await list_episodes(pool, butler="dev")] == [first]
+    assert [row.id for row in await list_episodes(pool, status="pending", limit=1)] == [second]
     assert await list_episodes(pool, status="dead_letter") == []
     await forget_memory(pool, "episode", str(second), clock=at(2))
-    assert [row["id"] for row in await list_episodes(pool, live=True, clock=at(3))] == [first]
+    assert [row.id for row in await list_episodes(pool, live=True, clock=at(3))] == [first]
     assert await list_episodes(pool, live=True, clock=at(24 * 30)) == []
     assert len(await list_episodes(pool)) == 2
 
@@ -133,15 +131,13 @@ async def test_entities_by_name_with_their_facts(pool: asyncpg.Pool, engine: Emb
     await entity_create(pool, canonical_name="Acme", entity_type="organization")
     await learn(pool, engine, 0, entity_id=ada.id)
     await entity_merge(pool, source_entity_id=twin.id, target_entity_id=ada.id)
-    assert [row["canonical_name"] for row in await list_entities(pool)] == ["Acme", "Ada Lovelace"]
+    assert [row.canonical_name for row in await list_entities(pool)] == ["Acme", "Ada Lovelace"]
     (found,) = await list_entities(pool, name="COUNTESS")
-    assert (found["id"], found["facts"]) == (ada.id, 1)
+    assert (found.id, found.facts) == (ada.id, 1)
     (tombstone,) = await list_entities(pool, merged=True)
-    assert tombstone["merged_into"] == ada.id
+    assert tombstone.merged_into == ada.id
     assert len(await list_entities(pool, merged=None)) == 3
-    assert [row["canonical_name"] for row in await list_entities(pool, entity_type="organization")] == [
-        "Acme"
-    ]
+    assert [row.canonical_name for row in await list_entities(pool, entity_type="organization")] == ["Acme"]
 
 
 async def test_the_graph_holds_an_entity_its_facts_and_what_they_are_linked_to(

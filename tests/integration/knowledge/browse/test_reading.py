@@ -17,7 +17,6 @@ from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.links import create_link
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.recall import recall
-from commonplace.knowledge.serialization import VECTORS
 from commonplace.knowledge.upkeep.audit import get_event, list_events
 from support.entities import add_fact, person, snapshot
 
@@ -40,10 +39,9 @@ async def test_a_memory_is_read_whatever_its_state(pool: asyncpg.Pool, engine: E
     for kind, memory_id in stored.items():
         await forget_memory(pool, kind, memory_id)
         memory = await read_memory(pool, kind, memory_id)
-        assert (memory["id"], memory["reference_count"]) == (memory_id, 0)
-        assert not VECTORS & memory.keys()
-    assert (await read_memory(pool, "fact", stored["fact"]))["validity"] == "retracted"
-    assert (await read_memory(pool, "rule", stored["rule"]))["is_forgotten"]
+        assert (memory.id, memory.reference_count) == (memory_id, 0)
+    assert (await read_memory(pool, "fact", stored["fact"])).validity == "retracted"
+    assert (await read_memory(pool, "rule", stored["rule"])).is_forgotten
     for kind in stored:
         with pytest.raises(NotFoundError):
             await read_memory(pool, kind, uuid4())
@@ -161,7 +159,11 @@ async def test_a_person_who_looks_is_no_reference(pool: asyncpg.Pool, engine: Em
     for number in range(3):
         await store_fact(pool, engine, subject="port", predicate=f"is {number}", content=f"port {number}")
     looked = await recall(pool, engine, "port", count=False)
-    assert [row["reference_count"] for row in await recall(pool, engine, "port", count=False)] == [0, 0, 0]
+    assert [row.memory.reference_count for row in await recall(pool, engine, "port", count=False)] == [
+        0,
+        0,
+        0,
+    ]
     recalled = await recall(pool, engine, "port")
-    assert [row["id"] for row in recalled] == [row["id"] for row in looked]
-    assert {row["reference_count"] for row in recalled} == {1}
+    assert [row.memory.id for row in recalled] == [row.memory.id for row in looked]
+    assert {row.memory.reference_count for row in recalled} == {1}

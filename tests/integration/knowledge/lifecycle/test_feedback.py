@@ -1,15 +1,15 @@
 """Feedback on rules: promotion, demotion, the record of applications, and inversion."""
 
 import asyncio
-from typing import Any
 from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
 
 from commonplace.core.clock import ManualClock
-from commonplace.core.errors import InvalidInputError, SecretRefusedError
+from commonplace.core.errors import InvalidInputError, NotFoundError, SecretRefusedError
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.kinds import Rule
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful, mark_helpful
 from commonplace.knowledge.rules import store_rule
@@ -26,11 +26,10 @@ async def rule(knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: Man
     )
 
 
-async def helped(pool: asyncpg.Pool, rule: UUID, times: int, clock: ManualClock) -> dict[str, Any]:
+async def helped(pool: asyncpg.Pool, rule: UUID, times: int, clock: ManualClock) -> Rule:
     """Mark a rule as helpful some times, and return what it is then."""
     for _ in range(times):
         row = await mark_helpful(pool, rule, clock=clock)
-    assert row is not None
     return row
 
 
@@ -38,14 +37,14 @@ async def helped(pool: asyncpg.Pool, rule: UUID, times: int, clock: ManualClock)
 async def test_helpful_marks_promote(knowledge_pool: asyncpg.Pool, rule: UUID, clock: ManualClock) -> None:
     """The fifth establishes; the fifteenth proves, once the rule is thirty days old."""
     row = await helped(knowledge_pool, rule, 4, clock)
-    assert (row["maturity"], row["applied_count"], row["success_count"]) == ("candidate", 4, 4)
-    assert (row["effectiveness_score"], row["last_applied_at"]) == (1.0, clock.now)
-    assert (await helped(knowledge_pool, rule, 1, clock))["maturity"] == "established"
+    assert (row.maturity, row.applied_count, row.success_count) == ("candidate", 4, 4)
+    assert (row.effectiveness_score, row.last_applied_at) == (1.0, clock.now)
+    assert (await helped(knowledge_pool, rule, 1, clock)).maturity == "established"
     clock.advance(days=29)
-    assert (await helped(knowledge_pool, rule, 10, clock))["maturity"] == "established"
+    assert (await helped(knowledge_pool, rule, 10, clock)).maturity == "established"
     clock.advance(days=1)
     row = await helped(knowledge_pool, rule, 1, clock)
-    assert (row["maturity"], row["last_evaluated_at"], row["metadata"]) == (
+    assert (row.maturity, row.last_evaluated_at, row.metadata) == (
         "proven",
         clock.now,
         {"origin": "ops"},
@@ -58,16 +57,14 @@ async def test_harmful_marks_demote(knowledge_pool: asyncpg.Pool, rule: UUID, cl
     clock.advance(days=30)
     await helped(knowledge_pool, rule, 16, clock)
     row = await mark_harmful(knowledge_pool, rule, reason=" it\x00 broke\n", clock=clock)
-    assert row is not None
-    assert (row["applied_count"], row["success_count"], row["harmful_count"]) == (17, 16, 1)
-    assert row["effectiveness_score"] == pytest.approx(16 / 20.01)
-    assert (row["maturity"], row["metadata"]["harmful_reasons"]) == ("established", ["it broke"])
+    assert (row.applied_count, row.success_count, row.harmful_count) == (17, 16, 1)
+    assert row.effectiveness_score == pytest.approx(16 / 20.01)
+    assert (row.maturity, row.metadata["harmful_reasons"]) == ("established", ["it broke"])
     for _ in range(2):
         row = await mark_harmful(knowledge_pool, str(rule), clock=clock)
-    assert row is not None
-    assert row["effectiveness_score"] == pytest.approx(16 / 28.01)
-    assert (row["maturity"], row["last_applied_at"]) == ("candidate", clock.now)
-    assert "needs_inversion" not in row["metadata"]
+    assert row.effectiveness_score == pytest.approx(16 / 28.01)
+    assert (row.maturity, row.last_applied_at) == ("candidate", clock.now)
+    assert "needs_inversion" not in row.metadata
 
 
 @pytest.mark.requirement("KNW-21.3", "KNW-03.5", "KNW-31.1")
@@ -80,15 +77,13 @@ async def test_a_rule_that_keeps_doing_harm_becomes_its_opposite(
     with pytest.raises(InvalidInputError, match="rule_id: expected a rule with at least 3 harmful marks"):
         await invert_to_anti_pattern(knowledge_pool, engine, rule)
     row = await mark_harmful(knowledge_pool, rule, reason="pagers rang", clock=clock)
-    assert row is not None
-    assert row["metadata"]["needs_inversion"] is True
+    assert row.metadata["needs_inversion"] is True
     inverted = await invert_to_anti_pattern(knowledge_pool, engine, rule, clock=clock)
-    assert inverted is not None
     text = (
         "ANTI-PATTERN: Do NOT Deploy on Fridays. This caused problems because: nobody was there; pagers rang"
     )
-    assert (inverted["maturity"], inverted["content"]) == ("anti_pattern", text)
-    assert inverted["metadata"] == {
+    assert (inverted.maturity, inverted.content) == ("anti_pattern", text)
+    assert inverted.metadata == {
         "origin": "ops",
         "harmful_reasons": ["nobody was there", "pagers rang"],
         "original_content": "Deploy on Fridays",
@@ -100,10 +95,9 @@ async def test_a_rule_that_keeps_doing_harm_becomes_its_opposite(
     assert stored["embedding"].to_list() == pytest.approx(engine.embed(text))
     assert stored["found"]
     again = await invert_to_anti_pattern(knowledge_pool, engine, rule)
-    assert again is not None
-    assert again["content"] == text
+    assert again.content == text
     row = await helped(knowledge_pool, rule, 30, clock)
-    assert row["maturity"] == "anti_pattern"
+    assert row.maturity == "anti_pattern"
 
 
 @pytest.mark.requirement("KNW-30.1")
@@ -115,7 +109,7 @@ async def test_each_application_is_recorded(
     clock.advance(hours=1)
     await mark_harmful(knowledge_pool, rule, reason="late", clock=clock)
     async with unit_of_work(knowledge_pool, readonly=True) as sql:
-        rows = await sql.rule_applications(rule_id=rule, limit=10)
+        rows = await sql.list_applications(rule_id=rule, limit=10)
     kept = [(row["outcome"], row["reason"], row["actor"], row["context"]) for row in rows]
     assert kept == [("harmful", "late", "tester", {}), ("helpful", None, "tester", {"session": 1})]
     assert rows[0]["applied_at"] == clock.now
@@ -128,9 +122,8 @@ async def test_feedback_from_many_at_once_counts_each(knowledge_pool: asyncpg.Po
         *(mark_harmful(knowledge_pool, rule, reason=f"reason {n}") for n in range(10)),
     )
     row = await mark_helpful(knowledge_pool, rule)
-    assert row is not None
-    assert (row["applied_count"], row["success_count"], row["harmful_count"]) == (21, 11, 10)
-    assert len(row["metadata"]["harmful_reasons"]) == 10
+    assert (row.applied_count, row.success_count, row.harmful_count) == (21, 11, 10)
+    assert len(row.metadata["harmful_reasons"]) == 10
 
 
 async def test_a_rule_that_is_not_there_takes_no_feedback(
@@ -139,9 +132,13 @@ async def test_a_rule_that_is_not_there_takes_no_feedback(
     """Unknown and forgotten ones give nothing; a malformed id and a secret as reason are refused."""
     await forget_memory(knowledge_pool, "rule", rule)
     for missing in (rule, uuid4()):
-        assert await mark_helpful(knowledge_pool, missing) is None
-        assert await mark_harmful(knowledge_pool, missing) is None
-        assert await invert_to_anti_pattern(knowledge_pool, engine, missing) is None
+        for feedback in (
+            mark_helpful(knowledge_pool, missing),
+            mark_harmful(knowledge_pool, missing),
+            invert_to_anti_pattern(knowledge_pool, engine, missing),
+        ):
+            with pytest.raises(NotFoundError):
+                await feedback
     with pytest.raises(InvalidInputError, match="rule_id: expected a UUID"):
         await mark_helpful(knowledge_pool, "first")
     with pytest.raises(SecretRefusedError, match="reason"):

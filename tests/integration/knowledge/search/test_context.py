@@ -40,8 +40,8 @@ async def test_the_block_holds_what_a_recall_in_the_butler_s_scope_finds(
 
     assert block.startswith("# Memory Context\n")
     assert block.count("\n- ") == len(expected) == 20
-    assert all(memory["content"] in block for memory in expected)
-    assert {memory["scope"] for memory in expected} <= {"global", "travel"}
+    assert all(each.memory.content in block for each in expected)
+    assert {each.memory.scope for each in expected} <= {"global", "travel"}
 
 
 @pytest.mark.requirement("R-KNW-8", "KNW-34.1")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -15,14 +16,24 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import ScoreWeights
 from commonplace.knowledge.episodes import store_episode
 from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
+from commonplace.knowledge.kinds import Fact
 from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.search.found import Found
 from commonplace.knowledge.search.recall import recall
 from commonplace.knowledge.search.scoring import score
+from commonplace.knowledge.serialization import json_safe
 from commonplace.knowledge.unit_of_work import unit_of_work
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
 WEIGHTS = ScoreWeights()
+
+
+def recency_of(found: Found) -> float:
+    """The recency of an explained recall."""
+    assert found.explanation is not None
+    assert found.explanation.components is not None
+    return found.explanation.components["recency"].value
 
 
 async def count_of(pool: asyncpg.Pool, memory: UUID) -> tuple[int, Any]:
@@ -51,11 +62,13 @@ async def test_results_come_by_their_composite_scores(
 
     found = await recall(knowledge_pool, engine, "the tent is green", clock=clock)
 
-    assert [memory["predicate"] for memory in found] == ["fault", "colour"]
-    for memory in found:
+    assert [each.memory.predicate for each in found] == ["fault", "colour"]
+    for each in found:
         # The reference that this recall counted is not in its score.
-        before = {**memory, "last_referenced_at": None}
-        assert memory["composite_score"] == score(before, WEIGHTS, clock()).composite
+        assert isinstance(each.memory, Fact)
+        before = replace(each.memory, last_referenced_at=None)
+        fused = each.scores.rrf_score or 0.0
+        assert each.scores.composite_score == score(before, fused, WEIGHTS, clock()).composite
 
 
 @pytest.mark.requirement("KNW-08.1")
@@ -72,7 +85,7 @@ async def test_the_configured_weights_are_used(knowledge_pool: asyncpg.Pool, eng
 
     found = await recall(knowledge_pool, engine, "the tent is green", weights=weights)
 
-    assert [memory["predicate"] for memory in found] == ["colour", "fault"]
+    assert [each.memory.predicate for each in found] == ["colour", "fault"]
 
 
 @pytest.mark.requirement("KNW-08.3")
@@ -96,9 +109,9 @@ async def test_a_recall_counts_a_reference_to_what_it_returns_and_to_nothing_els
     clock.advance(days=7)
     second = await recall(knowledge_pool, engine, "the tent", limit=2, clock=clock)
 
-    assert {memory["id"] for memory in first} == {fact, rule}
-    assert [memory["reference_count"] for memory in first] == [1, 1]
-    assert [memory["reference_count"] for memory in second] == [2, 2]
+    assert {each.memory.id for each in first} == {fact, rule}
+    assert [each.memory.reference_count for each in first] == [1, 1]
+    assert [each.memory.reference_count for each in second] == [2, 2]
     assert await count_of(knowledge_pool, fact) == (2, clock())
     assert await count_of(knowledge_pool, rule) == (2, clock())
     assert await count_of(knowledge_pool, other) == (0, None)
@@ -120,8 +133,8 @@ async def test_what_was_referred_to_a_week_ago_scores_half_the_recency(
     )
     scores = []
     for _ in range(2):
-        (memory,) = await recall(knowledge_pool, engine, "tent", clock=clock, explain=True)
-        scores.append(memory["explanation"]["components"]["recency"]["value"])
+        (each,) = await recall(knowledge_pool, engine, "tent", clock=clock, explain=True)
+        scores.append(recency_of(each))
         clock.advance(days=7)
 
     assert scores == [0.0, 0.5]
@@ -148,8 +161,8 @@ async def test_a_recall_covers_facts_and_rules_by_decayed_confidence(
     clock.advance(days=60)
     later = await recall(knowledge_pool, engine, "tent", clock=clock)
 
-    assert sorted(memory["memory_type"] for memory in fresh) == ["fact", "rule"]
-    assert [memory["memory_type"] for memory in later] == ["rule"]
+    assert sorted(each.memory.memory_type for each in fresh) == ["fact", "rule"]
+    assert [each.memory.memory_type for each in later] == ["rule"]
 
 
 @pytest.mark.requirement("KNW-34.1")
@@ -164,17 +177,17 @@ async def test_equal_scores_come_later_first_then_by_id(
 
     found = await recall(knowledge_pool, engine, "tent", weights=weights, clock=clock)
 
-    assert [memory["id"] for memory in found] == [*sorted(newer), *sorted(older)]
+    assert [each.memory.id for each in found] == [*sorted(newer), *sorted(older)]
 
 
 async def test_a_recall_explains_its_scores(knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
     """In JSON, with a sentence."""
     await store_rule(knowledge_pool, engine, content="pack the tent first")
 
-    (memory,) = await recall(knowledge_pool, engine, "tent", explain=True)
+    (each,) = await recall(knowledge_pool, engine, "tent", explain=True)
 
-    explanation = json.loads(json.dumps(memory["explanation"], allow_nan=False))
-    assert explanation["composite_score"] == pytest.approx(memory["composite_score"], abs=1e-5)
+    explanation = json.loads(json.dumps(json_safe(each.explanation), allow_nan=False))
+    assert explanation["composite_score"] == pytest.approx(each.scores.composite_score, abs=1e-5)
     assert "It is number 1 by meaning and number 1 by words." in explanation["why"]
 
 
@@ -191,7 +204,7 @@ async def test_an_empty_topic_recalls_what_matters_anyway(
 
     found = await recall(knowledge_pool, engine, "", weights=weights)
 
-    assert [memory["subject"] for memory in found] == ["4", "3", "2", "1", "0"]
+    assert [each.memory.subject for each in found] == ["4", "3", "2", "1", "0"]
 
 
 async def test_many_recalls_of_the_same_memories_lose_no_reference(

@@ -83,14 +83,16 @@ async def test_the_index_finds_what_an_exact_scan_finds(
 
     for query in directions(10, seed=3):
         with request_context(tenant_id="large", actor="tester"):
-            found = [row["id"] for row in await semantic_search(knowledge_pool, query, "episodes")]
+            found = [row.memory.id for row in await semantic_search(knowledge_pool, query, "episodes")]
             scoped = await semantic_search(knowledge_pool, query, "episodes", scope="rare")
         with request_context(tenant_id="small", actor="tester"):
             few = await semantic_search(knowledge_pool, query, "episodes")
         shares["large"].append(share_found(found, large, query))
-        renumbered = [UUID(int=(row["id"].int - 1) // 100 + 1) for row in scoped]
+        renumbered = [UUID(int=(row.memory.id.int - 1) // 100 + 1) for row in scoped]
         shares["scope"].append(share_found(renumbered, of_rare, query))
-        shares["small"].append(share_found([UUID(int=row["id"].int - LARGE) for row in few], small, query))
+        shares["small"].append(
+            share_found([UUID(int=row.memory.id.int - LARGE) for row in few], small, query)
+        )
 
     assert np.mean(shares["large"]) >= 0.95
     assert np.mean(shares["scope"]) == np.mean(shares["small"]) == 1.0
@@ -105,6 +107,6 @@ async def test_a_rare_word_is_found_among_thousands_of_common_ones(knowledge_poo
         common = await keyword_search(knowledge_pool, "common", "episodes", limit=5)
         scoped = await keyword_search(knowledge_pool, "common", "episodes", limit=100, scope="rare")
 
-    assert [row["content"] for row in rare] == ["common unicorn"]
+    assert [row.memory.content for row in rare] == ["common unicorn"]
     assert len(common) == 5
     assert len(scoped) == LARGE // 100

@@ -20,6 +20,7 @@ from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.request import MAX_QUERY_CHARS
 from commonplace.knowledge.search.search import hybrid_search, keyword_search, memory_search, semantic_search
 from commonplace.knowledge.search.statements import TABLES, search_queries
+from commonplace.knowledge.serialization import json_safe
 from commonplace.knowledge.unit_of_work import unit_of_work
 
 pytestmark = pytest.mark.usefixtures("tenant")
@@ -45,7 +46,7 @@ async def facts(pool: asyncpg.Pool, engine: EmbeddingEngine, *, scope: str = "gl
 
 def contents(found: list[dict[str, Any]]) -> list[str]:
     """The texts of results, in their order."""
-    return [memory["content"] for memory in found]
+    return [each.memory.content for each in found]
 
 
 @pytest.mark.requirement("KNW-07.1")
@@ -59,10 +60,10 @@ async def test_semantic_search_orders_by_cosine(
 
     found = await semantic_search(knowledge_pool, query, "episodes")
 
-    assert found[0]["content"] == FACTS["oncall"]
-    similarities = [memory["similarity"] for memory in found]
+    assert found[0].memory.content == FACTS["oncall"]
+    similarities = [each.scores.similarity for each in found]
     assert similarities == sorted(similarities, reverse=True)
-    vector = engine.embed(found[0]["content"])
+    vector = engine.embed(found[0].memory.content)
     assert similarities[0] == pytest.approx(sum(a * b for a, b in zip(query, vector, strict=True)), abs=1e-5)
 
 
@@ -74,7 +75,7 @@ async def test_keyword_search_matches_any_word(knowledge_pool: asyncpg.Pool, eng
     found = await keyword_search(knowledge_pool, "when is the deploying archived elsewhere?", "facts")
 
     assert set(contents(found)) == {FACTS["deploys"], FACTS["database"]}
-    ranks = [memory["rank"] for memory in found]
+    ranks = [each.scores.rank for each in found]
     assert ranks == sorted(ranks, reverse=True)
     assert all(rank > 0 for rank in ranks)
 
@@ -108,7 +109,7 @@ async def test_hybrid_search_is_the_fusion_of_both_lists(
     found = await hybrid_search(knowledge_pool, query, vector, "facts", limit=limit)
 
     places = [
-        {memory["id"]: place for place, memory in enumerate(listed, start=1)}
+        {each.memory.id: place for place, each in enumerate(listed, start=1)}
         for listed in (semantic, keyword)
     ]
     expected = {
@@ -117,10 +118,12 @@ async def test_hybrid_search_is_the_fusion_of_both_lists(
     by_score = sorted(
         expected, key=lambda key: (-sum(1 / (60 + rank) for rank in expected[key]), expected[key])
     )
-    assert [memory["id"] for memory in found] == by_score[:limit]
-    for memory in found:
-        assert (memory["semantic_rank"], memory["keyword_rank"]) == expected[memory["id"]]
-        assert memory["rrf_score"] == pytest.approx(sum(1 / (60 + rank) for rank in expected[memory["id"]]))
+    assert [each.memory.id for each in found] == by_score[:limit]
+    for each in found:
+        assert (each.scores.semantic_rank, each.scores.keyword_rank) == expected[each.memory.id]
+        assert each.scores.rrf_score == pytest.approx(
+            sum(1 / (60 + rank) for rank in expected[each.memory.id])
+        )
 
 
 @pytest.mark.requirement("KNW-07.3")
@@ -133,10 +136,10 @@ async def test_a_memory_that_only_one_list_holds_takes_the_rank_behind_the_other
 
     found = await hybrid_search(knowledge_pool, "archive", vector, "facts", limit=1)
 
-    (memory,) = found
-    assert (memory["semantic_rank"], memory["keyword_rank"]) in {(1, 2), (2, 1)}
-    assert memory["rrf_score"] == pytest.approx(1 / 61 + 1 / 62)
-    assert memory["content"] == FACTS["oncall"], "of equal scores the better semantic rank leads"
+    (each,) = found
+    assert (each.scores.semantic_rank, each.scores.keyword_rank) in {(1, 2), (2, 1)}
+    assert each.scores.rrf_score == pytest.approx(1 / 61 + 1 / 62)
+    assert each.memory.content == FACTS["oncall"], "of equal scores the better semantic rank leads"
 
 
 @pytest.mark.requirement("KNW-07.4")
@@ -152,9 +155,9 @@ async def test_a_general_search_covers_all_types_and_names_them(
     found = await memory_search(knowledge_pool, engine, "tent", mode=mode)
     some = await memory_search(knowledge_pool, engine, "tent", mode=mode, types=["rule", "episode"], limit=1)
 
-    assert {memory["memory_type"] for memory in found} == {"episode", "fact", "rule"}
+    assert {each.memory.memory_type for each in found} == {"episode", "fact", "rule"}
     assert len(some) == 1
-    assert some[0]["memory_type"] in {"rule", "episode"}
+    assert some[0].memory.memory_type in {"rule", "episode"}
 
 
 @pytest.mark.requirement("KNW-07.4")
@@ -236,7 +239,7 @@ async def test_what_is_forgotten_superseded_or_expired_is_never_found(
     )
 
     assert sorted(contents(found)) == ["tent young", "tent: blue"]
-    assert old not in {memory["id"] for memory in found}
+    assert old not in {each.memory.id for each in found}
 
 
 @pytest.mark.requirement("KNW-27", "R-KNW-9")
@@ -250,11 +253,17 @@ async def test_results_hold_no_vectors(
     await store_episode(knowledge_pool, engine, content="the gateway restarted", butler="b")
 
     found = await memory_search(knowledge_pool, engine, "gateway", mode=mode)
-    assert {memory["memory_type"] for memory in found} == {"episode", "fact", "rule"}
-    for memory in found:
-        assert not memory.keys() & {"embedding", "search_vector", "tenant_id", "insertion_order", "place"}
-        assert isinstance(memory["id"], UUID)
-        assert memory["created_at"].tzinfo is not None
+    assert {each.memory.memory_type for each in found} == {"episode", "fact", "rule"}
+    for each in found:
+        assert not each.to_json().keys() & {
+            "embedding",
+            "search_vector",
+            "tenant_id",
+            "insertion_order",
+            "place",
+        }
+        assert isinstance(each.memory.id, UUID)
+        assert each.memory.created_at.tzinfo is not None
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -269,11 +278,11 @@ async def test_explained_results_say_why_in_words_and_json(
     explained = await memory_search(knowledge_pool, engine, "gateway", mode=mode, explain=True)
     plain = await memory_search(knowledge_pool, engine, "gateway", mode=mode)
 
-    for memory in explained:
-        explanation = json.loads(json.dumps(memory["explanation"], allow_nan=False))
+    for each in explained:
+        explanation = json.loads(json.dumps(json_safe(each.explanation), allow_nan=False))
         assert explanation["why"].endswith(".")
-    assert [memory["id"] for memory in plain] == [memory["id"] for memory in explained]
-    assert all("explanation" not in memory for memory in plain)
+    assert [each.memory.id for each in plain] == [each.memory.id for each in explained]
+    assert all(each.explanation is None for each in plain)
 
 
 @pytest.mark.requirement("KNW-11")
@@ -395,7 +404,7 @@ async def test_a_tenant_finds_nothing_of_another(
         nothing = await memory_search(knowledge_pool, engine, "tent", mode=mode, limit=50)
 
     assert len(found) == 3
-    assert all("tenant-b" in memory["content"] for memory in found)
+    assert all("tenant-b" in each.memory.content for each in found)
     assert nothing == []
 
 
@@ -420,13 +429,13 @@ async def test_equal_results_come_in_the_same_order_always(
 ) -> None:
     """The later first, then by id."""
     drafts = [EpisodeDraft(content="the same tent", butler="b") for _ in range(5)]
-    first = await store_episodes(knowledge_pool, engine, drafts, clock=clock)
+    first = [each.id for each in await store_episodes(knowledge_pool, engine, drafts, clock=clock)]
     clock.advance(hours=1)
-    second = await store_episodes(knowledge_pool, engine, drafts, clock=clock)
+    second = [each.id for each in await store_episodes(knowledge_pool, engine, drafts, clock=clock)]
 
     for mode in MODES:
         found = await memory_search(knowledge_pool, engine, "tent", mode=mode, types=["episode"], clock=clock)
-        assert [memory["id"] for memory in found] == [*sorted(second), *sorted(first)], mode
+        assert [each.memory.id for each in found] == [*sorted(second), *sorted(first)], mode
 
 
 async def words_of(pool: asyncpg.Pool, table: str, memory: UUID) -> set[str]:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.kinds import Fact, Rule
 from commonplace.knowledge.search.context_block import (
     NOTE,
     ContextQuotas,
@@ -14,31 +15,19 @@ from commonplace.knowledge.search.context_block import (
     render_context,
     render_line,
 )
+from support.memories import a_fact, a_rule
 
 ROOMY = 3000
 
 
-def fact(content: str = "listens on 8080", **changed: object) -> dict[str, Any]:
+def fact(content: str = "listens on 8080", **changed: object) -> Fact:
     """A recalled fact."""
-    return {
-        "memory_type": "fact",
-        "subject": "gateway",
-        "predicate": "port",
-        "content": content,
-        "effective_confidence": 0.954,
-        **changed,
-    }
+    return a_fact(content=content, confidence=0.954, **changed)
 
 
-def rule(content: str = "never deploy on a Friday", **changed: object) -> dict[str, Any]:
+def rule(content: str = "never deploy on a Friday") -> Rule:
     """A recalled rule."""
-    return {
-        "memory_type": "rule",
-        "content": content,
-        "maturity": "proven",
-        "effectiveness_score": 0.875,
-        **changed,
-    }
+    return a_rule(content=content)
 
 
 @pytest.mark.requirement("KNW-20.1")

@@ -1,8 +1,7 @@
 """What a recalled memory scores."""
 
 import math
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -11,31 +10,13 @@ from hypothesis import strategies as st
 
 from commonplace.knowledge.config import ScoreWeights
 from commonplace.knowledge.search.scoring import BEST_RRF, recency, relevance, score, tie_break
-
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-DAY = timedelta(days=1)
-
-
-def memory(**changed: object) -> dict[str, Any]:
-    """A fact as a hybrid search returns it."""
-    return {
-        "id": UUID(int=1),
-        "rrf_score": BEST_RRF,
-        "importance": 5.0,
-        "confidence": 1.0,
-        "decay_rate": 0.0,
-        "last_confirmed_at": NOW,
-        "last_referenced_at": NOW,
-        "created_at": NOW,
-        **changed,
-    }
+from support.memories import DAY, NOW, a_fact, a_rule
 
 
 @pytest.mark.requirement("KNW-08.1")
 def test_the_composite_score_is_the_weighted_sum_of_four_parts() -> None:
     """0.4 relevance, 0.3 importance over ten, 0.2 recency, 0.1 effective confidence."""
-    fact = memory(
-        rrf_score=BEST_RRF / 2,
+    fact = a_fact(
         importance=8.0,
         last_referenced_at=NOW - 7 * DAY,
         confidence=0.8,
@@ -43,7 +24,7 @@ def test_the_composite_score_is_the_weighted_sum_of_four_parts() -> None:
         last_confirmed_at=NOW - 10 * DAY,
     )
 
-    scored = score(fact, ScoreWeights(), NOW)
+    scored = score(fact, BEST_RRF / 2, ScoreWeights(), NOW)
 
     assert scored.relevance == pytest.approx(0.5)
     assert scored.importance == pytest.approx(0.8)
@@ -57,16 +38,13 @@ def test_other_weights_are_used_as_they_are() -> None:
     """A weight of one on importance alone makes the score the importance."""
     weights = ScoreWeights(relevance=0.0, importance=1.0, recency=0.0, confidence=0.0)
 
-    assert score(memory(importance=3.0), weights, NOW).composite == pytest.approx(0.3)
+    assert score(a_fact(importance=3.0), BEST_RRF, weights, NOW).composite == pytest.approx(0.3)
 
 
 @pytest.mark.requirement("R-KNW-5")
 def test_a_rule_has_the_importance_of_five() -> None:
     """Rules have no column for it."""
-    rule = memory()
-    del rule["importance"]
-
-    assert score(rule, ScoreWeights(), NOW).importance == 0.5
+    assert score(a_rule(), BEST_RRF, ScoreWeights(), NOW).importance == 0.5
 
 
 @pytest.mark.requirement("KNW-08.1")
@@ -96,10 +74,8 @@ def test_recency_is_clamped(days: float) -> None:
 @pytest.mark.requirement("KNW-09.2")
 def test_confidence_that_was_never_confirmed_counts_nothing() -> None:
     """Unless it never decays."""
-    never = {"last_confirmed_at": None}
-
-    assert score(memory(decay_rate=0.01, **never), ScoreWeights(), NOW).confidence == 0.0
-    assert score(memory(decay_rate=0.0, **never), ScoreWeights(), NOW).confidence == 1.0
+    assert a_fact(decay_rate=0.01, last_confirmed_at=None).effective_confidence == 0.0
+    assert a_fact(decay_rate=0.0, last_confirmed_at=None).effective_confidence == 1.0
 
 
 @given(
@@ -112,21 +88,20 @@ def test_default_weights_keep_scores_within_zero_and_one(
     rrf: float, importance: float, confidence: float, days: float
 ) -> None:
     """They sum to one, and so no score leaves the range."""
-    fact = memory(
-        rrf_score=rrf,
+    fact = a_fact(
         importance=importance,
         confidence=confidence,
         last_referenced_at=NOW - timedelta(days=days),
     )
 
-    assert 0.0 <= score(fact, ScoreWeights(), NOW).composite <= 1.0 + 1e-9
+    assert 0.0 <= score(fact, rrf, ScoreWeights(), NOW).composite <= 1.0 + 1e-9
 
 
 @pytest.mark.requirement("KNW-34.1")
 def test_of_equal_scores_the_later_comes_first_then_the_lower_id() -> None:
     """The chain that every list ends with."""
-    older = memory(id=UUID(int=1), created_at=NOW - DAY)
-    newer_high = memory(id=UUID(int=3))
-    newer_low = memory(id=UUID(int=2))
+    older = a_fact(id=UUID(int=1), created_at=NOW - DAY)
+    newer_high = a_fact(id=UUID(int=3))
+    newer_low = a_fact(id=UUID(int=2))
 
     assert sorted([older, newer_high, newer_low], key=tie_break) == [newer_low, newer_high, older]

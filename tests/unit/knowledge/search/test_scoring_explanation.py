@@ -1,7 +1,7 @@
 """Why a memory was found, in numbers and words."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -9,43 +9,43 @@ import numpy as np
 import pytest
 
 from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.kinds import Fact
 from commonplace.knowledge.search.explanation import explain_context, explain_recall, explain_search
+from commonplace.knowledge.search.found import Scores
 from commonplace.knowledge.search.ranking import QueryWord, Turn, rank_by_context
 from commonplace.knowledge.search.scoring import score
+from commonplace.knowledge.serialization import json_safe
+from support.memories import NOW, a_fact
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LIMIT = 10
 
 
-def found(**changed: object) -> dict[str, Any]:
-    """A fact as a hybrid search returns it."""
-    return {
-        "id": UUID(int=1),
-        "similarity": 0.61,
-        "rank": 0.0607,
-        "semantic_rank": 1,
-        "keyword_rank": 3,
-        "rrf_score": 1 / 61 + 1 / 63,
+FUSED = 1 / 61 + 1 / 63
+
+
+def found(**changed: object) -> tuple[Fact, Scores]:
+    """A fact with its scores, as a hybrid search returns them."""
+    scores = {"similarity": 0.61, "rank": 0.0607, "semantic_rank": 1, "keyword_rank": 3, "rrf_score": FUSED}
+    scores |= {name: changed.pop(name) for name in scores.keys() & changed.keys()}
+    row = {
         "importance": 8.0,
-        "confidence": 1.0,
         "decay_rate": 0.008,
-        "effective_confidence": 0.8521,
         "last_confirmed_at": NOW - timedelta(days=20),
         "last_referenced_at": None,
-        "created_at": NOW,
-        **changed,
     }
+    return a_fact(**row | changed), Scores.from_row(scores)
 
 
 def test_a_search_explains_both_ranks_and_the_decay() -> None:
     """The sentence says where it stood and what is left of its confidence."""
-    explanation = explain_search(found(), limit=LIMIT, now=NOW)
+    explanation = explain_search(*found(), limit=LIMIT, now=NOW)
 
-    assert explanation["why"] == (
+    assert explanation.why == (
         "It is number 1 by meaning and number 3 by words. "
         "Its confidence of 1.00 has become 0.85 in 20 days without confirmation."
     )
-    assert explanation["decay"]["days_since_confirmed"] == 20.0
+    assert explanation.decay is not None
+    assert explanation.decay.days_since_confirmed == 20.0
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,12 @@ def test_a_search_explains_both_ranks_and_the_decay() -> None:
         ({"semantic_rank": LIMIT + 1}, "It is number 3 by words, and not among the first 10 by meaning."),
         ({"decay_rate": 0.0}, "Its confidence of 1.00 does not decay."),
         ({"last_confirmed_at": None}, "It was never confirmed, so nothing is left of its confidence."),
-        ({"last_confirmed_at": NOW}, "Its confidence is 0.85, confirmed within a day."),
+        ({"last_confirmed_at": NOW}, "Its confidence is 1.00, confirmed within a day."),
     ],
 )
 def test_the_sentence_says_what_is_so(changed: dict[str, Any], sentence: str) -> None:
     """Each case in words."""
-    assert sentence in explain_search(found(**changed), limit=LIMIT, now=NOW)["why"]
+    assert sentence in explain_search(*found(**changed), limit=LIMIT, now=NOW).why
 
 
 @pytest.mark.parametrize(
@@ -72,21 +72,24 @@ def test_the_sentence_says_what_is_so(changed: dict[str, Any], sentence: str) ->
 )
 def test_a_search_of_one_kind_explains_its_only_list(kept: str, sentence: str) -> None:
     """Semantic and keyword results have no ranks of two lists."""
-    explanation = explain_search({kept: found()[kept]}, limit=LIMIT, now=NOW)
+    memory, scores = found()
+    explanation = explain_search(memory, Scores.from_row({kept: getattr(scores, kept)}), limit=LIMIT, now=NOW)
 
-    assert sentence in explanation["why"]
+    assert sentence in explanation.why
 
 
 def test_a_recall_shows_parts_that_sum_to_the_score() -> None:
     """Value times weight is the contribution, and the contributions are the score."""
     weights = ScoreWeights()
-    scored = score(found(), weights, NOW)
+    memory, scores = found()
+    scored = score(memory, FUSED, weights, NOW)
 
-    explanation = explain_recall(found(), scored, weights, limit=LIMIT, now=NOW)
+    explanation = explain_recall(memory, scores, scored, weights, limit=LIMIT, now=NOW)
 
-    total = sum(part["contribution"] for part in explanation["components"].values())
+    assert explanation.components is not None
+    total = sum(part.contribution for part in explanation.components.values())
     assert total == pytest.approx(scored.composite, abs=1e-5)
-    assert explanation["why"].startswith(f"It scores {scored.composite:.3f}, most of it for relevance")
+    assert explanation.why.startswith(f"It scores {scored.composite:.3f}, most of it for relevance")
 
 
 def test_a_contextual_result_names_words_in_it_and_around_it() -> None:
@@ -107,19 +110,23 @@ def test_a_contextual_result_names_words_in_it_and_around_it() -> None:
     words = [QueryWord(word="tent", rarity=0.9), QueryWord(word="lake", rarity=0.2)]
     (best,) = rank_by_context(turns, words, vector, limit=1)
 
-    explanation = explain_context({}, best, now=NOW)
+    explanation = explain_context(Scores(contextual_score=best.score), best)
 
-    assert "It holds “tent”; “lake” stood around it or in its date." in explanation["why"]
-    assert explanation["matched_words"] == ["tent"]
+    assert "It holds “tent”; “lake” stood around it or in its date." in explanation.why
+    assert explanation.parts is not None
+    assert explanation.parts.matched_words == ("tent",)
 
 
 def test_every_explanation_is_json() -> None:
     """No ids, moments or numbers of numpy."""
     weights = ScoreWeights()
-    explanations = [
-        explain_search(found(), limit=LIMIT, now=NOW),
-        explain_search(found(similarity=None, semantic_rank=LIMIT + 1), limit=LIMIT, now=NOW),
-        explain_recall(found(), score(found(), weights, NOW), weights, limit=LIMIT, now=NOW),
-    ]
+    memory, scores = found()
+    explanations = json_safe(
+        [
+            explain_search(memory, scores, limit=LIMIT, now=NOW),
+            explain_search(*found(similarity=None, semantic_rank=LIMIT + 1), limit=LIMIT, now=NOW),
+            explain_recall(memory, scores, score(memory, FUSED, weights, NOW), weights, limit=LIMIT, now=NOW),
+        ]
+    )
 
     assert json.loads(json.dumps(explanations, allow_nan=False)) == explanations

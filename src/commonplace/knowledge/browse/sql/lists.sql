@@ -2,16 +2,9 @@
 -- counts, in any case. A page is found first, by what its index holds, and read then: rows are wide, and those before
 -- the page are not looked at.
 
--- name: list_facts(validity, fading, scope, entity_id, limit, offset, now)
+-- name: list_facts(validity, fading, scope, entity_id, limit, offset)
 -- Facts, the newest first; of one validity, fading or not, of one scope or entity where that is given.
-SELECT
-  id, subject, predicate, content, importance, confidence, decay_rate, permanence, source_butler, source_episode_id,
-  supersedes_id, validity, scope, reference_count, created_at, last_referenced_at, last_confirmed_at, tags, metadata,
-  entity_id, metadata ->> 'status' IS NOT DISTINCT FROM 'fading' AND validity = 'active' AS is_fading,
-  commonplace_effective_confidence(
-    confidence, decay_rate, coalesce(last_confirmed_at, created_at), :now
-  ) AS effective_confidence
-FROM facts
+SELECT ${fact_columns} FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
   SELECT id FROM facts
   WHERE tenant_id = current_setting('commonplace.tenant_id')
@@ -24,7 +17,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
 ))
 ORDER BY created_at DESC, id;
 
--- name: fact_chain(id, now)
+-- name: fact_chain(id)
 -- A fact with all that it superseded and all that superseded it, the newest first.
 WITH RECURSIVE older AS (
   SELECT id, supersedes_id FROM facts
@@ -39,30 +32,14 @@ newer AS (
   SELECT facts.id FROM facts JOIN newer ON facts.supersedes_id = newer.id
   WHERE facts.tenant_id = current_setting('commonplace.tenant_id')
 )
-SELECT
-  id, subject, predicate, content, importance, confidence, decay_rate, permanence, source_butler, source_episode_id,
-  supersedes_id, validity, scope, reference_count, created_at, last_referenced_at, last_confirmed_at, tags, metadata,
-  entity_id, metadata ->> 'status' IS NOT DISTINCT FROM 'fading' AND validity = 'active' AS is_fading,
-  commonplace_effective_confidence(
-    confidence, decay_rate, coalesce(last_confirmed_at, created_at), :now
-  ) AS effective_confidence
-FROM facts
+SELECT ${fact_columns} FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND id IN (SELECT id FROM older UNION SELECT id FROM newer)
 ORDER BY created_at DESC, id;
 
--- name: list_rules(maturity, forgotten, scope, limit, offset, now)
+-- name: list_rules(maturity, forgotten, scope, limit, offset)
 -- Rules, the newest first; of one maturity, forgotten or not, of one scope where that is given.
-SELECT
-  id, content, scope, maturity, confidence, decay_rate, permanence, effectiveness_score, applied_count, success_count,
-  harmful_count, source_episode_id, source_butler, created_at, last_applied_at, last_evaluated_at, last_confirmed_at,
-  reference_count, last_referenced_at, tags, metadata,
-  (metadata -> 'forgotten') IS NOT DISTINCT FROM 'true' AS is_forgotten,
-  metadata ->> 'status' IS NOT DISTINCT FROM 'fading' AS is_fading,
-  commonplace_effective_confidence(
-    confidence, decay_rate, coalesce(last_confirmed_at, created_at), :now
-  ) AS effective_confidence
-FROM rules
+SELECT ${rule_columns} FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
   SELECT id FROM rules
   WHERE tenant_id = current_setting('commonplace.tenant_id')
@@ -78,7 +55,7 @@ ORDER BY created_at DESC, id;
 
 -- name: list_applications(rule_id, limit)
 -- When a rule was applied, the latest first, and what came of it.
-SELECT outcome, reason, actor, applied_at FROM rule_applications
+SELECT outcome, reason, actor, applied_at, context FROM rule_applications
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND rule_id = :rule_id
 ORDER BY applied_at DESC, id
 LIMIT :limit;
@@ -86,10 +63,7 @@ LIMIT :limit;
 -- name: list_episodes(status, butler, live_at, limit, offset)
 -- Episodes, the newest first; of one state of consolidation, of one butler, without those that have expired at a moment
 -- where that is given.
-SELECT
-  id, butler, session_id, content, importance, reference_count, consolidated, consolidation_status, retry_count,
-  last_error, created_at, last_referenced_at, expires_at, metadata, leased_by, leased_until, next_attempt_at
-FROM episodes
+SELECT ${episode_columns} FROM episodes
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
   SELECT id FROM episodes
   WHERE tenant_id = current_setting('commonplace.tenant_id')

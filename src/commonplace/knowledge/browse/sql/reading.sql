@@ -1,25 +1,18 @@
 -- Single memories for people. Nothing here counts as a reading of a memory.
 
--- name: read_rule(id, now)^
+-- name: read_rule(id)^
 -- One rule, forgotten or not.
-SELECT
-  id, content, scope, maturity, confidence, decay_rate, permanence, effectiveness_score, applied_count, success_count,
-  harmful_count, source_episode_id, source_butler, created_at, last_applied_at, last_evaluated_at, last_confirmed_at,
-  reference_count, last_referenced_at, tags, metadata,
-  (metadata -> 'forgotten') IS NOT DISTINCT FROM 'true' AS is_forgotten,
-  metadata ->> 'status' IS NOT DISTINCT FROM 'fading' AS is_fading,
-  commonplace_effective_confidence(
-    confidence, decay_rate, coalesce(last_confirmed_at, created_at), :now
-  ) AS effective_confidence
-FROM rules
+SELECT ${rule_columns} FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
 
 -- name: read_episode(id)^
 -- One episode, expired or not.
-SELECT
-  id, butler, session_id, content, importance, reference_count, consolidated, consolidation_status, retry_count,
-  last_error, created_at, last_referenced_at, expires_at, metadata, leased_by, leased_until, next_attempt_at
-FROM episodes
+SELECT ${episode_columns} FROM episodes
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
+
+-- name: read_fact(id)^
+-- One fact, whatever its validity.
+SELECT ${fact_columns} FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
 
 -- name: linked_texts(ids)

@@ -17,7 +17,7 @@ SHOWN: Final = 5
 
 async def figures(request: Request) -> dict[str, Any]:
     """Read how much the tenant knows."""
-    return {"stats": await knowledge_of(request).memory_stats()}
+    return {"stats": await knowledge_of(request).stats()}
 
 
 async def learned(request: Request) -> dict[str, Any]:
@@ -25,8 +25,7 @@ async def learned(request: Request) -> dict[str, Any]:
     knowledge = knowledge_of(request)
     facts = await knowledge.list_facts(validity="active", limit=SHOWN)
     rules = await knowledge.list_rules(forgotten=False, limit=SHOWN)
-    both = [("fact", one) for one in facts] + [("rule", one) for one in rules]
-    both.sort(key=lambda pair: pair[1]["created_at"], reverse=True)
+    both = sorted([*facts, *rules], key=lambda memory: memory.created_at, reverse=True)
     return {"items": both[:SHOWN]}
 
 

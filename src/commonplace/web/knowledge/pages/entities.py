@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.entities.registry import Entity, EntityType
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
@@ -143,10 +143,7 @@ async def require_entity(knowledge: KnowledgeMemory, entity_id: UUID) -> Entity:
     Raises:
         NotFoundError: There is none of this id.
     """
-    entity = await knowledge.entity_get(entity_id)
-    if entity is None:
-        raise NotFoundError("entity", str(entity_id))
-    return entity
+    return await knowledge.entity_get(entity_id)
 
 
 def _form(

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.text import plural
-from commonplace.knowledge.browse.lists import STATUSES
+from commonplace.knowledge.kinds import EpisodeStatus
 from commonplace.web.access import KnowledgeOfCaller, admin, reader, writer
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.paging import ONE_MORE, cut_page
@@ -17,8 +17,8 @@ from commonplace.web.paging import Offset
 
 PATH: Final = "/knowledge/episodes"
 
-Status = Literal["", "pending", "consolidated", "failed", "dead_letter"]
-STATES: Final = (("", "Any"), *((status, status.replace("_", " ").capitalize()) for status in STATUSES))
+Status = EpisodeStatus | Literal[""]
+STATES: Final = (("", "Any"), *((status, status.replace("_", " ").capitalize()) for status in EpisodeStatus))
 
 router = APIRouter(
     prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
@@ -103,7 +103,7 @@ async def forget_form(request: Request, knowledge: KnowledgeOfCaller, episode_id
                 "It disappears from every search, nothing more is learned from it, and the next cleanup deletes it.",
                 "Facts and rules that were learned from it stay.",
             ),
-            quote=episode["content"][:1_000],
+            quote=episode.content[:1_000],
             url=f"{PATH}/{episode_id}/forget",
             button="Forget",
             back=f"{PATH}/{episode_id}",
@@ -114,6 +114,5 @@ async def forget_form(request: Request, knowledge: KnowledgeOfCaller, episode_id
 @router.post("/{episode_id:uuid}/forget", dependencies=[Depends(writer)])
 async def forget(request: Request, knowledge: KnowledgeOfCaller, episode_id: ItemId) -> Response:
     """Let an episode expire now."""
-    await knowledge.read_memory("episode", episode_id)
     await knowledge.forget_memory("episode", episode_id)
     return done(request, "The episode was forgotten.", location=f"{PATH}/{episode_id}", changed=CHANGED)

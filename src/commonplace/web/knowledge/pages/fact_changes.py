@@ -1,11 +1,12 @@
 """What an operator does to a fact: confirm it, correct it, forget it."""
 
-from typing import Any, Final
+from typing import Final
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.kinds import Fact, Validity
 from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.dashboard.errors import PageRoute, message_of
 from commonplace.web.dashboard.forms import INVALID, Text
@@ -25,8 +26,9 @@ router = APIRouter(
 async def confirm(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> Response:
     """Start its decay over."""
     fact = await knowledge.read_memory("fact", fact_id)
-    if not await knowledge.confirm_memory("fact", fact_id):
-        raise InvalidInputError("fact", NOT_ACTIVE, f"one that is {fact['validity']}")
+    if fact.validity is not Validity.ACTIVE:
+        raise InvalidInputError("fact", NOT_ACTIVE, f"one that is {fact.validity}")
+    await knowledge.confirm_memory("fact", fact_id)
     return done(request, "Confirmed: its decay starts over.", location=f"{PATH}/{fact_id}", changed=CHANGED)
 
 
@@ -42,7 +44,7 @@ async def forget_form(request: Request, knowledge: KnowledgeOfCaller, fact_id: I
                 "It disappears from every search and every prompt at once, and is marked as retracted.",
                 "The row stays in the history. What it superseded does not come back.",
             ),
-            quote=f"{fact['subject']} {fact['predicate']}: {fact['content']}",
+            quote=f"{fact.subject} {fact.predicate}: {fact.content}",
             url=f"{PATH}/{fact_id}/forget",
             button="Forget",
             back=f"{PATH}/{fact_id}",
@@ -53,7 +55,6 @@ async def forget_form(request: Request, knowledge: KnowledgeOfCaller, fact_id: I
 @router.post("/{fact_id:uuid}/forget")
 async def forget(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> Response:
     """Retract a fact."""
-    await knowledge.read_memory("fact", fact_id)
     await knowledge.forget_memory("fact", fact_id)
     return done(request, "The fact was forgotten.", location=f"{PATH}/{fact_id}", changed=CHANGED)
 
@@ -62,7 +63,7 @@ async def forget(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId
 async def correction_form(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> HTMLResponse:
     """Ask what is true instead."""
     fact = await knowledge.read_memory("fact", fact_id)
-    return _correction_form(request, fact, fact["content"], {})
+    return _correction_form(request, fact, fact.content, {})
 
 
 @router.post("/{fact_id:uuid}/correct")
@@ -75,26 +76,27 @@ async def correct(
         _require_change(fact, content)
         receipt = await knowledge.store_fact(
             content=content,
-            **{
-                name: fact[name]
-                for name in ("subject", "predicate", "scope", "importance", "permanence", "tags", "entity_id")
-            },
+            subject=fact.subject,
+            predicate=fact.predicate,
+            scope=fact.scope,
+            importance=fact.importance,
+            permanence=fact.permanence,
+            tags=fact.tags,
+            entity_id=fact.entity_id,
         )
     except InvalidInputError as error:
         return _correction_form(request, fact, content, {error.field: message_of(error)})
     return done(request, "The correction took its place.", location=f"{PATH}/{receipt.id}", changed=CHANGED)
 
 
-def _require_change(fact: dict[str, Any], content: str) -> None:
-    if fact["validity"] != "active":
-        raise InvalidInputError("content", NOT_ACTIVE, f"one that is {fact['validity']}")
-    if content.strip() == fact["content"]:
+def _require_change(fact: Fact, content: str) -> None:
+    if fact.validity is not Validity.ACTIVE:
+        raise InvalidInputError("content", NOT_ACTIVE, f"one that is {fact.validity}")
+    if content.strip() == fact.content:
         raise InvalidInputError("content", "another text than now", content)
 
 
-def _correction_form(
-    request: Request, fact: dict[str, Any], content: str, errors: dict[str, str]
-) -> HTMLResponse:
+def _correction_form(request: Request, fact: Fact, content: str, errors: dict[str, str]) -> HTMLResponse:
     return render_dialog(
         request,
         "knowledge/facts/correct.html",

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.knowledge.browse.lists import VALIDITIES
+from commonplace.knowledge.kinds import Fact, Rule, Validity
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.upkeep.decay import FAINT, GONE
 from commonplace.web.access import KnowledgeOfCaller, reader
@@ -21,12 +21,12 @@ PATH: Final = "/knowledge/facts"
 FADING: Final = "fading"
 """Not a validity: active, and marked by the sweep."""
 
-State = Literal["", "active", "fading", "superseded", "expired", "retracted"]
+State = Validity | Literal["", "fading"]
 STATES: Final = (
     ("", "Any"),
     ("active", "Active"),
     (FADING, "Fading"),
-    *((v, v.title()) for v in VALIDITIES[1:]),
+    *((each, each.title()) for each in Validity if each is not Validity.ACTIVE),
 )
 
 router = APIRouter(
@@ -82,13 +82,13 @@ async def fact_values(knowledge: KnowledgeMemory, fact_id: UUID) -> dict[str, An
         "fact": fact,
         "chain": await knowledge.fact_chain(fact_id),
         "links": await knowledge.list_linked("fact", fact_id),
-        "entity": await knowledge.entity_get(fact["entity_id"]) if fact["entity_id"] else None,
+        "entity": await knowledge.entity_get(fact.entity_id) if fact.entity_id else None,
         "curve": curve_of(knowledge, fact),
         "thresholds": [("fades", FAINT), ("expires", GONE)],
     }
 
 
-def curve_of(knowledge: KnowledgeMemory, memory: dict[str, Any]) -> DecayCurve | None:
+def curve_of(knowledge: KnowledgeMemory, memory: Fact | Rule) -> DecayCurve | None:
     """Return the decay of a fact or rule."""
-    since = memory["last_confirmed_at"] or memory["created_at"]
-    return decay_curve(memory["confidence"], memory["decay_rate"], since, knowledge.clock())
+    since = memory.last_confirmed_at or memory.created_at
+    return decay_curve(memory.confidence, memory.decay_rate, since, knowledge.clock())

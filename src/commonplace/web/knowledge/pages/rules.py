@@ -1,12 +1,14 @@
 """The pages of rules: what agents were taught, how well it serves, and what an operator says to that."""
 
-from typing import Annotated, Any, Final, Literal
+from collections.abc import Awaitable
+from typing import Annotated, Final, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.knowledge.kinds import Rule
 from commonplace.knowledge.lifecycle.maturity import Maturity
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.upkeep.decay import FAINT, GONE
@@ -79,7 +81,7 @@ async def rule_page(request: Request, knowledge: KnowledgeOfCaller, rule_id: Ite
 @router.post("/{rule_id:uuid}/helpful", dependencies=WRITE)
 async def helpful(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> Response:
     """Count that a rule helped."""
-    await _require(await knowledge.mark_helpful(rule_id), knowledge, rule_id)
+    await _changed(knowledge.mark_helpful(rule_id), knowledge, rule_id)
     return _done(request, rule_id, "Noted: it helped.")
 
 
@@ -95,8 +97,8 @@ async def harmful(
 ) -> Response:
     """Count that a rule did harm, which weighs four times."""
     try:
-        marked = await knowledge.mark_harmful(rule_id, reason=reason.strip() or None)
-        await _require(marked, knowledge, rule_id)
+        marking = knowledge.mark_harmful(rule_id, reason=reason.strip() or None)
+        await _changed(marking, knowledge, rule_id)
     except InvalidInputError as error:
         rule = await knowledge.read_memory("rule", rule_id)
         return _harmful_form(request, rule, reason, {"reason": message_of(error)})
@@ -106,8 +108,7 @@ async def harmful(
 @router.post("/{rule_id:uuid}/confirm", dependencies=WRITE)
 async def confirm(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> Response:
     """Start its decay over."""
-    confirmed = await knowledge.confirm_memory("rule", rule_id)
-    await _require(confirmed or None, knowledge, rule_id)
+    await _changed(knowledge.confirm_memory("rule", rule_id), knowledge, rule_id)
     return _done(request, rule_id, "Confirmed: its decay starts over.")
 
 
@@ -122,7 +123,7 @@ async def invert_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: I
 async def invert(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> Response:
     """Turn a rule that keeps doing harm into the warning against itself."""
     try:
-        await _require(await knowledge.invert_to_anti_pattern(rule_id), knowledge, rule_id)
+        await _changed(knowledge.invert_to_anti_pattern(rule_id), knowledge, rule_id)
     except InvalidInputError as error:
         rule = await knowledge.read_memory("rule", rule_id)
         return ask(request, _inversion(rule), error=message_of(error))
@@ -140,7 +141,7 @@ async def forget_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: I
             texts=(
                 "It disappears from every search and every prompt at once. The row stays in the history.",
             ),
-            quote=rule["content"],
+            quote=rule.content,
             url=f"{PATH}/{rule_id}/forget",
             button="Forget",
             back=f"{PATH}/{rule_id}",
@@ -151,7 +152,6 @@ async def forget_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: I
 @router.post("/{rule_id:uuid}/forget", dependencies=WRITE)
 async def forget(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> Response:
     """Mark a rule as forgotten."""
-    await knowledge.read_memory("rule", rule_id)
     await knowledge.forget_memory("rule", rule_id)
     return _done(request, rule_id, "The rule was forgotten.")
 
@@ -160,31 +160,36 @@ def _done(request: Request, rule_id: UUID, notice: str) -> Response:
     return done(request, notice, location=f"{PATH}/{rule_id}", changed=CHANGED)
 
 
-async def _require(outcome: object, knowledge: KnowledgeMemory, rule_id: UUID) -> None:
-    """Refuse what had no effect: say that there is no such rule, or that it is forgotten."""
-    if outcome is None:
+async def _changed(change: Awaitable[object], knowledge: KnowledgeMemory, rule_id: UUID) -> None:
+    """Await the change of a rule.
+
+    Raises:
+        InvalidInputError: The rule is forgotten.
+        NotFoundError: The rule does not exist.
+    """
+    try:
+        await change
+    except NotFoundError:
         await knowledge.read_memory("rule", rule_id)
-        raise InvalidInputError("rule", GONE_BEFORE, "one that is forgotten")
+        raise InvalidInputError("rule", GONE_BEFORE, "one that is forgotten") from None
 
 
-def _inversion(rule: dict[str, Any]) -> Question:
+def _inversion(rule: Rule) -> Question:
     return Question(
         title="Turn this rule into a warning?",
         texts=(
             "It did harm more often than it helped. From now on it says what not to do, and why.",
             "Its old words are kept with it.",
         ),
-        quote=rule["content"],
-        url=f"{PATH}/{rule['id']}/invert",
+        quote=rule.content,
+        url=f"{PATH}/{rule.id}/invert",
         button="Turn into a warning",
-        back=f"{PATH}/{rule['id']}",
+        back=f"{PATH}/{rule.id}",
         is_dangerous=False,
     )
 
 
-def _harmful_form(
-    request: Request, rule: dict[str, Any], reason: str, errors: dict[str, str]
-) -> HTMLResponse:
+def _harmful_form(request: Request, rule: Rule, reason: str, errors: dict[str, str]) -> HTMLResponse:
     return render_dialog(
         request,
         "knowledge/rules/harmful.html",

@@ -1,13 +1,14 @@
 """The first page of knowledge memory: search it as agents do and see why, how much there is, and what waits."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
 from commonplace.knowledge.config import SearchMode
-from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.kinds import MemoryType
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.search.found import Found
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.rendering import link, render
@@ -58,18 +59,16 @@ async def search_page(
         kinds=KINDS,
         most=MOST_FOUND,
         url=link(PATH, **wanted),
-        stats=None if wanted["q"] else await knowledge.memory_stats(),
+        stats=None if wanted["q"] else await knowledge.stats(),
     )
 
 
-async def _find(
-    knowledge: KnowledgeMemory, *, q: str, mode: str, kind: str, scope: str
-) -> list[dict[str, Any]]:
+async def _find(knowledge: KnowledgeMemory, *, q: str, mode: str, kind: str, scope: str) -> list[Found]:
     """Search or recall; a person who looks counts as no reading."""
     if mode == RECALL:
         found = await knowledge.recall(q, scope=scope or None, limit=MOST_FOUND, explain=True, count=False)
-        return [one for one in found if not kind or one["memory_type"] == kind]
-    return await knowledge.memory_search(
+        return [one for one in found if not kind or one.memory.memory_type == kind]
+    return await knowledge.search(
         q,
         types=[kind] if kind else None,
         scope=scope or None,

@@ -6,7 +6,6 @@ from uuid import UUID
 
 from fastapi import APIRouter, Body, Depends, Path, Query
 
-from commonplace.core.errors import NotFoundError
 from commonplace.knowledge.entities.registry import EntityType
 from commonplace.web.access import KnowledgeOfCaller, admin, reader, writer
 from commonplace.web.knowledge.rest.memories import BODY
@@ -129,7 +128,4 @@ async def unmerge(memory: KnowledgeOfCaller, entity_id: EntityId) -> UnmergedSha
 
 
 async def _require(memory: KnowledgeOfCaller, entity_id: UUID) -> object:
-    entity = await memory.entity_get(entity_id)
-    if entity is None:
-        raise NotFoundError("entity", str(entity_id))
-    return entity
+    return await memory.entity_get(entity_id)

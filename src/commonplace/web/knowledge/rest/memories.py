@@ -1,15 +1,14 @@
 """Episodes, facts and rules under ``/api/v1/knowledge``: store, find, confirm, forget. Source: KNW-05 to KNW-09."""
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Body, Depends, Path, Query
 
-from commonplace.core.errors import NotFoundError
 from commonplace.knowledge.config import SearchMode
-from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.search.found import Found
 from commonplace.knowledge.search.request import MAX_LIMIT as MAX_FOUND
 from commonplace.knowledge.search.request import MAX_QUERY_CHARS
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
@@ -53,7 +52,7 @@ RuleId = Annotated[UUID, Path(alias="ruleId", description="the id of a rule")]
 Scope = Annotated[
     str | None, Query(max_length=200, description="facts and rules of the global scope and this one")
 ]
-Found = Annotated[
+MostFound = Annotated[
     int | None, Query(ge=1, le=MAX_FOUND, description="at most this many; 10 unless configured otherwise")
 ]
 Explain = Annotated[bool, Query(description="whether each result says why it was found")]
@@ -117,7 +116,7 @@ async def store_rule(
     memory: KnowledgeOfCaller, wanted: Annotated[NewRule, Body(description="the rule")]
 ) -> StoredRuleShape:
     """It begins as a candidate."""
-    return StoredRuleShape(id=await memory.store_rule(**wanted.model_dump()))
+    return StoredRuleShape.model_validate(await memory.store_rule(**wanted.model_dump()))
 
 
 @router.get(
@@ -136,14 +135,14 @@ async def search(
     ] = None,
     scope: Scope = None,
     mode: Annotated[SearchMode | None, Query(description="by meaning, by words, both, or by context")] = None,
-    limit: Found = None,
+    limit: MostFound = None,
     min_confidence: Confidence = None,
     explain: Explain = False,  # noqa: FBT002 - a query parameter
 ) -> FindingsShape:
     """By meaning and words together, unless `mode` says otherwise; nothing is counted as read."""
     wanted = _given(types=types, mode=mode, min_confidence=min_confidence)
     most = memory.config.retrieval.door_limit if limit is None else limit
-    return _findings(await memory.memory_search(query, scope=scope, limit=most, explain=explain, **wanted))
+    return _findings(await memory.search(query, scope=scope, limit=most, explain=explain, **wanted))
 
 
 @router.get(
@@ -158,7 +157,7 @@ async def recall(
     memory: KnowledgeOfCaller,
     topic: Annotated[str, Query(max_length=MAX_QUERY_CHARS, description="what somebody is about to work on")],
     scope: Scope = None,
-    limit: Found = None,
+    limit: MostFound = None,
     min_confidence: Confidence = None,
     explain: Explain = False,  # noqa: FBT002 - a query parameter
 ) -> FindingsShape:
@@ -190,7 +189,7 @@ async def context(
     ] = None,
 ) -> BlockShape:
     """Key facts, then active rules. Empty where memory is out of reach, which is no error here."""
-    return BlockShape(text=await memory.memory_context(prompt, butler, token_budget=budget_tokens))
+    return BlockShape(text=await memory.context(prompt, butler, token_budget=budget_tokens))
 
 
 @router.get(
@@ -202,7 +201,7 @@ async def context(
 )
 async def stats(memory: KnowledgeOfCaller, scope: Scope = None) -> StatsShape:
     """Episodes, facts and rules by their state; episodes are all counted."""
-    return StatsShape.model_validate(await memory.memory_stats(scope=scope))
+    return StatsShape.model_validate(await memory.stats(scope=scope))
 
 
 @router.get(
@@ -215,10 +214,7 @@ async def stats(memory: KnowledgeOfCaller, scope: Scope = None) -> StatsShape:
 )
 async def get_memory(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> KnownShape:
     """Also a fact that is history; this counts as read. What was forgotten is not found."""
-    found = await memory.get_memory(kind, memory_id)
-    if found is None:
-        raise NotFoundError(kind, str(memory_id))
-    return KnownShape.model_validate({**found, "memory_type": kind})
+    return KnownShape.model_validate(await memory.get_memory(kind, memory_id))
 
 
 @router.delete(
@@ -231,8 +227,7 @@ async def get_memory(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId)
 )
 async def forget(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> ForgottenShape:
     """No search and no prompt shows it any more; the audit stream keeps that it was there."""
-    if not await memory.forget_memory(kind, memory_id):
-        raise NotFoundError(kind, str(memory_id))
+    await memory.forget_memory(kind, memory_id)
     return ForgottenShape()
 
 
@@ -246,8 +241,7 @@ async def forget(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> 
 )
 async def confirm(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> ConfirmedShape:
     """It proved right. An episode has no confidence, so it cannot be confirmed."""
-    if not await memory.confirm_memory(kind, memory_id):
-        raise NotFoundError(kind, str(memory_id))
+    await memory.confirm_memory(kind, memory_id)
     return ConfirmedShape()
 
 
@@ -265,7 +259,8 @@ async def mark_helpful(
     wanted: Annotated[Application | None, Body(description="what it was applied to")] = None,
 ) -> KnownShape:
     """It counts as applied, and is promoted where it has earned that."""
-    return _rule(rule_id, await memory.mark_helpful(rule_id, context=wanted.context if wanted else None))
+    context = wanted.context if wanted else None
+    return KnownShape.model_validate(await memory.mark_helpful(rule_id, context=context))
 
 
 @router.post(
@@ -283,7 +278,8 @@ async def mark_harmful(
 ) -> KnownShape:
     """Harm weighs four times as much as help; the rule is demoted where that is due."""
     given = wanted or Application()
-    return _rule(rule_id, await memory.mark_harmful(rule_id, reason=given.reason, context=given.context))
+    marked = await memory.mark_harmful(rule_id, reason=given.reason, context=given.context)
+    return KnownShape.model_validate(marked)
 
 
 def _given(**parameters: object) -> dict[str, Any]:
@@ -291,11 +287,7 @@ def _given(**parameters: object) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if value is not None}
 
 
-def _findings(found: list[dict[str, Any]]) -> FindingsShape:
-    return FindingsShape(results=[FoundShape.model_validate(one) for one in found], count=len(found))
-
-
-def _rule(rule_id: UUID, row: Mapping[str, Any] | None) -> KnownShape:
-    if row is None:
-        raise NotFoundError("rule", str(rule_id))
-    return KnownShape.model_validate({**row, "memory_type": MemoryType.RULE})
+def _findings(found: list[Found]) -> FindingsShape:
+    return FindingsShape(
+        results=[FoundShape.model_validate(each.to_json()) for each in found], count=len(found)
+    )

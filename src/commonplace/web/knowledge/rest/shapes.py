@@ -8,7 +8,7 @@ from pydantic import Field
 
 from commonplace.knowledge.entities.registry import EntityType
 from commonplace.knowledge.entities.resolution import NameMatch
-from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.kinds import MemoryType
 from commonplace.web.paging import PageShape
 from commonplace.web.shape import Shape, Wanted
 
@@ -94,6 +94,7 @@ class KnownShape(Shape):
     scope: str | None = Field(default=None, description="of facts and rules")
     permanence: str | None = Field(default=None, description="of facts and rules")
     confidence: float | None = Field(default=None, description="of facts and rules, when last confirmed")
+    effective_confidence: float | None = Field(default=None, description="of facts and rules, as of now")
     decay_rate: float | None = Field(default=None, description="of facts and rules, a day")
     last_confirmed_at: datetime | None = None
     tags: list[str] | None = Field(default=None, description="of facts and rules")
@@ -117,7 +118,6 @@ class FoundShape(KnownShape):
     composite_score: float | None = Field(
         default=None, description="of a recall: relevance, importance, recency, confidence"
     )
-    effective_confidence: float | None = Field(default=None, description="of facts and rules, as of now")
     explanation: dict[str, Any] | None = Field(default=None, description="where it was asked for")
 
 

@@ -1,0 +1,221 @@
+"""The three kinds of memory as they are read: episodes, facts and rules.
+
+The fields of a class are the columns of its table. SQL files name them with ``${episode_columns}``, ``${fact_columns}``
+and ``${rule_columns}``, so a column stands here and nowhere else.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+from commonplace.core.confidence import effective_confidence
+from commonplace.knowledge.lifecycle.maturity import Maturity
+from commonplace.knowledge.lifecycle.permanence import Permanence
+from commonplace.storage.database import Row
+
+
+class MemoryType(StrEnum):
+    """The three kinds of memory."""
+
+    EPISODE = "episode"
+    FACT = "fact"
+    RULE = "rule"
+
+
+class Validity(StrEnum):
+    """The states of a fact."""
+
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    EXPIRED = "expired"
+    RETRACTED = "retracted"
+
+
+class EpisodeStatus(StrEnum):
+    """The states of an episode's consolidation."""
+
+    PENDING = "pending"
+    CONSOLIDATED = "consolidated"
+    FAILED = "failed"
+    DEAD_LETTER = "dead_letter"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """An event of a session.
+
+    Attributes:
+        butler: The agent whose session it was; the scope of an episode.
+        importance: 0.0 to 10.0.
+        retry_count: Failed attempts to consolidate it.
+        expires_at: When it is no longer found (aware UTC).
+        leased_by: The worker that consolidates it now, until ``leased_until``.
+        next_attempt_at: When a failed consolidation is tried again.
+    """
+
+    memory_type: MemoryType = field(default=MemoryType.EPISODE, init=False)
+    id: UUID
+    butler: str
+    session_id: UUID | None
+    content: str
+    importance: float
+    consolidated: bool
+    consolidation_status: EpisodeStatus
+    retry_count: int
+    last_error: str | None
+    leased_by: str | None
+    leased_until: datetime | None
+    next_attempt_at: datetime | None
+    expires_at: datetime | None
+    created_at: datetime
+    reference_count: int
+    last_referenced_at: datetime | None
+    metadata: Mapping[str, Any]
+
+    @classmethod
+    def from_row(cls, row: Row, *, now: datetime) -> "Episode":
+        """Return the episode of a row; ``now`` is not used, as an episode does not decay."""
+        del now
+        values: dict[str, Any] = {name: row[name] for name in COLUMNS[MemoryType.EPISODE]}
+        values["consolidation_status"] = EpisodeStatus(row["consolidation_status"])
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A statement about a subject.
+
+    Attributes:
+        importance: 0.0 to 10.0.
+        confidence: At the last confirmation, 0.0 to 1.0.
+        effective_confidence: The confidence left when the fact was read.
+        decay_rate: Share of the confidence lost per day, continuously.
+        scope: ``"global"``, or the butler that the fact is for.
+        supersedes_id: The fact of the same key that this fact replaced.
+    """
+
+    memory_type: MemoryType = field(default=MemoryType.FACT, init=False)
+    id: UUID
+    subject: str
+    predicate: str
+    content: str
+    importance: float
+    confidence: float
+    effective_confidence: float
+    decay_rate: float
+    permanence: Permanence
+    validity: Validity
+    scope: str
+    entity_id: UUID | None
+    source_butler: str | None
+    source_episode_id: UUID | None
+    supersedes_id: UUID | None
+    created_at: datetime
+    last_confirmed_at: datetime | None
+    reference_count: int
+    last_referenced_at: datetime | None
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+
+    @classmethod
+    def from_row(cls, row: Row, *, now: datetime) -> "Fact":
+        """Return the fact of a row, with the confidence that is left at a moment."""
+        values: dict[str, Any] = {name: row[name] for name in COLUMNS[MemoryType.FACT]} | {
+            "permanence": Permanence(row["permanence"]),
+            "validity": Validity(row["validity"]),
+            "tags": tuple(row["tags"]),
+        }
+        return cls(**values, effective_confidence=_decayed(row, now))
+
+    @property
+    def is_fading(self) -> bool:
+        """Whether the fact is active and the last sweep marked it as fading."""
+        return self.validity is Validity.ACTIVE and self.metadata.get("status") == "fading"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """Guidance for how to act.
+
+    Attributes:
+        scope: ``"global"``, or the butler that the rule is for.
+        confidence: At the last confirmation, 0.0 to 1.0.
+        effective_confidence: The confidence left when the rule was read.
+        decay_rate: Share of the confidence lost per day, continuously.
+        effectiveness_score: 0.0 to 1.0, from the feedback.
+        applied_count: Helpful and harmful applications together.
+    """
+
+    memory_type: MemoryType = field(default=MemoryType.RULE, init=False)
+    id: UUID
+    content: str
+    scope: str
+    maturity: Maturity
+    confidence: float
+    effective_confidence: float
+    decay_rate: float
+    permanence: str
+    effectiveness_score: float
+    applied_count: int
+    success_count: int
+    harmful_count: int
+    source_butler: str | None
+    source_episode_id: UUID | None
+    created_at: datetime
+    last_applied_at: datetime | None
+    last_evaluated_at: datetime | None
+    last_confirmed_at: datetime | None
+    reference_count: int
+    last_referenced_at: datetime | None
+    tags: tuple[str, ...]
+    metadata: Mapping[str, Any]
+
+    @classmethod
+    def from_row(cls, row: Row, *, now: datetime) -> "Rule":
+        """Return the rule of a row, with the confidence that is left at a moment."""
+        values: dict[str, Any] = {name: row[name] for name in COLUMNS[MemoryType.RULE]} | {
+            "maturity": Maturity(row["maturity"]),
+            "tags": tuple(row["tags"]),
+        }
+        return cls(**values, effective_confidence=_decayed(row, now))
+
+    @property
+    def is_forgotten(self) -> bool:
+        """Whether the rule was forgotten, or expired."""
+        return self.metadata.get("forgotten") is True
+
+    @property
+    def is_fading(self) -> bool:
+        """Whether the last sweep marked the rule as fading."""
+        return self.metadata.get("status") == "fading"
+
+    @property
+    def needs_inversion(self) -> bool:
+        """Whether the rule did so much harm that its opposite is the better rule."""
+        return self.metadata.get("needs_inversion") is True
+
+
+Memory = Episode | Fact | Rule
+_NOT_STORED: Final = frozenset({"memory_type", "effective_confidence"})
+
+
+def _columns(noun: type[Memory]) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(noun) if each.name not in _NOT_STORED)
+
+
+COLUMNS: Final[Mapping[MemoryType, tuple[str, ...]]] = {
+    MemoryType.EPISODE: _columns(Episode),
+    MemoryType.FACT: _columns(Fact),
+    MemoryType.RULE: _columns(Rule),
+}
+"""The columns that a memory is read from."""
+
+COLUMN_GAPS: Final = {f"{kind}_columns": ", ".join(columns) for kind, columns in COLUMNS.items()}
+"""The words that stand for these columns in SQL files."""
+
+
+def _decayed(row: Row, now: datetime) -> float:
+    return effective_confidence(row["confidence"], row["decay_rate"], row["last_confirmed_at"], now)

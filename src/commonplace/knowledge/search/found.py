@@ -1,0 +1,120 @@
+"""A memory that a search found, with its scores and, if the caller asked, an explanation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from commonplace.knowledge.kinds import Memory
+from commonplace.knowledge.serialization import json_safe
+from commonplace.storage.database import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """The numbers by which a memory was found; ``None`` for those that the search does not compute.
+
+    Attributes:
+        similarity: Cosine of the vectors of the memory and the query, -1.0 to 1.0.
+        rank: ``ts_rank`` of the words.
+        semantic_rank: Place in the list by meaning, from 1.
+        keyword_rank: Place in the list by words, from 1.
+        rrf_score: Reciprocal Rank Fusion of both places.
+        contextual_score: Score of an episode in a search by context.
+        composite_score: Score of a recall: relevance, importance, recency and confidence.
+    """
+
+    similarity: float | None = None
+    rank: float | None = None
+    semantic_rank: int | None = None
+    keyword_rank: int | None = None
+    rrf_score: float | None = None
+    contextual_score: float | None = None
+    composite_score: float | None = None
+
+    @classmethod
+    def from_row(cls, row: Row) -> "Scores":
+        """Return the scores that a statement selected."""
+        return cls(**{each.name: row.get(each.name) for each in fields(cls)})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextParts:
+    """The parts of a contextual score, and the words of the query in the episode and around it."""
+
+    words: float
+    meaning: float
+    context: float
+    form: float
+    matched_words: tuple[str, ...]
+    nearby_words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Component:
+    """One of the four parts of a composite score; the contribution is the value times the weight."""
+
+    value: float
+    weight: float
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decay:
+    """The decay of a confidence; ``days_since_confirmed`` is ``None`` if the memory was never confirmed."""
+
+    confidence: float
+    decay_rate: float
+    days_since_confirmed: float | None
+    effective_confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a memory was found.
+
+    Attributes:
+        why: Sentences for a person.
+        scores: The scores of the memory, rounded.
+        parts: Of a search by context.
+        components: Of a recall, by name.
+        decay: Of a fact or rule.
+    """
+
+    why: str
+    scores: Scores
+    parts: ContextParts | None = None
+    components: Mapping[str, Component] | None = None
+    decay: Decay | None = None
+
+    def to_json(self) -> Mapping[str, object]:
+        """Return everything in one JSON object."""
+        parts = {} if self.parts is None else json_fields(self.parts)
+        others = {"components": self.components, "decay": self.decay, "why": self.why}
+        return {
+            **present(self.scores),
+            **parts,
+            **{name: json_safe(value) for name, value in others.items() if value is not None},
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A memory that a search or a recall found."""
+
+    memory: Memory
+    scores: Scores
+    explanation: Explanation | None = None
+
+    def to_json(self) -> Mapping[str, object]:
+        """Return the fields of the memory, its scores and its explanation in one JSON object."""
+        explained = {} if self.explanation is None else {"explanation": json_safe(self.explanation)}
+        return {**json_fields(self.memory), **present(self.scores), **explained}
+
+
+def json_fields(noun: object) -> dict[str, object]:
+    """Return the fields of a dataclass as JSON."""
+    return {each.name: json_safe(getattr(noun, each.name)) for each in fields(noun)}  # pyright: ignore[reportArgumentType] - a dataclass
+
+
+def present(noun: object) -> dict[str, object]:
+    """Return the fields of a dataclass as JSON, without those that are ``None``."""
+    return {name: value for name, value in json_fields(noun).items() if value is not None}
