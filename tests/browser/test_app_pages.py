@@ -75,7 +75,7 @@ async def test_finding_exporting_deleting_and_bringing_back(
     apps = dashboard.memories.apps
     await page.goto("/apps/cal")
     digests, dialog = page.locator("#app tbody tr"), page.get_by_role("dialog")
-    await page.get_by_label("Search what it remembers").fill("meetings after two")
+    await page.get_by_label("Search digests").fill("meetings after two")
     await expect(digests).to_have_count(1)
     await expect(digests).to_contain_text("ada")
     await expect(digests).to_contain_text("of-ada")
@@ -90,13 +90,13 @@ async def test_finding_exporting_deleting_and_bringing_back(
     await page.get_by_role("link", name="Delete memory").click()
     await expect(dialog.get_by_text("Ada likes meetings after two.")).to_be_visible()
     await dialog.get_by_role("button", name="Delete", exact=True).click()
-    await expect(page.get_by_role("heading", name="Nothing of it matches")).to_be_visible()
+    await expect(page.get_by_role("heading", name="No digest matches")).to_be_visible()
     await page.goto("/apps/cal")
     await page.get_by_role("link", name="Purge").click()
     await expect(dialog.get_by_role("heading", name="Delete all 10 memories of Calendar?")).to_be_visible()
     await screenshot("app-purge")
     await dialog.get_by_role("button", name="Delete 10 memories").click()
-    await expect(page.get_by_role("heading", name="It remembers nothing yet")).to_be_visible()
+    await expect(page.get_by_role("heading", name="No digests yet")).to_be_visible()
     assert await apps.list_memories("cal") == []
 
     await page.get_by_role("link", name="Import").click()
@@ -162,7 +162,7 @@ async def test_statistics_and_what_waits_for_energy(
         await expect(figure).to_contain_text(hint)
     await expect(page.get_by_text("Energy is at or below 20 %")).to_be_visible()
     await expect(page.locator(".chart canvas")).to_be_visible()
-    queue = page.get_by_role("region", name="Digests that wait or failed")
+    queue = page.get_by_role("region", name="Waiting and failed digests")
     for words in ("deferred", "late", "mail"):
         await expect(queue).to_contain_text(words)
     await screenshot("apps-energy")
@@ -187,12 +187,12 @@ async def test_an_uninstalled_app_keeps_its_memories_and_comes_back(page: Page, 
     await expect(row).to_contain_text("uninstalled")
     await expect(row).to_contain_text("2 of 10")
     await row.get_by_role("link", name="Calendar").click()
-    await expect(page.get_by_text("Its memories are kept until they are purged")).to_be_visible()
+    await expect(page.get_by_text("The memories stay until they are purged")).to_be_visible()
     await page.get_by_role("button", name="Install again").click()
     await page.wait_for_url("/apps")
     await expect(row.get_by_text("installed", exact=True)).to_be_visible()
     await page.goto("/apps/cal/uninstall")
-    await page.get_by_label("Delete its 2 memories and its conversations for good").check()
+    await page.get_by_label("Also delete 2 memories and all conversations permanently").check()
     await page.get_by_role("button", name="Uninstall").click()
     await expect(page.get_by_role("heading", name="No app is registered")).to_be_visible()
 

@@ -26,13 +26,13 @@ async def test_a_search_says_why(page: Page, dashboard: Dashboard) -> None:
     first = page.locator(f"#found-{known.port}")
     await expect(first).to_contain_text("number 1 by meaning and number 1 by words")
     await expect(first).to_contain_text("has become 0.79 in 30 days without confirmation")
-    await page.get_by_label("How").select_option("recall")
+    await page.get_by_label("Match").select_option("recall")
     await expect(first).to_contain_text("most of it for")
     await expect(first.locator(".scores")).to_contain_text("Importance")
     assert (await knowledge.read_memory("fact", known.port))["reference_count"] == 0
-    await page.get_by_label("How").select_option("keyword")
+    await page.get_by_label("Match").select_option("keyword")
     await page.get_by_label("Search knowledge").fill("zebra")
-    await expect(page.get_by_text("Nothing was found")).to_be_visible()
+    await expect(page.get_by_text("No results")).to_be_visible()
 
 
 async def test_the_history_of_a_fact(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
@@ -47,17 +47,17 @@ async def test_the_history_of_a_fact(page: Page, dashboard: Dashboard, screensho
     await expect(page.get_by_text("0.79")).to_be_visible()
 
     await page.get_by_role("button", name="Confirm").click()
-    await expect(page.get_by_text("Confirmed: its decay starts over.")).to_be_visible()
-    await expect(page.get_by_role("region", name="How sure it still is")).to_contain_text("1.0 of 1.0")
+    await expect(page.get_by_text("The fact was confirmed. Its decay starts again.")).to_be_visible()
+    await expect(page.get_by_role("region", name="Confidence")).to_contain_text("1.0 of 1.0")
     await expect(page.locator(".chart canvas")).to_have_count(1)
 
     await page.get_by_role("link", name="Correct").click()
-    await dialog(page).get_by_label("What is true").fill("password: hunter2hunter2")
+    await dialog(page).get_by_label("Correct content").fill("password: hunter2hunter2")
     await dialog(page).get_by_role("button", name="Store the correction").click()
     await expect(dialog(page).get_by_role("alert")).to_contain_text("secret")
     await check_accessibility(page)
     await screenshot("knowledge-correct")
-    await dialog(page).get_by_label("What is true").fill("6543")
+    await dialog(page).get_by_label("Correct content").fill("6543")
     await dialog(page).get_by_role("button", name="Store the correction").click()
     await expect(history).to_have_count(4)
     [fact] = [one for one in await knowledge.fact_chain(known.port) if one["validity"] == "active"]
@@ -77,11 +77,11 @@ async def test_merge_and_unmerge(page: Page, dashboard: Dashboard, screenshot: S
     await page.get_by_label("Search names").fill("bob")
     await page.get_by_role("link", name="Bob", exact=True).click()
     await page.get_by_role("link", name="Merge into another").click()
-    await dialog(page).get_by_label("Name of the one that stays").fill("Rob")
+    await dialog(page).get_by_label("Entity to keep").fill("Rob")
     await dialog(page).get_by_role("button", name="Search").click()
     await dialog(page).get_by_role("link", name="Robert Miller").click()
-    await expect(dialog(page)).to_contain_text("1 fact of Bob will be about Robert Miller")
-    await expect(dialog(page)).to_contain_text("will be called Bob, Bobby as well")
+    await expect(dialog(page)).to_contain_text("1 fact of Bob will move to Robert Miller")
+    await expect(dialog(page)).to_contain_text("will get the aliases Bob, Bobby")
     await expect(dialog(page).locator("ins")).to_have_text("works at: the observatory in Bern")
     await check_accessibility(page)
     await screenshot("knowledge-merge")
@@ -93,8 +93,8 @@ async def test_merge_and_unmerge(page: Page, dashboard: Dashboard, screenshot: S
     await page.goto(f"/knowledge/entities/{known.bob}")
     await expect(page.get_by_text("lives on in Robert Miller")).to_be_visible()
     await screenshot("knowledge-tombstone")
-    await page.get_by_role("link", name="Take back the merge").click()
-    await dialog(page).get_by_role("button", name="Take it back").click()
+    await page.get_by_role("link", name="Undo merge").click()
+    await dialog(page).get_by_role("button", name="Undo merge").click()
     await expect(page.get_by_role("region", name="Facts")).to_contain_text("black coffee")
     await expect(page.get_by_role("link", name="Merge into another")).to_be_visible()
     facts = await knowledge.list_facts(validity="active", entity_id=known.robert)
@@ -109,7 +109,7 @@ async def test_an_entity_is_added_and_its_error_stands_at_its_field(page: Page, 
     await page.get_by_role("link", name="Add entity").click()
     await dialog(page).get_by_label("Name", exact=True).fill("Ada")
     await dialog(page).get_by_label("Type").select_option("person")
-    await dialog(page).get_by_label("Also called").fill("Countess\nA. L.")
+    await dialog(page).get_by_label("Aliases").fill("Countess\nA. L.")
     await dialog(page).get_by_role("button", name="Add entity").click()
     await expect(dialog(page).get_by_role("alert")).to_contain_text("duplicate")
     await dialog(page).get_by_label("Name", exact=True).fill("Ada Lovelace")
@@ -124,7 +124,7 @@ async def test_a_click_in_the_graph_opens_the_thing(page: Page, dashboard: Dashb
     await page.goto(f"/knowledge/graph?entity={known.postgres}")
     graph = page.locator("#graph[data-drawn]")
     await expect(graph).to_have_attribute("data-drawn", "3")
-    listed = page.get_by_role("region", name="As a list")
+    listed = page.get_by_role("region", name="List")
     await expect(
         listed.get_by_role("link", name="listens on: 6432, through pgbouncer").first
     ).to_have_attribute("href", f"/knowledge/facts/{known.port}")
@@ -141,15 +141,15 @@ async def test_undo_of_a_run(page: Page, dashboard: Dashboard, screenshot: Scree
     known = await fill(knowledge)
     await page.goto("/knowledge/runs?state=applied")
     await page.locator(f"#run-{known.run.id} a").click()
-    plan = page.get_by_role("region", name="What it did").locator("li")
+    plan = page.get_by_role("region", name="Actions").locator("li")
     await expect(plan).to_have_count(3)
     await expect(plan.first).to_contain_text("New")
     await page.get_by_role("link", name="Undo").click()
     await dialog(page).get_by_label("Consolidate its episodes again").check()
     await check_accessibility(page)
     await screenshot("knowledge-undo")
-    await dialog(page).get_by_role("button", name="Undo the run").click()
-    await expect(page.get_by_text("Undone: 3 memories gone, 0 facts back.")).to_be_visible()
+    await dialog(page).get_by_role("button", name="Undo run").click()
+    await expect(page.get_by_text("The run was undone: 3 memories removed, 0 facts restored.")).to_be_visible()
     await expect(plan.first).to_contain_text("retracted")
     await expect(page.get_by_role("link", name="Undo")).to_have_count(0)
     episode = await knowledge.read_memory("episode", known.consolidated)
@@ -162,9 +162,9 @@ async def test_dead_letters_are_tried_again(page: Page, dashboard: Dashboard) ->
     known = await fill(knowledge)
     await page.goto("/knowledge/episodes?state=dead_letter")
     await expect(page.locator(f"#episode-{known.dead}")).to_contain_text("No JSON block found")
-    await page.get_by_role("link", name="Try again").click()
-    await expect(dialog(page)).to_contain_text("Try 1 dead letter again?")
-    await dialog(page).get_by_role("button", name="Try again").click()
+    await page.get_by_role("link", name="Retry").click()
+    await expect(dialog(page)).to_contain_text("Retry 1 dead letter?")
+    await dialog(page).get_by_role("button", name="Retry").click()
     await expect(page.get_by_text("1 episode will be tried again.")).to_be_visible()
     episode = await knowledge.read_memory("episode", known.dead)
     assert (episode["consolidation_status"], episode["retry_count"]) == ("pending", 0)
@@ -175,11 +175,11 @@ async def test_feedback_on_a_rule(page: Page, dashboard: Dashboard) -> None:
     knowledge = dashboard.memories.knowledge
     known = await fill(knowledge)
     await page.goto(f"/knowledge/rules/{known.rule}")
-    await page.get_by_role("button", name="It helped").click()
+    await page.get_by_role("button", name="Mark as helpful").click()
     await expect(page.locator(".figure", has_text="Helped").locator("dd")).to_have_text("7")
-    await page.get_by_role("link", name="It did harm").click()
+    await page.get_by_role("link", name="Mark as harmful").click()
     await dialog(page).get_by_label("Reason").fill("It was Sunday")
-    await dialog(page).get_by_role("button", name="It did harm").click()
+    await dialog(page).get_by_role("button", name="Mark as harmful").click()
     await expect(page.get_by_role("region", name="Applications")).to_contain_text("It was Sunday")
     rule = await knowledge.read_memory("rule", known.rule)
     assert (rule["success_count"], rule["harmful_count"]) == (7, 2)
@@ -190,7 +190,7 @@ async def test_the_audit_log_shows_before_and_after(page: Page, dashboard: Dashb
     knowledge = dashboard.memories.knowledge
     known = await fill(knowledge)
     await page.goto(f"/knowledge/facts/{known.port}")
-    await page.get_by_role("link", name="Its entries in the audit log").click()
+    await page.get_by_role("link", name="Show in the audit log").click()
     await expect(page.locator("#entries tbody tr")).to_have_count(1)
     await page.goto(f"/knowledge/events?run={known.run.id}&type=fact_created")
     await expect(page.locator("#entries tbody tr")).to_have_count(2)
@@ -203,14 +203,14 @@ async def test_the_audit_log_shows_before_and_after(page: Page, dashboard: Dashb
 
 
 EMPTY = {
-    "/knowledge": "Nothing is known yet",
-    "/knowledge/facts": "No fact is known yet",
-    "/knowledge/rules": "No rule was taught yet",
-    "/knowledge/episodes": "Nothing happened yet",
-    "/knowledge/entities": "Nobody and nothing is known yet",
-    "/knowledge/graph": "There is nothing to draw yet",
-    "/knowledge/events": "Nothing was changed yet",
-    "/knowledge/runs": "Nothing was consolidated yet",
+    "/knowledge": "No knowledge yet",
+    "/knowledge/facts": "No facts yet",
+    "/knowledge/rules": "No rules yet",
+    "/knowledge/episodes": "No episodes yet",
+    "/knowledge/entities": "No entities yet",
+    "/knowledge/graph": "No entities yet",
+    "/knowledge/events": "No changes yet",
+    "/knowledge/runs": "No runs yet",
     "/workers": "No worker is alive",
 }
 

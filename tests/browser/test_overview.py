@@ -41,11 +41,11 @@ async def test_what_was_learned_what_fades_and_what_failed(
     """Every memory has its part on the page, and so has the health of all."""
     memories = dashboard.memories
     await page.goto("/")
-    await expect(page.get_by_text("Nothing has been learned yet")).to_be_visible()
-    await expect(page.get_by_text("Nothing is known yet")).to_be_visible()
+    await expect(page.get_by_text("No memories yet")).to_be_visible()
+    await expect(page.get_by_text("No knowledge yet")).to_be_visible()
     await page.reload()
     await expect(page.get_by_text("parts of the service work")).to_be_visible()
-    await expect(page.get_by_text("Nothing is known yet")).to_be_visible()
+    await expect(page.get_by_text("No knowledge yet")).to_be_visible()
     await screenshot("overview-empty")
 
     dashboard.clock.now -= timedelta(days=40)
@@ -64,16 +64,16 @@ async def test_what_was_learned_what_fades_and_what_failed(
     await known.fill(memories.knowledge)
 
     await page.reload()
-    learned = page.get_by_role("region", name="Learned lately")
+    learned = page.get_by_role("region", name="New memories")
     for words in ("Needs WireGuard", "port 5433", "matter3", "operational", "workspace", "cal"):
         await expect(learned).to_contain_text(words)
-    await expect(page.get_by_role("region", name="Fading", exact=True)).to_contain_text("Takes 60s to start")
+    await expect(page.get_by_role("region", name="Fading memories")).to_contain_text("Takes 60s to start")
     await expect(page.get_by_role("region", name="Failed sessions")).to_contain_text("Out of turns")
-    await expect(page.get_by_role("region", name="Digests that wait or failed")).to_contain_text("late")
+    await expect(page.get_by_role("region", name="Waiting and failed digests")).to_contain_text("late")
     await expect(page.locator(".chart canvas")).to_be_visible()
     await expect(page.get_by_role("region", name="New knowledge")).to_contain_text("telescope dome")
     await expect(page.get_by_role("region", name="Fading facts")).to_contain_text("release")
-    failed = page.get_by_role("region", name="Failed in the background")
+    failed = page.get_by_role("region", name="Failed background work")
     for words in ("run failed", "the model is busy", "dead letter", "No JSON block found"):
         await expect(failed).to_contain_text(words)
     dead = page.locator("#load-knowledge .figure", has_text="Dead letters")
@@ -93,7 +93,7 @@ async def test_the_page_comes_at_once_while_knowledge_memory_is_opening(
         answer = await page.goto(url, wait_until="commit")
         assert answer is not None
         assert answer.ok
-        learned = page.get_by_role("region", name="Learned lately")
+        learned = page.get_by_role("region", name="New memories")
         await expect(learned).to_contain_text("Takes 60s to start")
         await expect(page.get_by_text("It is starting.").first).to_be_visible()
         await screenshot("overview-starting")
@@ -109,9 +109,9 @@ async def test_a_memory_that_is_down_leaves_the_others_alone(
     async with open_memories(settings) as memories, serving(memories) as url:
         await memories.operational.add(category="timing", observation="Takes 60s to start")
         await page.goto(url)
-        await expect(page.get_by_role("region", name="Learned lately")).to_contain_text("Takes 60s to start")
+        await expect(page.get_by_role("region", name="New memories")).to_contain_text("Takes 60s to start")
         fresh = page.get_by_role("region", name="New knowledge")
-        await expect(fresh.get_by_role("alert")).to_contain_text("This cannot be read")
+        await expect(fresh.get_by_role("alert")).to_contain_text("Unavailable")
         await page.reload()
         health = page.get_by_role("region", name="Health")
         await expect(health).to_contain_text("Knowledge")

@@ -13,7 +13,7 @@ async def test_a_fact_from_the_form_to_the_block_and_away(
 ) -> None:
     """Stored with a tag, found, seen in the block of a message with its score, refused as a secret, deleted."""
     await page.goto("/workspace")
-    await expect(page.get_by_role("heading", name="Nothing is stored yet")).to_be_visible()
+    await expect(page.get_by_role("heading", name="No facts yet")).to_be_visible()
     await screenshot("workspace-empty")
     await page.get_by_role("link", name="Store a fact").first.click()
     dialog = page.get_by_role("dialog")

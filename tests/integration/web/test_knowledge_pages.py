@@ -55,7 +55,7 @@ async def test_a_tenant_sees_its_own_rows_only(service: Secured) -> None:
             assert fact_id in (await ours.get(f"/knowledge/{path}")).text
             assert fact_id not in (await theirs.get(f"/knowledge/{path}")).text
         assert "the port is 5433" in (await ours.get("/knowledge?q=port")).text
-        assert "Nothing was found" in (await theirs.get("/knowledge?q=port")).text
+        assert "No results" in (await theirs.get("/knowledge?q=port")).text
         assert (await theirs.get(f"/knowledge/facts/{fact_id}")).status_code == 404
         assert (await theirs.post(f"/knowledge/facts/{fact_id}/forget")).status_code == 404
         assert (await theirs.get("/workers")).status_code == 403

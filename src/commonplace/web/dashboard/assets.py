@@ -1,8 +1,8 @@
-"""The dashboard's static files: where they are, and URLs that change with their content.
+"""Static files of the dashboard, with URLs that change with their content.
 
-A URL carries a part of the file's checksum, so that browsers may keep a file for good and still get the next release's.
-Scripts of others are in ``static/vendor``, fetched by ``scripts/assets.py``; without them every page still works, by
-plain links and forms.
+A URL contains a part of the file's checksum, so browsers can cache a file forever and still get the next release.
+Third-party scripts are in ``static/vendor``, fetched by ``scripts/assets.py``; without them, pages work with plain
+links and forms.
 """
 
 import hashlib
@@ -16,11 +16,11 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 STATIC_PATH: Final = "/static"
-"""Where the service mounts :func:`static_app`."""
+"""The path of :func:`static_app`."""
 
 DIRECTORY: Final = Path(__file__).parent / "static"
 VENDORED: Final = ("vendor/htmx.js", "vendor/idiomorph.js", "vendor/uplot.js", "vendor/uplot.css")
-"""Every page loads these; the graph library is for the pages that ask for it."""
+"""The files that every page loads; only the graph page loads the graph library."""
 
 VERSION: Final = "v"
 FOR_GOOD: Final = "public, max-age=31536000, immutable"
@@ -28,7 +28,7 @@ ASK_FIRST: Final = "no-cache"
 
 
 class _VersionedFiles(StaticFiles):
-    """Static files that a browser may keep for good where the URL names their version."""
+    """Static files that browsers may cache forever if the URL names the version."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
@@ -38,7 +38,7 @@ class _VersionedFiles(StaticFiles):
 
 
 def static_app() -> StaticFiles:
-    """Return the application that serves the files, to be mounted at :data:`STATIC_PATH`."""
+    """Return the application that serves the files, for :data:`STATIC_PATH`."""
     return _VersionedFiles(directory=DIRECTORY)
 
 
@@ -46,7 +46,7 @@ def asset(name: str) -> str:
     """Return the URL of a file, for example of ``app.css``.
 
     Raises:
-        FileNotFoundError: There is no such file.
+        FileNotFoundError: The file does not exist.
     """
     path = DIRECTORY / name
     state = path.stat()
@@ -54,12 +54,12 @@ def asset(name: str) -> str:
 
 
 def has_asset(name: str) -> bool:
-    """Tell whether a file is there; those of ``vendor/`` may not be."""
+    """Return whether a file exists; files of ``vendor/`` may be missing."""
     return (DIRECTORY / name).is_file()
 
 
 def is_complete() -> bool:
-    """Tell whether the scripts of others that every page loads are there."""
+    """Return whether the third-party files that every page loads exist."""
     return all(has_asset(name) for name in VENDORED)
 
 

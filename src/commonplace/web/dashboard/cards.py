@@ -1,8 +1,8 @@
-"""Cards of the overview: each reads one memory, and none can take the page down with it.
+"""Cards of the overview; each reads one memory, and a failing card does not affect the others.
 
-A card is a template in ``templates/cards/`` and a function that reads its values. Cards are read side by side; one
-that fails, or takes too long, shows a line that says so. A card of a memory that may be slow, or still opening, is
-``apart``: the page comes without it, and the card then loads itself.
+A card is a template in ``templates/cards/`` and a function that reads its values. Cards are read concurrently; a card
+that fails or takes too long shows an error line. A card of a memory that may be slow or still opening is ``apart``:
+the page renders without it, and the card then loads itself.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ class Card:
 
     Attributes:
         title: Its heading.
-        template: What shows it; gets what ``read`` returns.
+        template: Its template; gets the values of ``read``.
         read: Reads the values for one request; see :mod:`commonplace.web.access` for the memories.
-        url: The page that shows more; nothing where there is none.
-        more: What the link there is called.
-        key: The name in the address that it loads itself from; only for a card that is ``apart``.
-        every_s: How often a card that is apart refreshes itself.
-        timeout_s: How long it may take to read it.
-        is_starting: Tells whether the memory behind it is still opening, so that no answer is no fault.
+        url: The page that shows more.
+        more: The text of the link to that page.
+        key: The name in the card's own address; only for a card that is ``apart``.
+        every_s: The refresh interval of a card that is apart.
+        timeout_s: The time that reading may take.
+        is_starting: Returns whether the memory is still opening; a timeout is then not an error.
     """
 
     title: str
@@ -50,13 +50,13 @@ class Card:
 
     @property
     def apart(self) -> bool:
-        """Whether the page comes without it, and it loads itself."""
+        """Whether the card loads itself after the page."""
         return bool(self.key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadCard:
-    """A card with its values, or with why there are none, or with neither where it loads itself."""
+    """A card with its values or an error; a card that loads itself has neither."""
 
     card: Card
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -65,12 +65,12 @@ class ReadCard:
 
 
 async def read_cards(cards: Sequence[Card], request: Request) -> list[ReadCard]:
-    """Return the cards with their values, in their order; those that are apart are not read."""
+    """Return the cards with their values, in order; cards that are apart are not read."""
     return list(await asyncio.gather(*(_read_unless_apart(card, request) for card in cards)))
 
 
 async def read_card(card: Card, request: Request) -> ReadCard:
-    """Return a card with its values, apart or not."""
+    """Return a card with its values, even if it is apart."""
     try:
         async with asyncio.timeout(card.timeout_s):
             return ReadCard(card=card, values=await card.read(request))

@@ -1,8 +1,7 @@
-"""Errors on the dashboard: shown where they happen, in words, never as JSON.
+"""Errors on the dashboard, shown as text where they happen.
 
-A page that cannot be shown becomes a page that says why. A part that HTMX asked for becomes one line, which
-``app.js`` puts next to what asked for it. What is wrong with a form is the route's own business: it shows the form
-again, with the error at the field.
+A failed page becomes an error page. A failed part that HTMX requested becomes one line, which ``app.js`` puts next to
+the control. Routes handle errors of forms themselves: they show the form again with the error at its field.
 """
 
 import logging
@@ -37,7 +36,7 @@ class PageRoute(APIRoute):
                 return await handler(request)
             except ProblemError as error:
                 if error.kind is UNAUTHENTICATED:
-                    raise  # the service leads to the login
+                    raise  # the service redirects to the login
                 return error_page(request, error.kind.problem(str(error)))
             except CommonplaceError as error:
                 problem = problem_of(error)
@@ -60,7 +59,7 @@ class PageRoute(APIRoute):
 
 
 def error_page(request: Request, problem: Problem) -> HTMLResponse:
-    """Answer with a page that says what went wrong, or with one line of text where HTMX asks."""
+    """Return an error page, or one line of text for HTMX."""
     if wants_fragment(request):
         return HTMLResponse(
             f"{problem.title}: {problem.detail}", status_code=problem.status, media_type="text/plain"
@@ -69,5 +68,5 @@ def error_page(request: Request, problem: Problem) -> HTMLResponse:
 
 
 def message_of(error: InvalidInputError) -> str:
-    """Return what to write at the field that an error is about, whose label names it already."""
+    """Return the message for the field of an error, without the name of the field."""
     return str(error).removeprefix(f"{error.field}: ").capitalize()

@@ -1,4 +1,4 @@
-"""What the forms of the dashboard share."""
+"""Types and the error status of forms on the dashboard."""
 
 from typing import Annotated, Final
 
@@ -8,4 +8,4 @@ Text = Annotated[str, Form()]
 """A field of a form."""
 
 INVALID: Final = 422
-"""The status of a form that comes back with what is wrong."""
+"""The status of a form that is shown again with errors."""

@@ -1,4 +1,4 @@
-"""What operational, app and workspace memory learned, in one list and in one chart for the overview."""
+"""New memories of operational, app and workspace memory, as one list and one chart for the overview."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ DAYS: Final = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """Something that was learned.
+    """A new memory.
 
     Attributes:
-        text: What.
-        memory: Which memory holds it: ``operational``, ``app`` or ``workspace``.
-        about: The service, or the app; nothing for a general memory.
-        url: The page that shows it.
-        at: When.
+        text: The text.
+        memory: ``operational``, ``app`` or ``workspace``.
+        about: The service or the app; empty for a general memory.
+        url: The page of the memory.
+        at: The time of creation.
     """
 
     text: str
@@ -34,7 +34,7 @@ class Learned:
 
 
 async def latest(memories: Memories, *, limit: int) -> list[Learned]:
-    """Return what was learned last, the newest first."""
+    """Return the newest memories, newest first."""
     found = [
         *await _operational(memories, limit),
         *await _apps(memories, limit),
@@ -74,7 +74,7 @@ async def _workspace(memories: Memories, limit: int) -> list[Learned]:
 
 
 async def by_day(request: Request) -> dict[str, Any]:
-    """Read how much was learned on each of the last thirty days (UTC), as a chart shows it."""
+    """Read the number of new memories on each of the last thirty days (UTC), for the chart."""
     open_memories = memories(request)
     today = open_memories.operational.views.now().astimezone(UTC).date()
     days = [today - timedelta(days=back) for back in reversed(range(DAYS))]

@@ -1,4 +1,4 @@
-"""The sidebar: which pages there are, in the order of the specification (OPS-12: Events, Memories, Cooldowns)."""
+"""The sidebar with its pages, in the order of the specification (OPS-12: Events, Memories, Cooldowns)."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -9,11 +9,11 @@ class Entry:
     """A page in the sidebar.
 
     Attributes:
-        path: Where it is; pages below it count as part of it.
-        label: What the sidebar calls it.
-        icon: One of the names in ``templates/icons.html``.
+        path: Its path; pages below the path count as part of it.
+        label: Its name in the sidebar.
+        icon: A name from ``templates/icons.html``.
         is_alone: Whether the pages below it have entries of their own.
-        of_installation: Whether it belongs to the installation, and is refused to other tenants.
+        of_installation: Whether it is for the tenant of the installation only.
     """
 
     path: str
@@ -23,7 +23,7 @@ class Entry:
     of_installation: bool = False
 
     def holds(self, path: str) -> bool:
-        """Tell whether a path is this page or one below it."""
+        """Return whether a path is this page or a page below it."""
         return path == self.path or (
             self.path != "/" and not self.is_alone and path.startswith(f"{self.path}/")
         )
@@ -73,10 +73,10 @@ SIDEBAR: Final = (
 
 
 def sidebar(*, of_installation: bool) -> tuple[Section, ...]:
-    """Return the sections of the sidebar with the pages that somebody may see.
+    """Return the sections of the sidebar that a caller may see.
 
     Args:
-        of_installation: Whether they belong to the installation; other tenants have knowledge memory only.
+        of_installation: Whether the caller belongs to the installation; other tenants see knowledge memory only.
     """
     if of_installation:
         return SIDEBAR

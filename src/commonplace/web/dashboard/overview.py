@@ -1,7 +1,7 @@
-"""The overview: whether all is well, how much there is, what was learned lately, what fades, what failed.
+"""The overview: health, counts, new memories, fading memories and failures.
 
-The cards of operational, app and workspace memory are read with the page. Those of knowledge memory, whose server may
-be starting or out of reach, and of the health of all parts, which takes its time to find out, load themselves.
+The cards of operational, app and workspace memory are part of the page. The cards of knowledge memory, whose server
+may be starting or down, and of health, which takes a while, load themselves.
 """
 
 from http import HTTPStatus
@@ -25,11 +25,11 @@ from commonplace.web.knowledge.pages import cards as knowledge_cards
 SHOWN: Final = 5
 MOST_LEARNED: Final = 8
 HEALTH_S: Final = 5.0
-"""Longer than the checks of health wait for a part."""
+"""Longer than the health check waits for a part."""
 
 
 async def health(request: Request) -> dict[str, Any]:
-    """Find out how each part of the service is."""
+    """Read the health of each part of the service."""
     parts = await cast("Checks", request.app.state.checks).run()
     return {"parts": parts, "state": state_of(parts)}
 
@@ -52,29 +52,29 @@ async def agents(request: Request) -> dict[str, Any]:
 
 
 async def learned(request: Request) -> dict[str, Any]:
-    """Read what operational, app and workspace memory learned last."""
+    """Read the newest operational, app and workspace memories."""
     return {"items": await learning.latest(memories(request), limit=MOST_LEARNED)}
 
 
 async def fading(request: Request) -> dict[str, Any]:
-    """Read what is about to be forgotten."""
+    """Read fading memories."""
     return {"memories": await memories(request).operational.views.fading_memories(limit=SHOWN)}
 
 
 async def failed(request: Request) -> dict[str, Any]:
-    """Read which sessions failed."""
+    """Read failed sessions."""
     views = memories(request).operational.views
     return {"sessions": (await views.sessions(status=SessionStatus.FAILED, limit=SHOWN)).items}
 
 
 async def critical(request: Request) -> dict[str, Any]:
-    """Read what the agent called critical."""
+    """Read critical events."""
     views = memories(request).operational.views
     return {"events": (await views.events(level=EventLevel.CRITICAL, limit=SHOWN)).items}
 
 
 async def digests(request: Request) -> dict[str, Any]:
-    """Read which digests wait, and which failed."""
+    """Read waiting and failed digests."""
     views = memories(request).apps.views
     return {"waiting": await views.open_digests(), "failed": await views.failed_digests(limit=SHOWN)}
 
@@ -101,15 +101,15 @@ CHART: Final = Card(
 )
 
 CARDS: Final = [
-    Card(title="Learned lately", template="cards/learned.html", read=learned, url="/memories?sort=recency"),
+    Card(title="New memories", template="cards/learned.html", read=learned, url="/memories?sort=recency"),
     knowledge_cards.LEARNED,
     Card(
         title="Critical events", template="cards/critical.html", read=critical, url="/events?level=critical"
     ),
     Card(title="Failed sessions", template="cards/failed.html", read=failed, url="/sessions?status=failed"),
-    Card(title="Digests that wait or failed", template="cards/digests.html", read=digests, url="/apps"),
+    Card(title="Waiting and failed digests", template="cards/digests.html", read=digests, url="/apps"),
     knowledge_cards.FAILED,
-    Card(title="Fading", template="cards/fading.html", read=fading, url="/memories?sort=confidence"),
+    Card(title="Fading memories", template="cards/fading.html", read=fading, url="/memories?sort=confidence"),
     knowledge_cards.FADING,
 ]
 """Cards side by side, in this order."""
@@ -117,14 +117,14 @@ CARDS: Final = [
 APART: Final = {card.key: card for card in (HEALTH, *FIGURES, *CARDS) if card.apart}
 
 OF_TENANTS: Final = "/knowledge"
-"""The first page of other tenants than the installation's, who have knowledge memory only."""
+"""The first page for other tenants than the installation's."""
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 @router.get("/")
 async def overview(request: Request, who: Annotated[Principal, Depends(reader)]) -> Response:
-    """Show what an operator wants to know first; what may be slow is left to load itself."""
+    """Show the overview; cards that may be slow load themselves."""
     if not who.of_installation:
         return RedirectResponse(OF_TENANTS, HTTPStatus.SEE_OTHER)
     first, *figures, chart = await read_cards([HEALTH, *FIGURES, CHART], request)
@@ -140,10 +140,10 @@ async def overview(request: Request, who: Annotated[Principal, Depends(reader)])
 
 @router.get("/overview/{key}", dependencies=[Depends(installation_reader)])
 async def card_apart(request: Request, key: str) -> HTMLResponse:
-    """Show one of the cards that load themselves.
+    """Show a card that loads itself.
 
     Raises:
-        NotFoundError: No such card loads itself.
+        NotFoundError: No such card exists.
     """
     if key not in APART:
         raise NotFoundError("card", key)

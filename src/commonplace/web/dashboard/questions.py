@@ -1,4 +1,4 @@
-"""Questions before something is done that cannot be taken back by looking away."""
+"""Confirmation dialogs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from commonplace.web.dashboard.rendering import render_dialog
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What an operator is asked before something is done.
+    """A question that the operator confirms before a change.
 
     Attributes:
         title: The question.
-        texts: What will happen, in sentences.
-        url: Where the answer is posted.
-        button: What yes is called.
-        back: The page to go back to.
-        quote: The text that it is about.
-        tick: A name and a label of something to tick, where there is a choice.
-        is_dangerous: Whether the button warns.
+        texts: The effects of the change, in sentences.
+        url: The address of the POST request.
+        button: The text of the confirming button.
+        back: The page that Cancel returns to.
+        quote: The text of the memory.
+        tick: The name and label of an optional checkbox.
+        is_dangerous: Whether the button is red.
     """
 
     title: str
@@ -36,7 +36,7 @@ class Question:
 
 
 def ask(request: Request, question: Question, *, error: str = "") -> HTMLResponse:
-    """Answer with a question; with the error, where the answer to it could not be followed."""
+    """Return the dialog of a question, with the error if the change failed."""
     return render_dialog(
         request, "ask.html", http_status=INVALID if error else 200, question=question, error=error
     )

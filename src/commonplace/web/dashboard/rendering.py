@@ -1,7 +1,7 @@
-"""Turns values into HTML: the template environment, and the three ways in which a route answers.
+"""Rendering of templates, and the three kinds of answers of a route.
 
-:func:`render` answers with a page, or with its fragment where HTMX asks. :func:`render_dialog` does the same for what
-opens over a page. :func:`done` answers a form that was accepted.
+:func:`render` returns a page, or its fragment for HTMX. :func:`render_dialog` returns a dialog, or a page that holds
+it. :func:`done` answers an accepted form.
 """
 
 import json
@@ -58,11 +58,11 @@ def _environment() -> Environment:
 ENVIRONMENT: Final = _environment()
 
 NOT_KEPT: Final = {"Cache-Control": "no-store", "Vary": "HX-Request"}
-"""Memories are nobody else's business, and a fragment must not come back as a page."""
+"""Caches keep no memories, and a cached fragment must not replace a page."""
 
 
 def wants_fragment(request: Request) -> bool:
-    """Tell whether HTMX asks for a part of a page; going back in the history needs the whole one."""
+    """Return whether HTMX asks for a part of a page; a history restore needs the whole page."""
     headers = request.headers
     return "hx-request" in headers and "hx-history-restore-request" not in headers
 
@@ -75,14 +75,14 @@ def render(
     headers: Mapping[str, str] | None = None,
     **values: object,
 ) -> HTMLResponse:
-    """Answer with a page, or with its block ``fragment`` alone where HTMX asks.
+    """Return a page, or only its block ``fragment`` for HTMX.
 
     Args:
-        request: Whose path lights up in the sidebar.
-        template: Extends ``layout``.
-        http_status: Of HTTP. HTMX shows 422; it takes others from 400 on as errors.
-        headers: More headers.
-        values: What the template shows.
+        request: Its path marks the entry of the sidebar.
+        template: A template that extends ``layout``.
+        http_status: The HTTP status. HTMX shows the content of 422, and treats other statuses from 400 on as errors.
+        headers: Further headers.
+        values: The values for the template.
     """
     layout = "layouts/fragment.html" if wants_fragment(request) else "layouts/page.html"
     return _answer(request, template, layout, http_status=http_status, headers=headers, values=values)
@@ -91,7 +91,7 @@ def render(
 def render_dialog(
     request: Request, template: str, *, http_status: int = 200, **values: object
 ) -> HTMLResponse:
-    """Answer with the content of a dialog, or with a page that holds it where there is no HTMX."""
+    """Return the content of a dialog, or without HTMX a page that holds it."""
     layout = "layouts/dialog.html" if wants_fragment(request) else "layouts/dialog_page.html"
     return _answer(request, template, layout, http_status=http_status, headers=None, values=values)
 
@@ -99,14 +99,14 @@ def render_dialog(
 def done(
     request: Request, notice: str, *, location: str, changed: str, keep: Mapping[str, str] | None = None
 ) -> Response:
-    """Answer a form that was accepted.
+    """Answer an accepted form.
 
     Args:
-        request: The form's.
-        notice: What happened, in one sentence; shown for some seconds.
-        location: The page that shows it. A browser that is there already stays; any other is sent there.
-        changed: An event for the parts of that page to refresh themselves: ``hx-trigger="… from:body"``.
-        keep: Query of the location, for who has no HTMX.
+        request: The request of the form.
+        notice: The result in one sentence; shown for some seconds.
+        location: The page with the result. A browser on that page stays; others are redirected.
+        changed: The event on which parts of that page refresh: ``hx-trigger="… from:body"``.
+        keep: The query of the location for browsers without HTMX.
     """
     if not wants_fragment(request):
         return RedirectResponse(f"{location}?{urlencode(keep)}" if keep else location, status_code=303)
@@ -119,7 +119,7 @@ def done(
 
 
 def events(names: Mapping[str, object]) -> dict[str, str]:
-    """Return the header by which an answer raises events in the page; a ``toast`` is shown to the operator."""
+    """Return the header that raises events in the page; a ``toast`` is shown to the operator."""
     return {"HX-Trigger": json.dumps(names)}
 
 
@@ -150,6 +150,6 @@ def _answer(
 
 
 def link(path: str, **query: object) -> str:
-    """Return a URL with a query; what is ``None`` or empty is left out."""
+    """Return a URL with a query, without ``None`` and empty values."""
     kept = {name: value for name, value in query.items() if value not in (None, "")}
     return f"{path}?{urlencode(kept, doseq=True)}" if kept else path

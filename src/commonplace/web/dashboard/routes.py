@@ -1,4 +1,4 @@
-"""Routes of the dashboard: every page of every memory."""
+"""All routes of the dashboard."""
 
 from typing import Final
 

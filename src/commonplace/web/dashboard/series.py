@@ -1,4 +1,4 @@
-"""One series of counts over time, as the macro ``chart`` draws it in steps."""
+"""A series of counts over time, for the macro ``chart``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from hashlib import blake2s
 from typing import Final
 
 LEAST_TOP: Final = 4.0
-"""So that an axis of small counts has whole numbers."""
+"""The lowest top of the axis, so that small counts get whole numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Series:
-    """Values of spans of time that follow one another.
+    """Values of consecutive spans of time.
 
     Attributes:
-        name: What it is about, as part of an id in a page.
-        moments: When each span begins; aware, the oldest first, one at least.
-        values: One for each span.
-        span: How long each is.
+        name: Its name, as part of an id in a page.
+        moments: The beginnings of the spans; aware, oldest first, at least one.
+        values: One value for each span.
+        span: The length of a span.
     """
 
     name: str
@@ -28,17 +28,17 @@ class Series:
 
     @property
     def times(self) -> list[float]:
-        """When each span begins and the last one ends, in seconds since 1970."""
+        """The beginnings of the spans and the end of the last, in seconds since 1970."""
         return [moment.timestamp() for moment in (*self.moments, self.moments[-1] + self.span)]
 
     @property
     def levels(self) -> list[float]:
-        """The values, the last of them up to the end of its span."""
+        """The values, with the last one repeated for the end of its span."""
         return [*self.values, self.values[-1]]
 
     @property
     def top(self) -> float:
-        """Where the axis of the values ends."""
+        """The top of the axis of values."""
         return max(LEAST_TOP, *self.values)
 
     @property
@@ -48,6 +48,6 @@ class Series:
 
     @property
     def id(self) -> str:
-        """An id that changes with the values, so that a part of a page that refreshes itself draws it again."""
+        """An id that changes with the values, so that a refreshing part draws the chart again."""
         content = repr((self.times, list(self.values))).encode()
         return f"{self.name}-{blake2s(content, digest_size=6).hexdigest()}"

@@ -1,4 +1,4 @@
-"""How the dashboard writes times, numbers and money."""
+"""Formats of times, numbers and money on the dashboard."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -11,19 +11,19 @@ MINUTE_S: Final = 60
 HOUR_S: Final = 60 * MINUTE_S
 DAY_S: Final = 24 * HOUR_S
 DAYS_IN_WORDS: Final = 14
-"""An older moment is written as a date."""
+"""The largest age that is not written as a date."""
 
 JUST_NOW_S: Final = 10
 CENT: Final = 0.01
 
 
 def now() -> datetime:
-    """Return the present; what ages are counted from."""
+    """Return the present."""
     return utc_now()
 
 
 def ago(moment: datetime, at: datetime) -> str:
-    """Return how long a moment is past, in the largest unit that fits; beyond two weeks, the date."""
+    """Return the age of a moment in the largest unit that fits; beyond two weeks, the date."""
     seconds = (at - moment).total_seconds()
     if seconds < JUST_NOW_S:
         return "just now"
@@ -39,7 +39,7 @@ def ago(moment: datetime, at: datetime) -> str:
 
 
 def until(moment: datetime, at: datetime) -> str:
-    """Return how long it is to a moment, in the largest unit that fits; beyond two weeks, the date."""
+    """Return the time until a moment in the largest unit that fits; beyond two weeks, the date."""
     seconds = (moment - at).total_seconds()
     if seconds <= 0:
         return "now"
@@ -70,28 +70,28 @@ def iso(moment: datetime) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number with its thousands set apart."""
+    """Return a number with separators of thousands."""
     return f"{value:,}"
 
 
 def decimal(value: float) -> str:
-    """Return a confidence with as many decimals as it needs: one at least, two at most (R-OPS-4)."""
+    """Return a confidence with one or two decimals (R-OPS-4)."""
     text = f"{value:.2f}"
     return text.removesuffix("0")
 
 
 def percent(value: float) -> str:
-    """Return a share of one as whole percent."""
+    """Return a share as a whole percentage."""
     return f"{value * 100:.0f} %"
 
 
 def money(value: float) -> str:
-    """Return US dollars, with more decimals where it is less than a cent."""
+    """Return US dollars, with four decimals below a cent."""
     return f"${value:.4f}" if 0 < value < CENT else f"${value:,.2f}"
 
 
 def duration(milliseconds: float) -> str:
-    """Return a span of time in the two largest units that it has."""
+    """Return a duration in its two largest units."""
     if milliseconds < SECOND_MS:
         return f"{milliseconds:.0f} ms"
     if milliseconds < MINUTE_S * SECOND_MS - SECOND_MS / 20:  # what rounds to 60.0 s is a minute

@@ -1,4 +1,4 @@
-"""What an operator does to apps: register, uninstall, import, delete one memory, purge all (APP-09, APP-10, APP-16)."""
+"""Changes of apps by an operator: register, uninstall, import, delete, purge (APP-09, APP-10, APP-16)."""
 
 import json
 from typing import Annotated, Final, cast
@@ -35,7 +35,7 @@ async def new_form(request: Request) -> HTMLResponse:
 
 @router.post("", dependencies=ADMINISTERING)
 async def register(request: Request, memories: OpenMemories, app_id: Text = "", name: Text = "") -> Response:
-    """Register an app, rename one, or install one again; or show the form with what is wrong."""
+    """Register, rename or reinstall an app, or show the form again with the error."""
     try:
         app = await memories.apps.registry.register(app_id.strip(), name=name.strip() or None)
     except InvalidInputError as error:
@@ -45,24 +45,24 @@ async def register(request: Request, memories: OpenMemories, app_id: Text = "", 
 
 @router.get("/{appId}/uninstall", dependencies=ADMINISTERING)  # noqa: FAST003 - AppId takes it
 async def uninstall_form(request: Request, memories: OpenMemories, app_id: AppId) -> HTMLResponse:
-    """Ask whether an app is to be uninstalled, and what becomes of its memories."""
+    """Ask before an app is uninstalled, and whether to delete its memories."""
     app = await memories.apps.registry.get(app_id)
     count = await memories.apps.subagent.get_memory_count(app_id)
-    kept = f"Its {plural(count, 'memory', 'memories')} stay until they are purged. Installing it again brings it back."
+    kept = f"{plural(count, 'memory stays', 'memories stay')} until you purge the app. You can install the app again."
     question = Question(
         title=f"Uninstall {app.name}?",
-        texts=("No conversation of it can begin any more.", kept),
+        texts=("New conversations of this app are refused.", kept),
         url=f"{PATH}/{app_id}/uninstall",
         button="Uninstall",
         back=f"{PATH}/{app_id}",
-        tick=(PURGE, f"Delete its {plural(count, 'memory', 'memories')} and its conversations for good"),
+        tick=(PURGE, f"Also delete {plural(count, 'memory', 'memories')} and all conversations permanently"),
     )
     return ask(request, question)
 
 
 @router.post("/{appId}/uninstall", dependencies=ADMINISTERING)  # noqa: FAST003 - AppId takes it
 async def uninstall(request: Request, memories: OpenMemories, app_id: AppId, purge: Text = "") -> Response:
-    """Uninstall an app; its memories stay unless the operator said otherwise."""
+    """Uninstall an app, and delete its memories if the operator chose to."""
     receipt = await memories.apps.registry.uninstall_app(app_id, purge_memories=bool(purge))
     kept = f"{plural(receipt.retained, 'memory', 'memories')} kept, {receipt.purged:,} deleted."
     return done(request, f"{app_id} was uninstalled: {kept}", location=PATH, changed=CHANGED)
@@ -70,14 +70,14 @@ async def uninstall(request: Request, memories: OpenMemories, app_id: AppId, pur
 
 @router.get("/{appId}/purge", dependencies=ADMINISTERING)  # noqa: FAST003 - AppId takes it
 async def purge_form(request: Request, memories: OpenMemories, app_id: AppId) -> HTMLResponse:
-    """Ask whether all memories of an app are to go, and say how many there are."""
+    """Ask before all memories of an app are deleted."""
     app = await memories.apps.registry.get(app_id)
     count = await memories.apps.subagent.get_memory_count(app_id)
     question = Question(
         title=f"Delete {'the one memory' if count == 1 else f'all {count:,} memories'} of {app.name}?",
         texts=(
-            "This is for good: the words go from the history too, and digests that wait come to nothing.",
-            "The app stays. An export keeps what it remembers.",
+            "This cannot be undone. The text is also removed from the history, and waiting digests are dropped.",
+            "The app stays. Export the memories first to keep a copy.",
         ),
         url=f"{PATH}/{app_id}/purge",
         button=f"Delete {plural(count, 'memory', 'memories')}",
@@ -99,11 +99,11 @@ async def purge(request: Request, memories: OpenMemories, app_id: AppId) -> Resp
 async def delete_form(
     request: Request, memories: OpenMemories, app_id: AppId, memory_id: MemoryId
 ) -> HTMLResponse:
-    """Ask whether a memory is to be deleted."""
+    """Ask before a memory is deleted."""
     memory = await memories.apps.get_memory(memory_id, app_id=app_id)
     question = Question(
         title=f"Delete memory {memory_id}?",
-        texts=("This is for good: the words go from the history too.",),
+        texts=("This cannot be undone. The text is also removed from the history.",),
         url=f"{PATH}/{app_id}/memories/{memory_id}/delete",
         button="Delete",
         back=f"{PATH}/{app_id}",
@@ -122,7 +122,7 @@ async def delete(request: Request, memories: OpenMemories, app_id: AppId, memory
 
 @router.get("/{appId}/import", dependencies=ADMINISTERING)  # noqa: FAST003 - AppId takes it
 async def import_form(request: Request, memories: OpenMemories, app_id: AppId) -> HTMLResponse:
-    """Show the form that takes an exported file."""
+    """Show the form for an import."""
     app = await memories.apps.registry.get(app_id)
     return render_dialog(request, "apps/import.html", app=app, error="")
 
@@ -134,7 +134,7 @@ async def import_file(
     app_id: AppId,
     file: Annotated[UploadFile | None, File()] = None,
 ) -> Response:
-    """Add the memories of an exported file; where some were refused or shortened, say which."""
+    """Import an exported file, and list refused and shortened memories."""
     app = await memories.apps.registry.get(app_id)
     try:
         content = b"" if file is None else await file.read()
@@ -145,15 +145,15 @@ async def import_file(
         answer = render_dialog(request, "apps/imported.html", app=app, receipt=receipt)
         answer.headers.update(events({CHANGED: None}))
         return answer
-    notice = f"{plural(len(receipt.added), 'memory', 'memories')} added, {receipt.known:,} known already."
+    notice = f"{plural(len(receipt.added), 'memory', 'memories')} added, {receipt.known:,} already existed."
     return done(request, notice, location=f"{PATH}/{app_id}", changed=CHANGED)
 
 
 def _document(content: bytes) -> dict[str, object]:
-    """Read a file as JSON.
+    """Return a file as JSON.
 
     Raises:
-        InvalidInputError: It is not JSON, or not an object.
+        InvalidInputError: The file is not a JSON object.
     """
     try:
         document: object = json.loads(content)

@@ -1,4 +1,4 @@
-"""The pages of app memory: which apps there are and how they use it, and what one app remembers (APP-12, APP-16)."""
+"""Pages of app memory: the list of apps, and one app with its memories (APP-12, APP-16)."""
 
 import json
 from collections.abc import Mapping
@@ -26,11 +26,11 @@ PATH: Final = "/apps"
 MAX_SEARCH_CHARS: Final = 200
 CHANGES_SHOWN: Final = 10
 USERS_OFFERED: Final = 200
-"""How many users the page of an app offers to choose from; others can be typed."""
+"""The number of users that the page of an app suggests; others can be typed."""
 
 COMMON: Final = "common"
 SPACES: Final = (("", "All"), (COMMON, "Common"))
-WAYS: Final = (("", "By words"), ("meaning", "By meaning"))
+WAYS: Final = (("", "Words"), ("meaning", "Meaning"))
 
 Search = Annotated[str, Query(max_length=MAX_SEARCH_CHARS)]
 User = Annotated[str, Query(max_length=MAX_ID_CHARS)]
@@ -46,7 +46,7 @@ router = APIRouter(
 async def apps_page(
     request: Request, memories: OpenMemories, search: Search = "", offset: Offset = 0
 ) -> HTMLResponse:
-    """Show apps, how all of them use their memory, and which digests wait; to HTMX the part that lives."""
+    """Show apps, statistics and waiting digests; to HTMX the refreshing part."""
     apps, words = memories.apps, search.strip()
     page, pager = await read_page(
         lambda at: apps.views.apps(words=words, limit=PAGE_SIZE, offset=at), PATH, {"search": words}, offset
@@ -77,7 +77,7 @@ async def app_page(
     user: User = "",
     offset: Offset = 0,
 ) -> HTMLResponse:
-    """Show what one app remembers, how it uses its memory, and what happened to it."""
+    """Show the memories, statistics and recent changes of one app."""
     apps, views = memories.apps, memories.apps.views
     app, query, user = await apps.registry.get(app_id), search.strip(), user.strip()
     spaces = await views.spaces(app_id)
@@ -110,7 +110,7 @@ async def app_page(
 async def context_page(
     request: Request, memories: OpenMemories, app_id: AppId, user: User = ""
 ) -> HTMLResponse:
-    """Show the block that a conversation of an app is given, with what other apps share."""
+    """Show the context of a conversation of an app, with memories that other apps share."""
     wanted = user.strip()
     context = await memories.apps.context(app_id, user_id=wanted or None)
     return render(
@@ -124,7 +124,7 @@ async def context_page(
 
 @router.get("/{appId}/export")  # noqa: FAST003 - AppId takes it
 async def export(memories: OpenMemories, app_id: AppId) -> Response:
-    """Hand out an app's memories as a file, which an import takes (APP-16.3)."""
+    """Return the memories of an app as a file for an import (APP-16.3)."""
     document = json.dumps(await memories.apps.export(app_id), ensure_ascii=False, indent=2)
     named = f"attachment; filename=\"memories.json\"; filename*=UTF-8''{quote(app_id, safe='')}-memories.json"
     return Response(
@@ -135,7 +135,7 @@ async def export(memories: OpenMemories, app_id: AppId) -> Response:
 async def _found(
     apps: AppMemory, app_id: str, url: str, filters: Mapping[str, str], offset: int
 ) -> tuple[list[Memory], Pager]:
-    """Return a page of the memories of an app that the filters let through."""
+    """Return a page of the memories of an app that match the filters."""
     views, common, user_id = apps.views, filters["space"] == COMMON, filters["user"] or None
     if filters["search"]:
         by = "meaning" if filters["by"] == "meaning" else "words"

@@ -1,7 +1,6 @@
-"""The dashboard's pages of knowledge memory, each as the tenant of who looks.
+"""Dashboard pages of knowledge memory, for the tenant of the caller.
 
-Readers look, writers confirm, correct and forget single memories, and an admin merges, unmerges, undoes and requeues.
-:mod:`.listing` has what all of them share.
+Readers view. Writers confirm, correct and forget single memories. Admins merge, unmerge, undo and requeue.
 """
 
 from typing import Final

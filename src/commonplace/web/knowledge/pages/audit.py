@@ -1,4 +1,4 @@
-"""The audit log: what was done to which memory, when and by whom, and what it was before."""
+"""Pages of the audit log: every change of a memory, with actor, time and previous values."""
 
 import json
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ async def events_page(
     until: Day = "",
     offset: Offset = 0,
 ) -> HTMLResponse:
-    """Show entries, the latest first."""
+    """Show entries, latest first."""
     found = await knowledge.list_events(
         event_type=event_type or None,
         actor=actor.strip() or None,
@@ -75,7 +75,7 @@ async def events_page(
 
 @router.get("/{event_id:uuid}")
 async def event_page(request: Request, knowledge: KnowledgeOfCaller, event_id: ItemId) -> HTMLResponse:
-    """Show one entry: what was, and what came of it."""
+    """Show one entry with the values before and after."""
     entry = await knowledge.get_event(event_id)
     kind, about = subject_of(entry.payload)
     names = await knowledge.names_of([about] if about else [])
@@ -98,7 +98,7 @@ async def event_page(request: Request, knowledge: KnowledgeOfCaller, event_id: I
 
 
 def subject_of(payload: Mapping[str, Any]) -> tuple[str, UUID | None]:
-    """Return the kind and id of what an entry is about; an empty kind where it names none."""
+    """Return the kind and id of the memory that an entry is about; an empty kind if the entry names no memory."""
     if "memory_id" in payload:
         return str(payload.get("memory_type", "")), UUID(payload["memory_id"])
     entity = payload.get("entity_id") or payload.get("source_entity_id")
@@ -106,7 +106,7 @@ def subject_of(payload: Mapping[str, Any]) -> tuple[str, UUID | None]:
 
 
 def changes_of(payload: Mapping[str, Any]) -> list[tuple[str, str | None, str | None]]:
-    """Return what was and became of each thing that an entry names, in their order; ``None`` where there was none."""
+    """Return the fields that an entry changed, with the value before and after; ``None`` if there was no value."""
     before: Mapping[str, Any] = payload.get("before") or {}
     after: Mapping[str, Any] = payload.get("after") or {}
     names: dict[str, None] = dict.fromkeys((*before, *after))

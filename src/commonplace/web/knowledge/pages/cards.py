@@ -1,4 +1,4 @@
-"""Cards of knowledge memory on the overview; each loads itself, because its server may be starting or out of reach."""
+"""Cards of knowledge memory on the overview; each loads itself, because the server may be starting or down."""
 
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -16,7 +16,7 @@ SHOWN: Final = 5
 
 
 async def figures(request: Request) -> dict[str, Any]:
-    """Read how much the tenant knows."""
+    """Read the counts of the tenant."""
     return {"stats": await knowledge_of(request).stats()}
 
 
@@ -30,12 +30,12 @@ async def learned(request: Request) -> dict[str, Any]:
 
 
 async def fading(request: Request) -> dict[str, Any]:
-    """Read which of the tenant's facts nobody has confirmed for long."""
+    """Read the tenant's fading facts."""
     return {"facts": await knowledge_of(request).list_facts(validity="active", fading=True, limit=SHOWN)}
 
 
 async def failed(request: Request) -> dict[str, Any]:
-    """Read which runs and jobs failed, and which episodes are tried no more."""
+    """Read failed runs, failed jobs and dead letters."""
     knowledge = knowledge_of(request)
     runs = [
         *await knowledge.list_runs(state=RunState.FAILED, limit=SHOWN),
@@ -50,7 +50,7 @@ async def failed(request: Request) -> dict[str, Any]:
 
 
 async def _failed_jobs(request: Request) -> list[FailedJob]:
-    """Return jobs that failed; none where the service does not know its schedules."""
+    """Return failed jobs; an empty list if the service runs without settings."""
     settings = cast("Checks", request.app.state.checks).settings
     if settings is None:
         return []
@@ -60,7 +60,7 @@ async def _failed_jobs(request: Request) -> list[FailedJob]:
 
 
 def is_starting(request: Request) -> bool:
-    """Tell whether the database is still being opened for the first time."""
+    """Return whether the database has not been opened yet."""
     return not memories(request).knowledge.database.was_tried
 
 
@@ -89,7 +89,7 @@ FADING: Final = Card(
     is_starting=is_starting,
 )
 FAILED: Final = Card(
-    title="Failed in the background",
+    title="Failed background work",
     template="cards/knowledge_failed.html",
     read=failed,
     url="/knowledge/runs",

@@ -1,4 +1,4 @@
-"""What becomes of a confidence that nobody confirms, as a curve and as dates. Pure."""
+"""The decay of a confidence, as a curve and as dates. Pure."""
 
 import math
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from commonplace.knowledge.upkeep.decay import FAINT, GONE
 
 POINTS: Final = 120
 ENDS_AT: Final = 0.03
-"""The curve goes on until this is left: a little below the last threshold."""
+"""The confidence at the end of the curve: a little below the last threshold."""
 
 LONGEST: Final = timedelta(days=5 * 365)
 BEYOND_NOW: Final = 1.1
-"""A curve that ends before the present is drawn this much further, so that the present is on it."""
+"""The factor by which a curve is extended beyond the present, so that the present is on it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,10 +23,10 @@ class DecayCurve:
 
     Attributes:
         times: Seconds since 1970, ascending.
-        values: The effective confidence at each, 0.0 to 1.0.
+        values: The effective confidence at each time, 0.0 to 1.0.
         now: The present, in the same seconds.
-        fades_at: When it goes or went below 0.2; ``None`` where it never does.
-        expires_at: When it goes or went below 0.05.
+        fades_at: When the confidence falls below 0.2.
+        expires_at: When the confidence falls below 0.05.
     """
 
     times: tuple[float, ...]
@@ -37,12 +37,12 @@ class DecayCurve:
 
 
 def decay_curve(confidence: float, decay_rate: float, since: datetime, now: datetime) -> DecayCurve | None:
-    """Return the curve of a confidence, or ``None`` where it does not decay.
+    """Return the curve of a confidence, or ``None`` if the confidence does not decay.
 
     Args:
-        confidence: When it was last confirmed, 0.0 to 1.0.
-        decay_rate: Share lost per day, continuously.
-        since: When it was last confirmed, or else stored (aware).
+        confidence: The confidence at the last confirmation, 0.0 to 1.0.
+        decay_rate: The share lost per day, continuously.
+        since: The time of the last confirmation, or of the storing (aware).
         now: The present (aware).
 
     Source: KNW-09.

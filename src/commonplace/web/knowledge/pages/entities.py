@@ -1,4 +1,4 @@
-"""The pages of entities: whom and what facts are about, under which names."""
+"""Pages of entities: the subjects of facts, with their names."""
 
 from typing import Annotated, Final, Literal
 from uuid import UUID
@@ -22,7 +22,7 @@ PATH: Final = "/knowledge/entities"
 Type = EntityType | Literal[""]
 Merged = Literal["", "merged"]
 TYPES: Final = (("", "Any"), *((kind, kind.title()) for kind in EntityType))
-STATES: Final = (("", "Current"), ("merged", "Merged away"))
+STATES: Final = (("", "Current"), ("merged", "Merged"))
 
 router = APIRouter(
     prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
@@ -74,7 +74,7 @@ async def create(
     entity_type: Text = "",
     aliases: Text = "",
 ) -> Response:
-    """Add an entity, or show the form again with what is wrong."""
+    """Add an entity, or show the form again with the error."""
     try:
         entity = await knowledge.entity_create(
             canonical_name=canonical_name, entity_type=entity_type, aliases=_lines(aliases)
@@ -89,7 +89,7 @@ async def create(
 
 @router.get("/{entity_id:uuid}")
 async def entity_page(request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId) -> HTMLResponse:
-    """Show one entity with what is known about it; of one that was merged away, where it lives on."""
+    """Show one entity with its facts, or the entity that it was merged into."""
     entity = await require_entity(knowledge, entity_id)
     merged = entity.merged_into is not None
     return render(
@@ -123,7 +123,7 @@ async def update(
     canonical_name: Text = "",
     aliases: Text = "",
 ) -> Response:
-    """Change an entity's names, or show the form again with what is wrong."""
+    """Change an entity's names, or show the form again with the error."""
     entity = await require_entity(knowledge, entity_id)
     try:
         await knowledge.entity_update(entity_id, canonical_name=canonical_name, aliases=_lines(aliases))

@@ -1,4 +1,4 @@
-"""The pages of episodes: what happened, and whether anything was learned from it yet."""
+"""Pages of episodes, with the state of their consolidation."""
 
 from typing import Annotated, Final, Literal
 
@@ -52,19 +52,19 @@ async def episodes_page(
 
 @router.get("/requeue", dependencies=[Depends(admin)])
 async def requeue_form(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "") -> HTMLResponse:
-    """Ask whether dead letters are to be tried again."""
+    """Ask before dead letters are retried."""
     letters = await knowledge.list_dead_letters(butler=butler.strip() or None)
     whose = f" of {butler.strip()}" if butler.strip() else ""
     return ask(
         request,
         Question(
-            title=f"Try {plural(len(letters), 'dead letter')}{whose} again?",
+            title=f"Retry {plural(len(letters), 'dead letter')}{whose}?",
             texts=(
-                "Each failed on every attempt; what went wrong stands beside it.",
-                "They wait for consolidation again, from the first attempt. Those that have expired are left alone.",
+                "These episodes failed on every attempt. The list shows their errors.",
+                "They wait for consolidation again, with all attempts. Expired episodes stay dead letters.",
             ),
             url=link(f"{PATH}/requeue", butler=butler.strip()),
-            button="Try again",
+            button="Retry",
             back=link(PATH, state="dead_letter", butler=butler.strip()),
             is_dangerous=False,
         ),
@@ -73,15 +73,15 @@ async def requeue_form(request: Request, knowledge: KnowledgeOfCaller, butler: N
 
 @router.post("/requeue", dependencies=[Depends(admin)])
 async def requeue(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "") -> Response:
-    """Let dead letters be tried again."""
+    """Retry dead letters."""
     count = await knowledge.requeue_dead_letters(butler=butler.strip() or None)
-    notice = f"{plural(count, 'episode')} will be tried again."
+    notice = f"{plural(count, 'episode')} will be retried."
     return done(request, notice, location=PATH, changed=CHANGED)
 
 
 @router.get("/{episode_id:uuid}")
 async def episode_page(request: Request, knowledge: KnowledgeOfCaller, episode_id: ItemId) -> HTMLResponse:
-    """Show one episode, and what was learned from it."""
+    """Show one episode with the facts and rules learned from it."""
     return render(
         request,
         "knowledge/episodes/one.html",
@@ -93,15 +93,15 @@ async def episode_page(request: Request, knowledge: KnowledgeOfCaller, episode_i
 
 @router.get("/{episode_id:uuid}/forget", dependencies=[Depends(writer)])
 async def forget_form(request: Request, knowledge: KnowledgeOfCaller, episode_id: ItemId) -> HTMLResponse:
-    """Ask whether an episode is to be forgotten."""
+    """Ask before an episode is forgotten."""
     episode = await knowledge.read_memory("episode", episode_id)
     return ask(
         request,
         Question(
             title="Forget this episode?",
             texts=(
-                "It disappears from every search, nothing more is learned from it, and the next cleanup deletes it.",
-                "Facts and rules that were learned from it stay.",
+                "Searches and consolidation no longer find the episode, and the next cleanup deletes it.",
+                "Facts and rules learned from the episode stay.",
             ),
             quote=episode.content[:1_000],
             url=f"{PATH}/{episode_id}/forget",
@@ -113,6 +113,6 @@ async def forget_form(request: Request, knowledge: KnowledgeOfCaller, episode_id
 
 @router.post("/{episode_id:uuid}/forget", dependencies=[Depends(writer)])
 async def forget(request: Request, knowledge: KnowledgeOfCaller, episode_id: ItemId) -> Response:
-    """Let an episode expire now."""
+    """Expire an episode now."""
     await knowledge.forget_memory("episode", episode_id)
     return done(request, "The episode was forgotten.", location=f"{PATH}/{episode_id}", changed=CHANGED)

@@ -1,4 +1,4 @@
-"""What an operator does to a fact: confirm it, correct it, forget it."""
+"""Changes of a fact by an operator: confirm, correct, forget."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ from commonplace.web.dashboard.rendering import done, render_dialog
 from commonplace.web.knowledge.pages.facts import PATH
 from commonplace.web.knowledge.pages.listing import CHANGED, ItemId
 
-NOT_ACTIVE: Final = "an active fact: only what is in force can be confirmed or corrected"
+NOT_ACTIVE: Final = "an active fact; other facts cannot be confirmed or corrected"
 
 router = APIRouter(
     prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(writer)]
@@ -24,25 +24,30 @@ router = APIRouter(
 
 @router.post("/{fact_id:uuid}/confirm")
 async def confirm(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> Response:
-    """Start its decay over."""
+    """Confirm a fact, which restarts its decay."""
     fact = await knowledge.read_memory("fact", fact_id)
     if fact.validity is not Validity.ACTIVE:
-        raise InvalidInputError("fact", NOT_ACTIVE, f"one that is {fact.validity}")
+        raise InvalidInputError("fact", NOT_ACTIVE, f"a fact that is {fact.validity}")
     await knowledge.confirm_memory("fact", fact_id)
-    return done(request, "Confirmed: its decay starts over.", location=f"{PATH}/{fact_id}", changed=CHANGED)
+    return done(
+        request,
+        "The fact was confirmed. Its decay starts again.",
+        location=f"{PATH}/{fact_id}",
+        changed=CHANGED,
+    )
 
 
 @router.get("/{fact_id:uuid}/forget")
 async def forget_form(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> HTMLResponse:
-    """Ask whether a fact is to be forgotten."""
+    """Ask before a fact is forgotten."""
     fact = await knowledge.read_memory("fact", fact_id)
     return ask(
         request,
         Question(
             title="Forget this fact?",
             texts=(
-                "It disappears from every search and every prompt at once, and is marked as retracted.",
-                "The row stays in the history. What it superseded does not come back.",
+                "Searches and prompts no longer show the fact. It is marked as retracted.",
+                "The fact stays in the history. Facts that it superseded stay superseded.",
             ),
             quote=f"{fact.subject} {fact.predicate}: {fact.content}",
             url=f"{PATH}/{fact_id}/forget",
@@ -61,7 +66,7 @@ async def forget(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId
 
 @router.get("/{fact_id:uuid}/correct")
 async def correction_form(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> HTMLResponse:
-    """Ask what is true instead."""
+    """Show the form for a correction."""
     fact = await knowledge.read_memory("fact", fact_id)
     return _correction_form(request, fact, fact.content, {})
 
@@ -70,7 +75,7 @@ async def correction_form(request: Request, knowledge: KnowledgeOfCaller, fact_i
 async def correct(
     request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId, content: Text = ""
 ) -> Response:
-    """Store what is true instead; it takes the fact's place."""
+    """Store the correction, which supersedes the fact."""
     fact = await knowledge.read_memory("fact", fact_id)
     try:
         _require_change(fact, content)
@@ -86,14 +91,14 @@ async def correct(
         )
     except InvalidInputError as error:
         return _correction_form(request, fact, content, {error.field: message_of(error)})
-    return done(request, "The correction took its place.", location=f"{PATH}/{receipt.id}", changed=CHANGED)
+    return done(request, "The correction was stored.", location=f"{PATH}/{receipt.id}", changed=CHANGED)
 
 
 def _require_change(fact: Fact, content: str) -> None:
     if fact.validity is not Validity.ACTIVE:
-        raise InvalidInputError("content", NOT_ACTIVE, f"one that is {fact.validity}")
+        raise InvalidInputError("content", NOT_ACTIVE, f"a fact that is {fact.validity}")
     if content.strip() == fact.content:
-        raise InvalidInputError("content", "another text than now", content)
+        raise InvalidInputError("content", "a text that differs from the fact", content)
 
 
 def _correction_form(request: Request, fact: Fact, content: str, errors: dict[str, str]) -> HTMLResponse:

@@ -1,4 +1,4 @@
-"""The pages of facts: what is known, how sure it still is, and how it came to be known."""
+"""Pages of facts, with their history, confidence and sources."""
 
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
@@ -19,7 +19,7 @@ from commonplace.web.paging import Offset
 
 PATH: Final = "/knowledge/facts"
 FADING: Final = "fading"
-"""Not a validity: active, and marked by the sweep."""
+"""Active and marked by the sweep; not a validity of its own."""
 
 State = Validity | Literal["", "fading"]
 STATES: Final = (
@@ -67,15 +67,15 @@ async def facts_page(
 
 @router.get("/{fact_id:uuid}")
 async def fact_page(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> HTMLResponse:
-    """Show one fact: its history, its decay, and where it comes from."""
+    """Show one fact with its history, decay and sources."""
     return render(request, "knowledge/facts/one.html", **await fact_values(knowledge, fact_id))
 
 
 async def fact_values(knowledge: KnowledgeMemory, fact_id: UUID) -> dict[str, Any]:
-    """Return what the page of one fact shows.
+    """Return the values of the page of one fact.
 
     Raises:
-        NotFoundError: There is no such fact.
+        NotFoundError: No fact has this id.
     """
     fact = await knowledge.read_memory("fact", fact_id)
     return {

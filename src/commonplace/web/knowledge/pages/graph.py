@@ -1,4 +1,4 @@
-"""The graph: entities, facts and links as a picture, and as a list that says the same."""
+"""The graph page: entities, facts and links as a picture and as a list."""
 
 from dataclasses import asdict
 from typing import Any, Final
@@ -23,7 +23,7 @@ router = APIRouter(
 
 @router.get("")
 async def graph_page(request: Request, knowledge: KnowledgeOfCaller, entity: SomeId = None) -> HTMLResponse:
-    """Show the graph of one entity, or of those that most is known about."""
+    """Show the graph of one entity, or of the best-known entities."""
     graph = await knowledge.knowledge_graph(entity_id=entity)
     return render(
         request,
@@ -37,7 +37,7 @@ async def graph_page(request: Request, knowledge: KnowledgeOfCaller, entity: Som
 
 @router.get("/data")
 async def graph_data(knowledge: KnowledgeOfCaller, entity: SomeId = None) -> JSONResponse:
-    """Return the graph for the script that draws it: nodes with where they lead to, and edges between them."""
+    """Return the graph for the script that draws it: nodes with their addresses, and edges."""
     graph = await knowledge.knowledge_graph(entity_id=entity)
     return JSONResponse(
         {

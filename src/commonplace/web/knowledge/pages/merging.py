@@ -1,4 +1,4 @@
-"""Two entities that are one: a merge, asked about with what it will do, and taken back."""
+"""Merging two entities, with a preview, and undoing a merge."""
 
 from typing import Annotated, Final
 from uuid import UUID
@@ -27,7 +27,7 @@ router = APIRouter(prefix=PATH, route_class=PageRoute, include_in_schema=False, 
 async def merge_form(
     request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId, name: Name = "", target: SomeId = None
 ) -> HTMLResponse:
-    """Ask which entity this one is, and then whether what a merge does is meant."""
+    """Ask for the target of a merge, then show its preview."""
     source = await require_entity(knowledge, entity_id)
     if target is None:
         return await _choice(request, knowledge, source, name.strip())
@@ -70,19 +70,19 @@ async def _choice(
 
 @router.get("/{entity_id:uuid}/unmerge")
 async def unmerge_form(request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId) -> HTMLResponse:
-    """Ask whether a merge is to be taken back."""
+    """Ask before a merge is undone."""
     return ask(request, await _unmerging(knowledge, entity_id))
 
 
 @router.post("/{entity_id:uuid}/unmerge")
 async def unmerge(request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId) -> Response:
-    """Take a merge back."""
+    """Undo a merge."""
     try:
         receipt = await knowledge.entity_unmerge(entity_id)
     except InvalidInputError as error:
         return ask(request, await _unmerging(knowledge, entity_id), error=message_of(error))
     kept = f" {plural(len(receipt.kept), 'later change')} stayed." if receipt.kept else ""
-    notice = f"The merge was taken back; {plural(receipt.facts_restored, 'fact')} went home.{kept}"
+    notice = f"The merge was undone; {plural(receipt.facts_restored, 'fact')} moved back.{kept}"
     return done(request, notice, location=f"{PATH}/{entity_id}", changed=CHANGED)
 
 
@@ -91,14 +91,14 @@ async def _unmerging(knowledge: KnowledgeMemory, entity_id: UUID) -> Question:
     target = None if source.merged_into is None else await knowledge.entity_get(source.merged_into)
     into = target.canonical_name if target else "another entity"
     return Question(
-        title=f"Take back the merge of {source.canonical_name}?",
+        title=f"Undo the merge of {source.canonical_name}?",
         texts=(
-            f"{source.canonical_name} stands for itself again. The facts and names that {into} had from it go back.",
-            f"What was changed since the merge stays as it is. Facts that were stored since stay with {into}.",
-            "The audit log names what stayed.",
+            f"{source.canonical_name} becomes an entity of its own again. Its facts and names move back from {into}.",
+            f"Changes since the merge stay. Facts stored since the merge stay with {into}.",
+            "The audit log lists the changes that stay.",
         ),
         url=f"{PATH}/{entity_id}/unmerge",
-        button="Take it back",
+        button="Undo merge",
         back=f"{PATH}/{entity_id}",
         is_dangerous=False,
     )

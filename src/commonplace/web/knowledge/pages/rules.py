@@ -1,4 +1,4 @@
-"""The pages of rules: what agents were taught, how well it serves, and what an operator says to that."""
+"""Pages of rules, with their effectiveness, and feedback of operators."""
 
 from collections.abc import Awaitable
 from typing import Annotated, Final, Literal
@@ -65,7 +65,7 @@ async def rules_page(
 
 @router.get("/{rule_id:uuid}")
 async def rule_page(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> HTMLResponse:
-    """Show one rule: how it served, how sure it still is, and where it comes from."""
+    """Show one rule with its applications, decay and sources."""
     rule = await knowledge.read_memory("rule", rule_id)
     return render(
         request,
@@ -74,20 +74,20 @@ async def rule_page(request: Request, knowledge: KnowledgeOfCaller, rule_id: Ite
         applications=await knowledge.list_applications(rule_id, limit=SHOWN_APPLICATIONS),
         links=await knowledge.list_linked("rule", rule_id),
         curve=curve_of(knowledge, rule),
-        thresholds=[("fades", FAINT), ("is forgotten", GONE)],
+        thresholds=[("fades", FAINT), ("forgotten", GONE)],
     )
 
 
 @router.post("/{rule_id:uuid}/helpful", dependencies=WRITE)
 async def helpful(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> Response:
-    """Count that a rule helped."""
+    """Mark a rule as helpful."""
     await _changed(knowledge.mark_helpful(rule_id), knowledge, rule_id)
-    return _done(request, rule_id, "Noted: it helped.")
+    return _done(request, rule_id, "The rule was marked as helpful.")
 
 
 @router.get("/{rule_id:uuid}/harmful", dependencies=WRITE)
 async def harmful_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> HTMLResponse:
-    """Ask what harm a rule did."""
+    """Ask for the reason before a rule is marked as harmful."""
     return _harmful_form(request, await knowledge.read_memory("rule", rule_id), "", {})
 
 
@@ -95,52 +95,50 @@ async def harmful_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: 
 async def harmful(
     request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId, reason: Text = ""
 ) -> Response:
-    """Count that a rule did harm, which weighs four times."""
+    """Mark a rule as harmful."""
     try:
         marking = knowledge.mark_harmful(rule_id, reason=reason.strip() or None)
         await _changed(marking, knowledge, rule_id)
     except InvalidInputError as error:
         rule = await knowledge.read_memory("rule", rule_id)
         return _harmful_form(request, rule, reason, {"reason": message_of(error)})
-    return _done(request, rule_id, "Noted: it did harm.")
+    return _done(request, rule_id, "The rule was marked as harmful.")
 
 
 @router.post("/{rule_id:uuid}/confirm", dependencies=WRITE)
 async def confirm(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> Response:
-    """Start its decay over."""
+    """Confirm a rule, which restarts its decay."""
     await _changed(knowledge.confirm_memory("rule", rule_id), knowledge, rule_id)
-    return _done(request, rule_id, "Confirmed: its decay starts over.")
+    return _done(request, rule_id, "The rule was confirmed. Its decay starts again.")
 
 
 @router.get("/{rule_id:uuid}/invert", dependencies=WRITE)
 async def invert_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> HTMLResponse:
-    """Ask whether a rule is to become the warning against itself."""
+    """Ask before a rule is turned into a warning."""
     rule = await knowledge.read_memory("rule", rule_id)
     return ask(request, _inversion(rule))
 
 
 @router.post("/{rule_id:uuid}/invert", dependencies=WRITE)
 async def invert(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> Response:
-    """Turn a rule that keeps doing harm into the warning against itself."""
+    """Turn a harmful rule into a warning."""
     try:
         await _changed(knowledge.invert_to_anti_pattern(rule_id), knowledge, rule_id)
     except InvalidInputError as error:
         rule = await knowledge.read_memory("rule", rule_id)
         return ask(request, _inversion(rule), error=message_of(error))
-    return _done(request, rule_id, "It is a warning now.")
+    return _done(request, rule_id, "The rule is now a warning.")
 
 
 @router.get("/{rule_id:uuid}/forget", dependencies=WRITE)
 async def forget_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> HTMLResponse:
-    """Ask whether a rule is to be forgotten."""
+    """Ask before a rule is forgotten."""
     rule = await knowledge.read_memory("rule", rule_id)
     return ask(
         request,
         Question(
             title="Forget this rule?",
-            texts=(
-                "It disappears from every search and every prompt at once. The row stays in the history.",
-            ),
+            texts=("Searches and prompts no longer show the rule. It stays in the history.",),
             quote=rule.content,
             url=f"{PATH}/{rule_id}/forget",
             button="Forget",
@@ -171,15 +169,15 @@ async def _changed(change: Awaitable[object], knowledge: KnowledgeMemory, rule_i
         await change
     except NotFoundError:
         await knowledge.read_memory("rule", rule_id)
-        raise InvalidInputError("rule", GONE_BEFORE, "one that is forgotten") from None
+        raise InvalidInputError("rule", GONE_BEFORE, "a forgotten rule") from None
 
 
 def _inversion(rule: Rule) -> Question:
     return Question(
         title="Turn this rule into a warning?",
         texts=(
-            "It did harm more often than it helped. From now on it says what not to do, and why.",
-            "Its old words are kept with it.",
+            "The rule did more harm than good. As a warning, it says what not to do and why.",
+            "The original text stays with the rule.",
         ),
         quote=rule.content,
         url=f"{PATH}/{rule.id}/invert",

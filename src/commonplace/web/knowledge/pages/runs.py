@@ -1,4 +1,4 @@
-"""The pages of consolidation runs: what each made of which episodes, and how to take it back."""
+"""Pages of consolidation runs, with their results and undo."""
 
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 from uuid import UUID
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PATH: Final = "/knowledge/runs"
 REQUEUE: Final = "requeue"
-NEEDED: Final = "a language model, for picking sentences is not consolidating"
+NEEDED: Final = "a language model; the extractive model cannot consolidate"
 
 State = RunState | Literal[""]
 STATES: Final = (("", "Any"), *((state, state.title()) for state in RunState))
@@ -42,7 +42,7 @@ async def runs_page(
     butler: Name = "",
     offset: Offset = 0,
 ) -> HTMLResponse:
-    """Show runs, the latest first, and what waits for the next."""
+    """Show runs, latest first, and the episodes that wait."""
     found = await knowledge.list_runs(
         state=state or None, butler=butler.strip() or None, limit=ONE_MORE, offset=offset
     )
@@ -61,7 +61,11 @@ async def runs_page(
 
 @router.post("/start", dependencies=[Depends(admin)])
 async def start(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "") -> Response:
-    """Consolidate what waits, of one butler or of all; where no model can, say so and change nothing."""
+    """Consolidate waiting episodes of one butler or of all.
+
+    Raises:
+        InvalidInputError: No language model is configured.
+    """
     model: Model | None = request.app.state.model
     spawner = None if model is None else model_spawner(model)
     if spawner is None:
@@ -75,14 +79,14 @@ async def start(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "
 
 @router.get("/{run_id:uuid}")
 async def run_page(request: Request, knowledge: KnowledgeOfCaller, run_id: ItemId) -> HTMLResponse:
-    """Show one run: its actions as what they changed."""
+    """Show one run with its actions."""
     record = await knowledge.get_run(run_id)
     return render(request, "knowledge/runs/one.html", run=record.run, actions=record.actions)
 
 
 @router.get("/{run_id:uuid}/undo", dependencies=[Depends(admin)])
 async def undo_form(request: Request, knowledge: KnowledgeOfCaller, run_id: ItemId) -> HTMLResponse:
-    """Ask whether a run is to be undone."""
+    """Ask before a run is undone."""
     await knowledge.get_run(run_id)
     return ask(request, _undoing(run_id))
 
@@ -97,17 +101,17 @@ async def undo(
     except InvalidInputError as error:
         return ask(request, _undoing(run_id), error=message_of(error))
     if report.already_undone:
-        notice = "Somebody had undone this run before."
+        notice = "This run was already undone."
     else:
         gone = plural(report.facts_retracted + report.rules_forgotten, "memory", "memories")
         back = plural(report.facts_restored, "fact")
         kept = f" {plural(len(report.kept), 'later change')} stayed." if report.kept else ""
         expired = (
-            f" {plural(report.episodes_expired, 'episode')} expired meanwhile."
+            f" {plural(report.episodes_expired, 'episode')} expired in the meantime."
             if report.episodes_expired
             else ""
         )
-        notice = f"Undone: {gone} gone, {back} back.{kept}{expired}"
+        notice = f"The run was undone: {gone} removed, {back} restored.{kept}{expired}"
     return done(request, notice, location=f"{PATH}/{run_id}", changed=CHANGED)
 
 
@@ -115,12 +119,12 @@ def _undoing(run_id: UUID) -> Question:
     return Question(
         title="Undo this run?",
         texts=(
-            "What it stored disappears from every search, and what it replaced comes back.",
-            "What it confirmed decays from where it was.",
-            "What somebody has changed since stays as it is. Nothing is deleted.",
+            "Searches no longer find the memories that the run stored. Facts that it superseded are active again.",
+            "Memories that it confirmed decay as before.",
+            "Later changes stay. Nothing is deleted.",
         ),
         url=f"{PATH}/{run_id}/undo",
-        button="Undo the run",
+        button="Undo run",
         back=f"{PATH}/{run_id}",
         tick=(REQUEUE, "Consolidate its episodes again"),
     )

@@ -1,4 +1,4 @@
-"""The first page of knowledge memory: search it as agents do and see why, how much there is, and what waits."""
+"""The first page of knowledge memory: search with explanations, and counts."""
 
 from typing import Annotated, Final, Literal
 
@@ -19,7 +19,7 @@ MOST_FOUND: Final = 20
 MAX_QUERY_CHARS: Final = 1_000
 
 RECALL: Final = "recall"
-"""Not a mode of search: facts and rules by all that counts, as an agent is given them."""
+"""Facts and rules as agents recall them; not a mode of search."""
 
 Mode = SearchMode | Literal["recall", ""]
 Kind = MemoryType | Literal[""]
@@ -28,10 +28,10 @@ MODES: Final = (
     ("", "Meaning and words"),
     (SearchMode.SEMANTIC, "Meaning"),
     (SearchMode.KEYWORD, "Words"),
-    (SearchMode.CONTEXTUAL, "Its context too"),
-    (RECALL, "As agents recall"),
+    (SearchMode.CONTEXTUAL, "Meaning, words and context"),
+    (RECALL, "Recall, as agents do"),
 )
-KINDS: Final = (("", "Everything"), *((kind, f"{kind.title()}s") for kind in MemoryType))
+KINDS: Final = (("", "All"), *((kind, f"{kind.title()}s") for kind in MemoryType))
 
 router = APIRouter(
     prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
@@ -47,7 +47,7 @@ async def search_page(
     kind: Annotated[Kind, Query()] = "",
     scope: Name = "",
 ) -> HTMLResponse:
-    """Show what a search finds and why; without words, how much there is of what."""
+    """Show search results with explanations; without a query, the counts."""
     wanted = {"q": query.strip(), "mode": mode, "kind": kind, "scope": scope.strip()}
     found = await _find(knowledge, **wanted) if wanted["q"] else []
     return render(
@@ -64,7 +64,7 @@ async def search_page(
 
 
 async def _find(knowledge: KnowledgeMemory, *, q: str, mode: str, kind: str, scope: str) -> list[Found]:
-    """Search or recall; a person who looks counts as no reading."""
+    """Search or recall, without counting the results as used."""
     if mode == RECALL:
         found = await knowledge.recall(q, scope=scope or None, limit=MOST_FOUND, explain=True, count=False)
         return [one for one in found if not kind or one.memory.memory_type == kind]

@@ -1,4 +1,4 @@
-"""The page of background work: who works, what waits, what ran when, and what failed."""
+"""The page of background work: workers, schedules, queue and failures."""
 
 from typing import TYPE_CHECKING, Final, cast
 
@@ -22,7 +22,7 @@ router = APIRouter(
 
 @router.get("")
 async def workers_page(request: Request, memories: OpenMemories) -> HTMLResponse:
-    """Show background work; it is the installation's, and its jobs name every tenant."""
+    """Show the background work of all tenants."""
     knowledge = memories.knowledge
     settings = cast("Checks", request.app.state.checks).settings
     async with knowledge.acting() as pool:

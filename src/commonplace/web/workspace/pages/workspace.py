@@ -1,4 +1,4 @@
-"""The workspace page: the facts beside the code, what a message would be given of them, and damaged lines (WSP)."""
+"""Pages of workspace memory: the facts, damaged lines, and a preview of the block for a message (WSP)."""
 
 from collections.abc import Sequence
 from typing import Annotated, Final
@@ -61,7 +61,7 @@ async def block(
     memories: OpenMemories,
     message: Annotated[str, Query(max_length=MAX_MESSAGE_CHARS)] = "",
 ) -> HTMLResponse:
-    """Show the block that a model call would get for a message, and what each memory scores."""
+    """Show the block that a model call receives for a message, with the score of each memory."""
     return render(
         request,
         "workspace/block.html",
@@ -82,7 +82,7 @@ async def new_form(request: Request) -> HTMLResponse:
 async def store(
     request: Request, memories: OpenMemories, text: Text = "", tags: Text = "", scope: Text = ""
 ) -> Response:
-    """Store a memory, or show the form again with what is wrong."""
+    """Store a memory, or show the form again with the error."""
     words = [tag.strip() for tag in tags.split(",") if tag.strip()]
     try:
         receipt = await memories.workspace.store(text, tags=words, scope=scope or None)
@@ -94,7 +94,7 @@ async def store(
 
 @router.get("/{memory_id}/delete", dependencies=CHANGING)
 async def delete_form(request: Request, memories: OpenMemories, memory_id: str) -> HTMLResponse:
-    """Ask whether a memory is to be deleted."""
+    """Ask before a memory is deleted."""
     memory = await _get(memories.workspace, memory_id)
     return render_dialog(request, "workspace/delete.html", memory=memory)
 
