@@ -60,7 +60,9 @@ async def test_registering_an_app(page: Page, dashboard: Dashboard, screenshot: 
     digests = page.locator("#app tbody tr")
     await expect(digests).to_have_count(11)
     for label, value in (("Created in 24 h", "12"), ("Compactions", "1"), ("Conversations", "12")):
-        await expect(page.locator(".figure", has_text=label)).to_contain_text(value)
+        await expect(page.locator(".figure").filter(has=page.get_by_text(label, exact=True))).to_contain_text(
+            value
+        )
     await expect(page.locator("#app .history")).to_contain_text("compacted")
     await check_accessibility(page)
     await screenshot("app")
@@ -126,7 +128,7 @@ async def test_an_import_says_what_it_did_not_take(page: Page, dashboard: Dashbo
     )
     await dialog.get_by_label("File").set_input_files(file)
     await dialog.get_by_role("button", name="Import").click()
-    await expect(dialog.get_by_text("Number 2 of the file: looks like a secret")).to_be_visible()
+    await expect(dialog.get_by_text("Memory 2 of the file: looks like a secret")).to_be_visible()
     await dialog.locator(".actions").get_by_role("link", name="Close").click()
     await expect(page.locator("#app tbody tr")).to_have_count(1)
 
@@ -154,7 +156,7 @@ async def test_statistics_and_what_waits_for_energy(
         ("Created in 24 h", "12", "1 in the last hour"),
         ("Compactions", "2", "in 1 app"),
         ("Utilisation", "50 %", "1 of 2 apps"),
-        ("Injection rate", "100 %", "of 1 in focus"),
+        ("Injection rate", "100 %", "of 1 conversation in focus"),
         ("Energy", "0 %", "of 1,000 units"),
     ):
         figure = page.locator(".figure").filter(has=page.get_by_text(label, exact=True))

@@ -60,7 +60,7 @@ async def test_a_login_that_ends_takes_no_draft_away(guarded: Guarded) -> None:
     again = page.locator("#connection").get_by_role("link", name="Log in again")
     await expect(again).to_be_visible()
     await page.get_by_role("button", name="Save").click()
-    await expect(page.get_by_role("alert")).to_contain_text("nothing was changed")
+    await expect(page.get_by_role("alert")).to_contain_text("Nothing was changed")
     await expect(field).to_have_value("Takes 90s, half wr")
     await page.get_by_label("Category").select_option("timing")
     await expect(page.get_by_text("Log in again in another tab.").last).to_be_visible()
@@ -83,7 +83,7 @@ async def test_a_draft_is_saved_after_the_next_login(guarded: Guarded) -> None:
     await page.context.clear_cookies()
     save = page.get_by_role("button", name="Save")
     await save.click()
-    await expect(page.get_by_role("alert")).to_contain_text("nothing was changed")
+    await expect(page.get_by_role("alert")).to_contain_text("Nothing was changed")
 
     async with page.context.expect_page() as opened:
         await page.locator("#connection").get_by_role("link", name="Log in again").click()

@@ -65,7 +65,7 @@ async def test_the_history_of_a_fact(page: Page, dashboard: Dashboard, screensho
 
     await page.get_by_role("link", name="Forget").click()
     await dialog(page).get_by_role("button", name="Forget").click()
-    await expect(page.get_by_text("It is retracted")).to_be_visible()
+    await expect(page.get_by_text("This fact is retracted")).to_be_visible()
     await expect(page.get_by_role("link", name="Forget")).to_have_count(0)
 
 
@@ -91,7 +91,7 @@ async def test_merge_and_unmerge(page: Page, dashboard: Dashboard, screenshot: S
     await expect(page.get_by_role("region", name="Facts")).to_contain_text("black coffee")
 
     await page.goto(f"/knowledge/entities/{known.bob}")
-    await expect(page.get_by_text("lives on in Robert Miller")).to_be_visible()
+    await expect(page.get_by_text("Merged into Robert Miller")).to_be_visible()
     await screenshot("knowledge-tombstone")
     await page.get_by_role("link", name="Undo merge").click()
     await dialog(page).get_by_role("button", name="Undo merge").click()
@@ -149,7 +149,9 @@ async def test_undo_of_a_run(page: Page, dashboard: Dashboard, screenshot: Scree
     await check_accessibility(page)
     await screenshot("knowledge-undo")
     await dialog(page).get_by_role("button", name="Undo run").click()
-    await expect(page.get_by_text("The run was undone: 3 memories removed, 0 facts restored.")).to_be_visible()
+    await expect(
+        page.get_by_text("The run was undone: 3 memories removed, 0 facts restored.")
+    ).to_be_visible()
     await expect(plan.first).to_contain_text("retracted")
     await expect(page.get_by_role("link", name="Undo")).to_have_count(0)
     episode = await knowledge.read_memory("episode", known.consolidated)
@@ -165,7 +167,7 @@ async def test_dead_letters_are_tried_again(page: Page, dashboard: Dashboard) ->
     await page.get_by_role("link", name="Retry").click()
     await expect(dialog(page)).to_contain_text("Retry 1 dead letter?")
     await dialog(page).get_by_role("button", name="Retry").click()
-    await expect(page.get_by_text("1 episode will be tried again.")).to_be_visible()
+    await expect(page.get_by_text("1 episode will be retried.")).to_be_visible()
     episode = await knowledge.read_memory("episode", known.dead)
     assert (episode["consolidation_status"], episode["retry_count"]) == ("pending", 0)
 

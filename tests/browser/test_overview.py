@@ -95,7 +95,7 @@ async def test_the_page_comes_at_once_while_knowledge_memory_is_opening(
         assert answer.ok
         learned = page.get_by_role("region", name="New memories")
         await expect(learned).to_contain_text("Takes 60s to start")
-        await expect(page.get_by_text("It is starting.").first).to_be_visible()
+        await expect(page.get_by_text("The database is starting.").first).to_be_visible()
         await screenshot("overview-starting")
 
 

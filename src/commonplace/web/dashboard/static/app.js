@@ -1,5 +1,4 @@
-// What server-rendered pages cannot do alone: dialogs, toasts, errors in place, the theme, charts.
-// HTMX fetches parts of pages; nothing here knows any page.
+// Scripts of all pages: dialogs, toasts, inline errors, the theme, charts. HTMX fetches parts of pages.
 (() => {
   "use strict";
 
@@ -18,7 +17,7 @@
     setTimeout(() => line.remove(), TOAST_MS);
   };
 
-  // Next to what asked for it: in the form, in the row, else as a toast.
+  // Show a message in the form or row that caused it, else as a toast.
   const tell = (element, text) => {
     const place = element.closest("form, [data-errors], dialog");
     if (!place || !document.contains(place) || place.matches("[data-tidy]")) return toast(text, "bad");
@@ -33,7 +32,7 @@
     line.textContent = text;
   };
 
-  // One line in the sidebar for as long as what is shown may be old; null takes it back.
+  // Show a line in the sidebar while the page may be outdated; null removes it.
   let warning = null;
   const warn = (text, ...more) => {
     if (text === warning) return;
@@ -42,23 +41,23 @@
     connection.replaceChildren(...(text === null ? [] : [text, ...more]));
     document.documentElement.toggleAttribute("data-offline", text !== null);
   };
-  const connected = (works) => warn(works ? null : "No connection to the service. What is shown may be old.");
+  const connected = (works) => warn(works ? null : "No connection to the service. This page may be outdated.");
 
-  // A login in another tab leaves alone what was typed in this one.
+  // The login opens in another tab, so that text typed in this tab stays.
   const askForLogin = () => {
     const link = document.createElement("a");
     Object.assign(link, { href: "/login", target: "_blank", rel: "noopener", textContent: "Log in again" });
-    warn("Your login has ended. What is shown may be old. ", link);
+    warn("Your login has ended. This page may be outdated. ", link);
   };
 
-  // The service leads to its login whoever opens something. Who reads or types is not sent away from the page.
+  // The service redirects to its login. A refresh, or a page with a form in use, stays where it is.
   document.addEventListener("htmx:beforeOnLoad", (event) => {
     const { elt, xhr, requestConfig } = event.detail;
     const stays = elt.matches("[data-live]") || document.querySelector("[data-editing], dialog[open] form");
     if (xhr.status !== 401 || !(stays || requestConfig.verb !== "get")) return;
     event.preventDefault();
     askForLogin();
-    if (!elt.matches("[data-live]")) tell(elt, "Your login has ended; nothing was changed. Log in again in another tab.");
+    if (!elt.matches("[data-live]")) tell(elt, "Your login has ended. Nothing was changed. Log in again in another tab.");
   });
 
   document.addEventListener("htmx:responseError", (event) => {
@@ -70,13 +69,13 @@
     else if (type.includes("json")) {
       try {
         text = JSON.parse(answer.responseText).detail || text;
-      } catch { /* the status says enough */ }
+      } catch { /* the status is enough */ }
     }
     tell(event.detail.elt, text);
   });
   document.addEventListener("htmx:sendError", (event) => {
     connected(false);
-    if (!event.detail.elt.matches("[data-live]")) tell(event.detail.elt, "The service cannot be reached; nothing was changed.");
+    if (!event.detail.elt.matches("[data-live]")) tell(event.detail.elt, "The service is unreachable. Nothing was changed.");
   });
   document.addEventListener("htmx:afterRequest", (event) => {
     if (event.detail.successful) connected(true);
@@ -85,13 +84,12 @@
 
   // --- parts that refresh themselves ----------------------------------------------------------------------------
 
-  // Nobody looks: ask for nothing.
+  // A hidden page does not refresh.
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (document.hidden && event.detail.elt.matches("[data-live]")) event.preventDefault();
   });
 
-  // What is being edited, selected or unfolded stays as it is, and so does what holds a form that is being filled in:
-  // it is not removed, nor turned into something else, as a new class would tell.
+  // Elements in use (edited, selected, unfolded) stay as they are, and so do elements around a form in use.
   const holdsForm = (node) => node instanceof Element && node.querySelector("[data-editing]") !== null;
   if (window.Idiomorph) {
     Object.assign(window.Idiomorph.defaults.callbacks, {
@@ -106,26 +104,26 @@
     });
   }
 
-  // A part whose other rows go elsewhere is dropped without asking; a form in it goes back to the head of its list.
+  // If a part with a form in use is dropped, the form moves to the top of its list.
   let forms = [];
   document.addEventListener("htmx:beforeSwap", (event) => {
     forms = [...event.detail.target.querySelectorAll("[data-editing]")];
   });
   document.addEventListener("htmx:afterSwap", (event) => {
-    // Going back in the history swaps as well, and names no target.
+    // A history restore swaps too, without a target.
     const list = document.getElementById(event.detail.target?.id);
     for (const form of forms) if (!form.isConnected) list?.querySelector("tbody")?.prepend(form);
     forms = [];
   });
 
-  // A row that was a form gives the keyboard back to the button that opened it.
+  // When a form becomes a row again, the focus returns to the button that opened the form.
   document.addEventListener("htmx:afterSettle", (event) => {
     const form = event.detail.target;
     if (!form?.matches("[data-editing]") || document.activeElement !== document.body) return;
     document.getElementById(form.id)?.querySelector("[data-edits]")?.focus();
   });
 
-  // A list that grows at its end stays there, unless the reader has scrolled up.
+  // A growing list stays scrolled to its end, unless the reader has scrolled up.
   document.addEventListener("htmx:beforeSwap", (event) => {
     const list = event.detail.target.closest("[data-follows]");
     if (list) list.dataset.follows = list.scrollHeight - list.scrollTop - list.clientHeight < 40 ? "yes" : "no";
@@ -134,7 +132,7 @@
     for (const list of document.querySelectorAll("[data-follows='yes']")) list.scrollTop = list.scrollHeight;
   });
 
-  // Empty filters have no place in an address.
+  // Leave empty filters out of the address.
   document.addEventListener("htmx:configRequest", (event) => {
     if (!event.detail.elt.matches("[data-tidy]")) return;
     for (const [name, value] of [...event.detail.formData.entries()]) {
@@ -150,7 +148,7 @@
   document.addEventListener("close-dialog", () => dialog.close());
   dialog.addEventListener("close", () => dialog.replaceChildren());
   dialog.addEventListener("click", (event) => {
-    // The backdrop counts as the dialog itself. A form that was begun is not thrown away by a slip.
+    // A click on the backdrop closes the dialog, unless it has a form in use.
     if (event.target === dialog && !dialog.querySelector("textarea, input:not([type=hidden])")) dialog.close();
     if (event.target.closest("[data-close]")) {
       event.preventDefault();
@@ -180,8 +178,8 @@
     }
   });
 
-  // On a narrow screen the pages stand in a row: show where one is. Not with scrollIntoView, which in some browsers
-  // moves the place that the Tab key begins at, past the link that skips the sidebar.
+  // On a narrow screen the navigation is a row: scroll to the current page. scrollIntoView would, in some browsers,
+  // move the starting point of the Tab key past the skip link.
   const showWhere = () => {
     const here = document.querySelector(".nav-link[aria-current]")?.getBoundingClientRect();
     const row = document.querySelector(".sidebar nav");
@@ -192,7 +190,7 @@
   showWhere();
   window.addEventListener("resize", showWhere);
 
-  // A box that ticks every box of its name, and a place that says how many are ticked.
+  // A checkbox that selects all checkboxes of its name, and the number of selected ones.
   const boxes = (name) => [...document.querySelectorAll(`input[type=checkbox][name="${name}"]`)];
   const count = () => {
     for (const all of document.querySelectorAll("[data-ticks]")) {
@@ -253,7 +251,7 @@
   const draw = (figure) => {
     if (!window.uPlot || drawn.has(figure)) return;
     const series = JSON.parse(figure.dataset.chart);
-    // Days where there are several, else times; in UTC, like every exact time of the dashboard.
+    // Label days if there are several, else times; in UTC, like all exact times of the dashboard.
     const moments = (plot, ticks) => {
       const days = plot.scales.x.max - plot.scales.x.min > 2 * 86400;
       const months = plot.scales.x.max - plot.scales.x.min > 300 * 86400;
@@ -263,7 +261,7 @@
     };
     const axis = { stroke: () => colour("--muted"), grid: { stroke: () => colour("--line"), width: 1 }, ticks: { stroke: () => colour("--line") } };
     const lines = series.lines || [];
-    // A moment that matters, as a line from top to bottom.
+    // A vertical line at a marked moment.
     const mark = (plot) => {
       if (series.marker == null) return;
       const place = plot.valToPos(series.marker, "x", true);

@@ -1,4 +1,4 @@
-// The graph of knowledge memory: drawn from JSON, colours from the page, a click opens the thing.
+// The graph of knowledge memory, drawn from JSON with the colours of the page; a click opens the page of a node.
 (() => {
   "use strict";
 
@@ -67,7 +67,7 @@
       button.addEventListener("click", () => does[button.dataset.graph]());
     }
     window.addEventListener("resize", () => { graph.resize(); graph.fit(undefined, 24); });
-    // Where a node is on the page, for whoever drives the page from outside.
+    // The position of a node on the page, for tests.
     place.dataset.drawn = String(graph.nodes().length);
     place.graph = graph;
   };
@@ -75,5 +75,5 @@
   fetch(place.dataset.graphUrl, { headers: { Accept: "application/json" } })
     .then((answer) => (answer.ok ? answer.json() : Promise.reject(new Error(`The service answered ${answer.status}.`))))
     .then(draw)
-    .catch((error) => { told.textContent = `The picture cannot be drawn: ${error.message} The list has it all.`; });
+    .catch((error) => { told.textContent = `The graph could not be drawn: ${error.message} The list has the same content.`; });
 })();

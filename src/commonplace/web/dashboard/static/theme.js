@@ -1,4 +1,4 @@
-// Before anything is painted: the theme that the reader chose, else the system's.
+// Set the chosen theme before the first paint, else the theme of the system.
 (() => {
   "use strict";
   const chosen = localStorage.getItem("commonplace-theme");

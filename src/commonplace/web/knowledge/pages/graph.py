@@ -49,12 +49,12 @@ async def graph_data(knowledge: KnowledgeOfCaller, entity: SomeId = None) -> JSO
 
 
 def url_of(node: Node) -> str:
-    """Return the page of what a node stands for."""
+    """Return the path of the page of a node."""
     return f"/knowledge/{PLACES[node.kind]}/{node.id}"
 
 
 def _listed(graph: Graph) -> list[dict[str, Any]]:
-    """Return each entity with what it is joined to, then what is joined to none, each with its page."""
+    """Return entities and linked nodes, each with its page and its neighbours."""
     joined: dict[str, list[tuple[str, Node]]] = {}
     for edge in graph.edges:
         joined.setdefault(edge.source, []).append((edge.relation, graph.nodes[edge.target]))
