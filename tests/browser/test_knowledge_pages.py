@@ -197,7 +197,7 @@ async def test_the_audit_log_shows_before_and_after(page: Page, dashboard: Dashb
     await page.goto(f"/knowledge/events?run={known.run.id}&type=fact_created")
     await expect(page.locator("#entries tbody tr")).to_have_count(2)
     await page.goto("/knowledge/events?actor=butler")
-    await page.get_by_label("What").select_option("fact_superseded")
+    await page.get_by_label("Event").select_option("fact_superseded")
     await page.get_by_role("link", name="fact superseded").first.click()
     changes = page.get_by_role("region", name="Before and after")
     await expect(changes.locator("del").first).to_have_text("active")
