@@ -97,7 +97,7 @@ FIGURES: Final = [
 """Rows of figures, over the whole width."""
 
 CHART: Final = Card(
-    title="Learned a day", template="cards/learning.html", read=learning.by_day, url="/memories?sort=recency"
+    title="New memories per day", template="cards/learning.html", read=learning.by_day, url="/memories?sort=recency"
 )
 
 CARDS: Final = [
