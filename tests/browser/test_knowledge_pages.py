@@ -29,7 +29,7 @@ async def test_a_search_says_why(page: Page, dashboard: Dashboard) -> None:
     await page.get_by_label("Match").select_option("recall")
     await expect(first).to_contain_text("most of it for")
     await expect(first.locator(".scores")).to_contain_text("Importance")
-    assert (await knowledge.read_memory("fact", known.port))["reference_count"] == 0
+    assert (await knowledge.read_memory("fact", known.port)).reference_count == 0
     await page.get_by_label("Match").select_option("keyword")
     await page.get_by_label("Search knowledge").fill("zebra")
     await expect(page.get_by_text("No results")).to_be_visible()
@@ -60,8 +60,8 @@ async def test_the_history_of_a_fact(page: Page, dashboard: Dashboard, screensho
     await dialog(page).get_by_label("Correct content").fill("6543")
     await dialog(page).get_by_role("button", name="Store the correction").click()
     await expect(history).to_have_count(4)
-    [fact] = [one for one in await knowledge.fact_chain(known.port) if one["validity"] == "active"]
-    assert (fact["content"], fact["supersedes_id"], fact["entity_id"]) == ("6543", known.port, known.postgres)
+    [fact] = [one for one in await knowledge.fact_chain(known.port) if one.validity == "active"]
+    assert (fact.content, fact.supersedes_id, fact.entity_id) == ("6543", known.port, known.postgres)
 
     await page.get_by_role("link", name="Forget").click()
     await dialog(page).get_by_role("button", name="Forget").click()
@@ -98,7 +98,7 @@ async def test_merge_and_unmerge(page: Page, dashboard: Dashboard, screenshot: S
     await expect(page.get_by_role("region", name="Facts")).to_contain_text("black coffee")
     await expect(page.get_by_role("link", name="Merge into another")).to_be_visible()
     facts = await knowledge.list_facts(validity="active", entity_id=known.robert)
-    assert [fact["content"] for fact in facts] == ["the observatory in Bern"]
+    assert [fact.content for fact in facts] == ["the observatory in Bern"]
 
 
 async def test_an_entity_is_added_and_its_error_stands_at_its_field(page: Page, dashboard: Dashboard) -> None:
@@ -155,7 +155,7 @@ async def test_undo_of_a_run(page: Page, dashboard: Dashboard, screenshot: Scree
     await expect(plan.first).to_contain_text("retracted")
     await expect(page.get_by_role("link", name="Undo")).to_have_count(0)
     episode = await knowledge.read_memory("episode", known.consolidated)
-    assert episode["consolidation_status"] == "pending"
+    assert episode.consolidation_status == "pending"
 
 
 async def test_dead_letters_are_tried_again(page: Page, dashboard: Dashboard) -> None:
@@ -169,7 +169,7 @@ async def test_dead_letters_are_tried_again(page: Page, dashboard: Dashboard) ->
     await dialog(page).get_by_role("button", name="Retry").click()
     await expect(page.get_by_text("1 episode will be retried.")).to_be_visible()
     episode = await knowledge.read_memory("episode", known.dead)
-    assert (episode["consolidation_status"], episode["retry_count"]) == ("pending", 0)
+    assert (episode.consolidation_status, episode.retry_count) == ("pending", 0)
 
 
 async def test_feedback_on_a_rule(page: Page, dashboard: Dashboard) -> None:
@@ -184,7 +184,7 @@ async def test_feedback_on_a_rule(page: Page, dashboard: Dashboard) -> None:
     await dialog(page).get_by_role("button", name="Mark as harmful").click()
     await expect(page.get_by_role("region", name="Applications")).to_contain_text("It was Sunday")
     rule = await knowledge.read_memory("rule", known.rule)
-    assert (rule["success_count"], rule["harmful_count"]) == (7, 2)
+    assert (rule.success_count, rule.harmful_count) == (7, 2)
 
 
 async def test_the_audit_log_shows_before_and_after(page: Page, dashboard: Dashboard) -> None:
