@@ -1,6 +1,73 @@
-"""App memory: at most ten digests an app, made of its ended conversations, shown when one is in focus again.
+"""App memory: at most ten digests a space, made of an app's ended conversations, shown when the app is in focus again.
 
-Rules are pure functions (:mod:`.digest`, :mod:`.compaction`, :mod:`.context`, :mod:`.energy`, :mod:`.importance`,
-:mod:`.conflicts`, :mod:`.search`); stores read and write rows; :mod:`.subagent` makes and compacts memories,
-:mod:`.loop` is the host's side of it, and :mod:`.memory` is the door.
+Rules are pure functions; the stores read and write rows. A subagent makes and compacts memories; a loop does so for a
+host. Import from here: the names below are public, and each one loads when it is first used.
 """
+
+from typing import TYPE_CHECKING
+
+from commonplace.core.public_names import lazy_names
+
+if TYPE_CHECKING:
+    from commonplace.apps.conversations import Message
+    from commonplace.apps.digests.loop import CatchUp
+    from commonplace.apps.digests.queue import DigestState, QueuedDigest
+    from commonplace.apps.energy import EnergyPolicy, EnergyStatus
+    from commonplace.apps.exchange import FORMAT, Document, as_document
+    from commonplace.apps.memories import MAX_CONTENT_CHARS, MAX_MEMORIES, Memory, Metadata
+    from commonplace.apps.memory import AppMemory
+    from commonplace.apps.metrics import Counts
+    from commonplace.apps.names import MAX_ID_CHARS, require_app_id
+    from commonplace.apps.receipts import CompactionReceipt, DigestOutcome, DigestReceipt, ImportReceipt
+    from commonplace.apps.registry import AppStatus, ListedApp
+    from commonplace.apps.statistics import DAY, HOUR, Statistics
+    from commonplace.apps.views import SpentEnergy
+
+__all__ = [
+    "DAY",
+    "FORMAT",
+    "HOUR",
+    "MAX_CONTENT_CHARS",
+    "MAX_ID_CHARS",
+    "MAX_MEMORIES",
+    "AppMemory",
+    "AppStatus",
+    "CatchUp",
+    "CompactionReceipt",
+    "Counts",
+    "DigestOutcome",
+    "DigestReceipt",
+    "DigestState",
+    "Document",
+    "EnergyPolicy",
+    "EnergyStatus",
+    "ImportReceipt",
+    "ListedApp",
+    "Memory",
+    "Message",
+    "Metadata",
+    "QueuedDigest",
+    "SpentEnergy",
+    "Statistics",
+    "as_document",
+    "require_app_id",
+]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "conversations": "Message",
+        "digests.loop": "CatchUp",
+        "digests.queue": "DigestState QueuedDigest",
+        "energy": "EnergyPolicy EnergyStatus",
+        "exchange": "FORMAT Document as_document",
+        "memories": "MAX_CONTENT_CHARS MAX_MEMORIES Memory Metadata",
+        "memory": "AppMemory",
+        "metrics": "Counts",
+        "names": "MAX_ID_CHARS require_app_id",
+        "receipts": "CompactionReceipt DigestOutcome DigestReceipt ImportReceipt",
+        "registry": "AppStatus ListedApp",
+        "statistics": "DAY HOUR Statistics",
+        "views": "SpentEnergy",
+    },
+)

@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
-from commonplace.apps.conversations import Message
-from commonplace.apps.energy import EnergyPolicy
-from commonplace.apps.memory import AppMemory
+from commonplace.apps import AppMemory, EnergyPolicy, Message
 from commonplace.core.errors import CommonplaceError, EmbeddingError, StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.core.text import plural

@@ -10,14 +10,19 @@ import typer
 from pydantic import BaseModel, ConfigDict, ValidationError
 from rich.markup import escape
 
-from commonplace.apps.conversations import Message
-from commonplace.apps.digests.loop import CatchUp
-from commonplace.apps.digests.queue import QueuedDigest
-from commonplace.apps.energy import EnergyStatus
-from commonplace.apps.exchange import as_document
-from commonplace.apps.memories import MAX_CONTENT_CHARS, Memory
-from commonplace.apps.memory import AppMemory
-from commonplace.apps.receipts import CompactionReceipt, DigestOutcome, DigestReceipt
+from commonplace.apps import (
+    MAX_CONTENT_CHARS,
+    AppMemory,
+    CatchUp,
+    CompactionReceipt,
+    DigestOutcome,
+    DigestReceipt,
+    EnergyStatus,
+    Memory,
+    Message,
+    QueuedDigest,
+    as_document,
+)
 from commonplace.cli.output import JsonOption, console, print_json, table
 from commonplace.cli.run import run, settings
 from commonplace.core.errors import InvalidInputError

@@ -13,8 +13,7 @@ import typer
 from rich.console import Console
 from rich.panel import Panel
 
-from commonplace.apps.conversations import Message
-from commonplace.apps.memory import AppMemory
+from commonplace.apps import AppMemory, Message
 from commonplace.cli.checks import run_checks
 from commonplace.cli.demo.knowledge import consolidate, know
 from commonplace.cli.demo.step import step

@@ -97,7 +97,10 @@ FIGURES: Final = [
 """Rows of figures, over the whole width."""
 
 CHART: Final = Card(
-    title="New memories per day", template="cards/learning.html", read=learning.by_day, url="/memories?sort=recency"
+    title="New memories per day",
+    template="cards/learning.html",
+    read=learning.by_day,
+    url="/memories?sort=recency",
 )
 
 CARDS: Final = [

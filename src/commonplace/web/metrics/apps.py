@@ -5,9 +5,7 @@ from typing import Final
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from commonplace.apps.memory import AppMemory
-from commonplace.apps.metrics import Counts
-from commonplace.apps.statistics import Statistics
+from commonplace.apps import AppMemory, Counts, Statistics
 
 PREFIX: Final = "commonplace_app_"
 

@@ -8,11 +8,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from commonplace.apps.memories import MAX_MEMORIES, Memory
-from commonplace.apps.memory import AppMemory
-from commonplace.apps.names import MAX_ID_CHARS
-from commonplace.apps.statistics import HOUR
-from commonplace.apps.views import SpentEnergy
+from commonplace.apps import HOUR, MAX_ID_CHARS, MAX_MEMORIES, AppMemory, Memory, SpentEnergy
 from commonplace.core.text import visible
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.apps.rest.parameters import AppId

@@ -4,8 +4,7 @@ from typing import Annotated, cast
 
 from fastapi import Depends, Path, Query, Request
 
-from commonplace.apps.memory import AppMemory
-from commonplace.apps.names import MAX_ID_CHARS, require_app_id
+from commonplace.apps import MAX_ID_CHARS, AppMemory, require_app_id
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.web.rows import row_id
 

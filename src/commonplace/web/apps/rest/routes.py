@@ -4,9 +4,7 @@ from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Body, Depends, Query
 
-from commonplace.apps.exchange import Document
-from commonplace.apps.registry import AppStatus
-from commonplace.apps.statistics import DAY
+from commonplace.apps import DAY, AppStatus, Document
 from commonplace.web.access import installation_admin, installation_reader
 from commonplace.web.apps.rest.parameters import AppId, OpenAppMemory, UserId
 from commonplace.web.apps.rest.shapes import (

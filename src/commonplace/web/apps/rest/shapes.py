@@ -7,13 +7,16 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
-from commonplace.apps.digests.queue import DigestState
-from commonplace.apps.energy import EnergyStatus
-from commonplace.apps.exchange import FORMAT
-from commonplace.apps.memories import Metadata
-from commonplace.apps.receipts import ImportReceipt
-from commonplace.apps.registry import AppStatus, ListedApp
-from commonplace.apps.statistics import Statistics
+from commonplace.apps import (
+    FORMAT,
+    AppStatus,
+    DigestState,
+    EnergyStatus,
+    ImportReceipt,
+    ListedApp,
+    Metadata,
+    Statistics,
+)
 from commonplace.web.paging import CountedPageShape
 from commonplace.web.shape import Shape
 
