@@ -3,7 +3,7 @@
     from commonplace import AppMemory, KnowledgeMemory, OperationalMemory, WorkspaceMemory
 
     async with OperationalMemory.open() as memory:
-        print((await memory.build_memory_context()).text)
+        print((await memory.context()).text)
 
 The names load when they are first used, so that importing the package costs next to nothing.
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from commonplace.apps.memory import AppMemory
     from commonplace.core.settings import Settings, load_settings
     from commonplace.knowledge.memory import KnowledgeMemory
-    from commonplace.operational.memory import OperationalMemory
+    from commonplace.operational import OperationalMemory
     from commonplace.workspace.memory import WorkspaceMemory
 
 __all__ = [
@@ -30,7 +30,7 @@ __all__ = [
 _HOMES = {
     "AppMemory": "commonplace.apps.memory",
     "KnowledgeMemory": "commonplace.knowledge.memory",
-    "OperationalMemory": "commonplace.operational.memory",
+    "OperationalMemory": "commonplace.operational",
     "Settings": "commonplace.core.settings",
     "WorkspaceMemory": "commonplace.workspace.memory",
     "load_settings": "commonplace.core.settings",

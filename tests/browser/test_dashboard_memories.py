@@ -288,7 +288,7 @@ async def test_reactivation(page: Page, dashboard: Dashboard) -> None:
     await expect(page.get_by_text("Saved.")).to_be_visible()
     await expect(page.locator(f"#memory-{weak} .badge")).to_have_text("active")
     assert (await dashboard.operational.get(weak)).active
-    assert LOCK in (await dashboard.operational.build_memory_context()).text
+    assert LOCK in (await dashboard.operational.context()).text
 
 
 @pytest.mark.requirement("OPS-11.1", "OPS-11.2", "OPS-11.3")

@@ -24,8 +24,7 @@ from commonplace.core.text import plural
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.llm import Script
-from commonplace.operational.memories import MemoryFilter
-from commonplace.operational.memory import OperationalMemory
+from commonplace.operational import MemoryFilter, OperationalMemory
 from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
 from commonplace.storage.database import Database
 from commonplace.storage.migrations.runner import Branch

@@ -15,7 +15,7 @@ from commonplace.host.claude_runtime import DEFAULT_TIMEOUT_S, ClaudeRuntime
 from commonplace.host.host import Host
 from commonplace.host.memory_module import MemoryModule
 from commonplace.host.sessions import SessionOutcome
-from commonplace.operational.run.agent_command import find_claude
+from commonplace.operational import find_claude
 
 FAILED: Final = 1
 

@@ -1,4 +1,4 @@
-"""What an operator looks at: pages of what operational memory holds, with how much there is in all."""
+"""Pages of memories, sessions, events and cooldowns for an operator, with totals."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page(Generic[T]):
-    """A part of a list, and how many the whole list holds."""
+    """A part of a list, and the size of the whole list."""
 
     items: list[T]
     total: int
@@ -30,12 +30,12 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryPage:
-    """A part of the memories that a filter lets through.
+    """A part of the memories that match a filter.
 
     Attributes:
-        memories: In the filter's order.
-        active: How many active ones the filter lets through, whatever it says of active.
-        inactive: Likewise.
+        memories: In the order of the filter.
+        active: How many active memories match the other conditions of the filter.
+        inactive: How many inactive memories match them.
     """
 
     memories: list[Memory]
@@ -45,7 +45,7 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceCount:
-    """How many memories a service has; ``service`` is ``None`` for the general ones."""
+    """The number of memories of a service; ``service`` is ``None`` for general ones."""
 
     service: str | None
     memories: int
@@ -53,7 +53,7 @@ class ServiceCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """Counts for an overview; those of a week look back seven days."""
+    """Counts for an overview; a week is the last seven days."""
 
     active: int
     inactive: int
@@ -67,20 +67,20 @@ class Figures:
 
 
 class OperationalViews:
-    """Reads of operational memory that is open; :attr:`.OperationalMemory.views` has one."""
+    """Views of open operational memory; use :attr:`.OperationalMemory.views`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def memories(self, wanted: MemoryFilter) -> MemoryPage:
-        """Return a page of memories, and how many active and inactive ones the filter lets through."""
+        """Return a page of memories, with the number of active and inactive ones."""
         async with self._store.reading() as sql:
             found = await memories.find(sql, wanted)
             counts = await memories.count(sql, wanted)
         return MemoryPage(memories=found, active=counts.get(True, 0), inactive=counts.get(False, 0))
 
     async def services(self) -> list[ServiceCount]:
-        """Return every service that has memories, by name, general last; names differ in more than case."""
+        """Return every service that has memories, by name, general last; case does not tell services apart."""
         counts: dict[str | None, ServiceCount] = {}
         for row in await self._rows("services_of_memories"):
             name: str | None = row["service"]
@@ -90,16 +90,16 @@ class OperationalViews:
         return [counts[key] for key in sorted(counts, key=lambda key: (key is None, key or ""))]
 
     async def recent_memories(self, *, limit: int) -> list[Memory]:
-        """Return the memories that were learned last, the newest first."""
+        """Return the latest memories, newest first."""
         return [Memory.from_row(row) for row in await self._rows("recent_memories", limit=limit)]
 
     async def fading_memories(self, *, limit: int) -> list[Memory]:
-        """Return active memories that lose confidence because nobody reinforced them, the weakest first."""
+        """Return active memories that lose confidence by age, the weakest first."""
         rows = await self._rows("fading_memories", updated_before=self._before(GRACE), limit=limit)
         return [Memory.from_row(row) for row in rows]
 
     async def memories_of_session(self, session_id: int, *, limit: int = 100) -> list[Memory]:
-        """Return what a session created and is still there, in its order."""
+        """Return the memories that a session created and that still exist, oldest first."""
         rows = await self._rows("memories_of_session", session_id=session_id, limit=limit)
         return [Memory.from_row(row) for row in rows]
 
@@ -123,7 +123,7 @@ class OperationalViews:
         limit: int = 50,
         offset: int = 0,
     ) -> Page[Session]:
-        """Return sessions, newest first, with how many there are in all."""
+        """Return sessions, newest first, with their total."""
         wanted: dict[str, Any] = {"status": status, "tier": tier}
         rows, total = await self._page("page_of_sessions", "count_sessions", wanted, limit, offset)
         return Page(items=[Session.from_row(row) for row in rows], total=total)
@@ -137,7 +137,7 @@ class OperationalViews:
         limit: int = 50,
         offset: int = 0,
     ) -> Page[Event]:
-        """Return events, newest first, with how many there are in all; ``service`` in any case of letters."""
+        """Return events, newest first, with their total; the case of ``service`` does not matter."""
         wanted: dict[str, Any] = {"service": service, "session_id": session_id}
         if level is None:
             rows, total = await self._page("page_of_events", "count_events", wanted, limit, offset)
@@ -156,7 +156,7 @@ class OperationalViews:
         limit: int = 50,
         offset: int = 0,
     ) -> Page[Cooldown]:
-        """Return cooldown actions, newest first, with how many there are in all."""
+        """Return cooldown actions, newest first, with their total."""
         wanted: dict[str, Any] = {"service": service, "session_id": session_id}
         rows, total = await self._page("page_of_cooldowns", "count_cooldowns", wanted, limit, offset)
         return Page(items=[Cooldown.from_row(row) for row in rows], total=total)
@@ -168,12 +168,12 @@ class OperationalViews:
         return Figures(**row)
 
     async def learned_by_day(self, *, since: datetime) -> dict[date, int]:
-        """Return how many memories that are still there were learned on each day (UTC) that had any."""
+        """Return the number of memories by day of creation (UTC), without days that have none."""
         rows = await self._rows("learned_by_day", since=format_timestamp(since))
         return {date.fromisoformat(row["day"]): row["memories"] for row in rows}
 
     def now(self) -> datetime:
-        """Return the present, as this memory knows it."""
+        """Return the current time of this memory's clock."""
         return self._store.now()
 
     def _before(self, span: timedelta) -> str:

@@ -15,8 +15,7 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.run.stop import Stop
-from commonplace.operational.run.watch import MAX_WAIT_S, watch
+from commonplace.operational.run.schedule import MAX_WAIT_S, Stop, run_schedule
 from commonplace.operational.sessions import Session, SessionStatus
 from support.agents import prints, script
 from support.commands import COMMAND, CommandLine, clean_environment
@@ -71,7 +70,7 @@ class Schedule:
     async def keep(self, due: datetime) -> list[timedelta]:
         """Run to the end and return when sessions started, from now."""
         begin = self.clock()
-        await watch(self.run, every=HOUR, due=due, clock=self.clock, stop=self.stop, wait=self.wait)
+        await run_schedule(self.run, every=HOUR, due=due, clock=self.clock, stop=self.stop, wait=self.wait)
         return [moment - begin for moment in self.started]
 
 

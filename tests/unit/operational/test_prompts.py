@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.operational.run.tier_prompts import MEMORY_HEADING, TIER_PROMPTS, load_tier_prompt
+from commonplace.operational.run.prompt import MEMORY_HEADING, TIER_PROMPTS, load_tier_prompt
 from commonplace.operational.transcript.markers import (
     CooldownMarker,
     MemoryCategory,

@@ -24,9 +24,14 @@ from commonplace.cli.run import run
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import SecretRefusedError
 from commonplace.core.settings import Settings
-from commonplace.operational.context import GENERAL, format_confidence
-from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
+from commonplace.operational import (
+    GENERAL,
+    OperationalMemory,
+    Receipt,
+    ReceiptKind,
+    ReceiptOutcome,
+    format_confidence,
+)
 from commonplace.storage.embedded import remove_cluster
 from commonplace.workspace.memory import WorkspaceMemory
 
@@ -111,9 +116,9 @@ async def _brief(out: Console, operational: OperationalMemory) -> None:
         "What the next session's system prompt gets",
         "The most trusted memories within a budget of tokens, grouped by service.",
     )
-    block = await operational.build_memory_context()
+    block = await operational.context()
     out.print(Panel(shown(block.text), title="--append-system-prompt", title_align="left", expand=False))
-    small = await operational.build_memory_context(budget_tokens=120)
+    small = await operational.context(budget_tokens=120)
     header = small.text.splitlines()[0]
     out.print(f"With 120 tokens instead of {block.budget_tokens}: [bold]{shown(header)}[/]")
 

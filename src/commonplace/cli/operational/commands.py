@@ -12,11 +12,20 @@ from commonplace.cli.operational.output import effect_line, receipt_line
 from commonplace.cli.output import JsonOption, console, plain, print_json, table
 from commonplace.cli.run import run, settings
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
-from commonplace.operational.context import GENERAL, MemoryContext, format_confidence
-from commonplace.operational.lifecycle import Effect
-from commonplace.operational.memories import Memory, MemoryFilter, Sort
-from commonplace.operational.memory import OperationalMemory, require_category
-from commonplace.operational.receipts import Receipt, ReceiptOutcome, SessionReport
+from commonplace.operational import (
+    GENERAL,
+    Effect,
+    Memory,
+    MemoryContext,
+    MemoryFilter,
+    OperationalMemory,
+    Receipt,
+    ReceiptOutcome,
+    SessionReport,
+    Sort,
+    format_confidence,
+    require_category,
+)
 
 CHUNK_BYTES: Final = 1 << 16
 
@@ -125,7 +134,7 @@ def context(
         async with OperationalMemory.open(settings()) as memory:
             if decay:
                 await memory.run_decay()
-            return await memory.build_memory_context(budget_tokens=budget, services=service or [])
+            return await memory.context(budget_tokens=budget, services=service or [])
 
     block = run(work())
     if as_json:

@@ -1,9 +1,7 @@
 """How receipts and moved confidences look on a terminal."""
 
 from commonplace.cli.output import shown
-from commonplace.operational.context import format_confidence
-from commonplace.operational.lifecycle import Effect
-from commonplace.operational.receipts import Receipt, ReceiptOutcome
+from commonplace.operational import Effect, Receipt, ReceiptOutcome, format_confidence
 
 
 def receipt_line(receipt: Receipt) -> str:

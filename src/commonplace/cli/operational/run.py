@@ -25,16 +25,26 @@ from commonplace.cli.run import run, settings
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import StorageError, StorageUnavailableError
 from commonplace.core.settings import Settings
-from commonplace.operational.memory import OperationalMemory, require_service
-from commonplace.operational.output import OutputKind, Shown
-from commonplace.operational.receipts import Receipt
-from commonplace.operational.run.agent_command import RunRequest, find_claude, load_prompt, require_arguments
-from commonplace.operational.run.lock import RunLock
-from commonplace.operational.run.runner import RunOutcome, RunReport, Watcher, run_session
-from commonplace.operational.run.stop import Stop
-from commonplace.operational.run.watch import first_due
-from commonplace.operational.run.watch import watch as keep_watch
-from commonplace.operational.sessions import SessionStatus
+from commonplace.operational import (
+    OperationalMemory,
+    OutputKind,
+    Receipt,
+    RunLock,
+    RunOutcome,
+    RunReport,
+    RunRequest,
+    SessionStatus,
+    Shown,
+    Stop,
+    Watcher,
+    find_claude,
+    first_due,
+    load_prompt,
+    require_arguments,
+    require_service,
+    run_schedule,
+    run_session,
+)
 
 SCHEDULED: Final = "scheduled"
 LOCK_EVERY_S: Final = 1.0
@@ -124,7 +134,7 @@ def watch(
                 await _scheduled(loaded, request, stop, screen)
 
             due = first_due(await _last_start(loaded, tier), every, utc_now())
-            await keep_watch(session, every=every, due=due, clock=utc_now, stop=stop, on_wait=screen.wait)
+            await run_schedule(session, every=every, due=due, clock=utc_now, stop=stop, on_wait=screen.wait)
             return stop
 
     stop = run(work())

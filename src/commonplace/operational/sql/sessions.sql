@@ -59,10 +59,6 @@ RETURNING *;
 -- One session, or nothing.
 SELECT * FROM sessions WHERE id = :id;
 
--- name: list_sessions(limit, offset)
--- Sessions, newest first.
-SELECT * FROM sessions ORDER BY started_at DESC, id DESC LIMIT :limit OFFSET :offset;
-
 -- name: note_marker(session_id, fingerprint)$
 -- Notes that a marker of a session was taken; returns nothing where it had been already.
 INSERT INTO session_markers (session_id, fingerprint) VALUES (:session_id, :fingerprint)
@@ -75,18 +71,8 @@ INSERT INTO events (session_id, level, service, message, created_at)
 VALUES (:session_id, :level, :service, :message, :moment)
 RETURNING *;
 
--- name: list_events(session_id, limit, offset)
--- Events of one session or of all, newest first.
-SELECT * FROM events
-WHERE CAST(:session_id AS INTEGER) IS NULL OR session_id = :session_id
-ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset;
-
 -- name: insert_cooldown(session_id, service, action, reason, tier, moment)^
 -- Records a remediation that must not be repeated at once.
 INSERT INTO cooldown_actions (session_id, service, action, reason, tier, created_at)
 VALUES (:session_id, :service, :action, :reason, :tier, :moment)
 RETURNING *;
-
--- name: list_cooldowns(limit, offset)
--- Cooldown actions, newest first.
-SELECT * FROM cooldown_actions ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset;

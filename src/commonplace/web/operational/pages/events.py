@@ -5,8 +5,7 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.operational.memory import MAX_SERVICE_CHARS
-from commonplace.operational.transcript.markers import EventLevel
+from commonplace.operational import MAX_SERVICE_CHARS, EventLevel
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.paging import PAGE_SIZE, read_page

@@ -7,12 +7,16 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.operational.context import GENERAL
-from commonplace.operational.decay import GRACE
-from commonplace.operational.memories import Memory, MemoryFilter, Sort
-from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.transcript.markers import MemoryCategory
-from commonplace.operational.views import ServiceCount
+from commonplace.operational import (
+    GENERAL,
+    GRACE,
+    Memory,
+    MemoryCategory,
+    MemoryFilter,
+    OperationalMemory,
+    ServiceCount,
+    Sort,
+)
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.paging import PAGE_SIZE, counted_pager

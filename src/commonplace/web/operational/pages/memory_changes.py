@@ -7,10 +7,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
-from commonplace.operational.decay import GRACE
-from commonplace.operational.memories import DEFAULT_CONFIDENCE, Memory
-from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.transcript.markers import MemoryCategory
+from commonplace.operational import DEFAULT_CONFIDENCE, GRACE, Memory, MemoryCategory, OperationalMemory
 from commonplace.web.access import OpenMemories, installation_writer
 from commonplace.web.dashboard.errors import PageRoute, message_of
 from commonplace.web.dashboard.forms import INVALID, Text

@@ -5,9 +5,7 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.output import OutputLine
-from commonplace.operational.sessions import TIERS, Session, SessionStatus
+from commonplace.operational import TIERS, OperationalMemory, OutputLine, Session, SessionStatus
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.paging import PAGE_SIZE, read_page

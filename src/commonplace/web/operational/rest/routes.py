@@ -5,10 +5,14 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Body, Depends, Query
 
-from commonplace.operational.memories import MemoryFilter, Sort
-from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.sessions import SessionStatus
-from commonplace.operational.transcript.markers import EventLevel, MemoryCategory
+from commonplace.operational import (
+    EventLevel,
+    MemoryCategory,
+    MemoryFilter,
+    OperationalMemory,
+    SessionStatus,
+    Sort,
+)
 from commonplace.web.access import OpenMemories, installation_admin, installation_reader, installation_writer
 from commonplace.web.limits import LARGEST_ID, MAX_BUDGET_TOKENS
 from commonplace.web.operational.rest.shapes import (
@@ -343,7 +347,7 @@ async def context(
     ] = None,
 ) -> OperationalContextShape:
     """Active memories by confidence until the budget is spent, grouped by service."""
-    block = await memory.build_memory_context(budget_tokens=budget_tokens, services=services or ())
+    block = await memory.context(budget_tokens=budget_tokens, services=services or ())
     return OperationalContextShape.model_validate(block)
 
 

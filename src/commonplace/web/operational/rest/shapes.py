@@ -5,16 +5,17 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field, StringConstraints
 
-from commonplace.operational.memories import DEFAULT_CONFIDENCE, ChangeKind
-from commonplace.operational.memory import MAX_SERVICE_CHARS
-from commonplace.operational.output import OutputKind
-from commonplace.operational.sessions import SessionStatus
-from commonplace.operational.transcript.markers import (
-    MAX_TEXT_CHARS,
-    SERVICE_PATTERN,
+from commonplace.operational import (
+    ChangeKind,
     CooldownAction,
+    DEFAULT_CONFIDENCE,
     EventLevel,
+    MAX_SERVICE_CHARS,
+    MAX_TEXT_CHARS,
     MemoryCategory,
+    OutputKind,
+    SERVICE_PATTERN,
+    SessionStatus,
 )
 from commonplace.web.paging import CountedPageShape
 from commonplace.web.rows import RowIds

@@ -12,17 +12,17 @@ from commonplace.cli.operational.session_options import parse_span
 from commonplace.core.errors import InvalidInputError
 from commonplace.llm.claude_process import outside_a_session
 from commonplace.operational.cooldowns import Cooldown
-from commonplace.operational.run.agent_command import (
+from commonplace.operational.run.agent import find_claude, require_arguments
+from commonplace.operational.run.prompt import (
     COOLDOWNS_SHOWN,
     MAX_ARGUMENT_BYTES,
+    MEMORY_HEADING,
     build_system_prompt,
-    find_claude,
     load_prompt,
+    load_tier_prompt,
     render_environment,
-    require_arguments,
 )
-from commonplace.operational.run.tier_prompts import MEMORY_HEADING, load_tier_prompt
-from commonplace.operational.run.watch import first_due, next_due
+from commonplace.operational.run.schedule import first_due, next_due
 from commonplace.operational.transcript.markers import CooldownAction
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
