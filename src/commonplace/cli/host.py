@@ -1,4 +1,4 @@
-"""``commonplace host``: sessions of a butler, which start with what it remembers and end with an episode."""
+"""``commonplace host``: sessions of a butler that start with its memories and end with an episode."""
 
 import os
 from pathlib import Path
@@ -22,25 +22,25 @@ FAILED: Final = 1
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
-    help="A minimal host: sessions that remember, as butler.toml says.",
+    help="A minimal host: sessions with memory, configured by butler.toml.",
 )
 
-ButlerOption = Annotated[Path, typer.Option("--butler", help="The butler.toml.")]
+ButlerOption = Annotated[Path, typer.Option("--butler", help="The butler.toml to use.")]
 
 
 @app.command("run")
 def run_session(
     *,
-    prompt: Annotated[str, typer.Option(help="What the session shall do.")],
+    prompt: Annotated[str, typer.Option(help="The task of the session.")],
     butler: ButlerOption = Path(FILE_NAME),
     timeout: TimeoutOption = None,
     claude: ClaudeOption = None,
     arguments: ExtraArguments = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a session of the claude CLI with the butler's tools and memory, and keep an episode of it.
+    """Run a session of the claude CLI with the butler's tools and memory, and store an episode of it.
 
-    It may take half an hour where no ``--timeout`` is given. Exit status 1 if it failed.
+    The default time-out is half an hour. Exit status 1 if the session failed.
     """
     loaded = load_butler(butler)
     runtime = ClaudeRuntime(
@@ -66,10 +66,10 @@ def run_session(
 
 @app.command()
 def config(*, butler: ButlerOption = Path(FILE_NAME), as_json: JsonOption = False) -> None:
-    """Show what a butler.toml comes to, defaults included."""
+    """Print the configuration of a butler.toml with its defaults."""
     loaded = load_butler(butler)
     if unknown := sorted(loaded.modules.keys() - {MemoryModule.name}):
-        raise SettingsError(f"{butler}: modules.{unknown[0]}: there is no such module")
+        raise SettingsError(f"{butler}: modules.{unknown[0]}: no module has this name")
     memory = loaded.module_config(MemoryModule.name, MemoryModule.config_model).model_dump(mode="json")
     if as_json:
         print_json({"butler": loaded.butler.model_dump(), "modules": {MemoryModule.name: memory}})

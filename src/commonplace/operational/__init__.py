@@ -36,7 +36,13 @@ if TYPE_CHECKING:
     from commonplace.operational.run.runner import RunOutcome, RunReport, Watcher, run_session
     from commonplace.operational.run.schedule import Stop, first_due, run_schedule
     from commonplace.operational.sessions import TIERS, Session, SessionStatus
-    from commonplace.operational.transcript.markers import CooldownAction, EventLevel, MemoryCategory
+    from commonplace.operational.transcript.markers import (
+        MAX_TEXT_CHARS,
+        SERVICE_PATTERN,
+        CooldownAction,
+        EventLevel,
+        MemoryCategory,
+    )
     from commonplace.operational.views import ServiceCount
 
 __all__ = [
@@ -44,6 +50,8 @@ __all__ = [
     "GENERAL",
     "GRACE",
     "MAX_SERVICE_CHARS",
+    "MAX_TEXT_CHARS",
+    "SERVICE_PATTERN",
     "TIERS",
     "Change",
     "ChangeKind",
@@ -101,7 +109,7 @@ _HOMES = {
     "run.runner": "RunOutcome RunReport Watcher run_session",
     "run.schedule": "Stop first_due run_schedule",
     "sessions": "TIERS Session SessionStatus",
-    "transcript.markers": "CooldownAction EventLevel MemoryCategory",
+    "transcript.markers": "MAX_TEXT_CHARS SERVICE_PATTERN CooldownAction EventLevel MemoryCategory",
     "views": "ServiceCount",
 }
 _HOME_OF = {name: f"{__name__}.{home}" for home, names in _HOMES.items() for name in names.split()}

@@ -1,4 +1,4 @@
-"""How receipts and moved confidences look on a terminal."""
+"""Receipts and changed confidences on a terminal."""
 
 from commonplace.cli.output import shown
 from commonplace.operational import Effect, Receipt, ReceiptOutcome, format_confidence
@@ -25,7 +25,7 @@ def receipt_line(receipt: Receipt) -> str:
 
 
 def effect_line(effect: Effect) -> str:
-    """Return a moved confidence as a line of console markup."""
+    """Return a changed confidence as a line of console markup."""
     moved = f"{format_confidence(effect.confidence_before)} → {format_confidence(effect.confidence_after)}"
     ended = "" if effect.active else ", now inactive"
     headline = f"#{effect.memory_id} {shown(effect.observation)} [bold]({moved}{ended})[/]"

@@ -1,4 +1,4 @@
-"""``commonplace workspace``: the small facts of one workspace."""
+"""``commonplace workspace``: commands of workspace memory."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
 from commonplace.workspace.search import SearchResult
 
 app = typer.Typer(
-    add_completion=False, help="Workspace memory: small facts beside the code.", no_args_is_help=True
+    add_completion=False, help="Workspace memory: short facts stored beside the code.", no_args_is_help=True
 )
 
 
@@ -20,7 +20,7 @@ app = typer.Typer(
 def store(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The fact, at most 500 characters.")],
     *,
-    tag: Annotated[list[str] | None, typer.Option(help="A label to find it by; at most five.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A label to search for; at most five.")] = None,
     scope: Annotated[
         str | None, typer.Option(help="user, workspace or session.", show_default="workspace")
     ] = None,
@@ -29,7 +29,7 @@ def store(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Remember a fact."""
+    """Store a fact."""
 
     async def work() -> StoreReceipt:
         async with WorkspaceMemory.open(settings()) as memory:
@@ -42,17 +42,17 @@ def store(
         return
     typer.echo(f"stored {receipt.id}")
     if pruned:
-        typer.echo(f"made room by dropping the oldest: {', '.join(pruned)}")
+        typer.echo(f"deleted the oldest memories to make room: {', '.join(pruned)}")
 
 
 @app.command()
 def search(
     query: Annotated[str | None, typer.Argument(metavar="QUERY", help="Part of the text.")] = None,
     *,
-    tag: Annotated[str | None, typer.Option(help="A whole tag.")] = None,
+    tag: Annotated[str | None, typer.Option(help="A complete tag.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find at most 20 memories, newest first; with query and tag, both must match."""
+    """Find up to 20 memories, newest first. With a query and a tag, both must match."""
 
     async def work() -> SearchResult:
         async with WorkspaceMemory.open(settings()) as memory:
@@ -73,12 +73,12 @@ def search(
         print_json({"count": result.count, "memories": memories})
         return
     rows = [(m["id"], m["scope"], ", ".join(m["tags"]), m["text"], m["ts"]) for m in memories]
-    console().print(table("id", "scope", "tags", "text", "since", rows=rows) if rows else "no memories")
+    console().print(table("id", "scope", "tags", "text", "since", rows=rows) if rows else "No memories.")
 
 
 @app.command()
 def delete(memory_id: Annotated[str, typer.Argument(metavar="ID")], *, as_json: JsonOption = False) -> None:
-    """Forget a memory for good."""
+    """Delete a memory permanently."""
 
     async def work() -> DeleteReceipt:
         async with WorkspaceMemory.open(settings()) as memory:
@@ -97,7 +97,7 @@ def context(
     message: Annotated[str, typer.Option(help="The last message of the user.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Print the block that a model call with this message gets; nothing where there is nothing to show."""
+    """Print the block for a model call with this message; print nothing if no memory matches."""
 
     async def work() -> str:
         async with WorkspaceMemory.open(settings()) as memory:

@@ -1,4 +1,4 @@
-"""The cooldowns page: what the agent restarted or deployed again, and when (OPS-20.3)."""
+"""Cooldowns page: restarts and redeployments by the agent (OPS-20.3)."""
 
 from typing import Annotated, Final
 

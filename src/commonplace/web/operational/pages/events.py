@@ -1,4 +1,4 @@
-"""The events page: what happened, as the agent told it (OPS-20.2)."""
+"""Events page: events that the agent reported (OPS-20.2)."""
 
 from typing import Annotated, Final, Literal
 
