@@ -20,4 +20,4 @@ def show(*, as_json: JsonOption = False) -> None:
     if as_json:
         print_json({name: {"value": value, "origin": origin} for name, value, origin in rows})
     else:
-        console().print(table("setting", "value", "from", rows=rows))
+        console().print(table("setting", "value", "source", rows=rows))

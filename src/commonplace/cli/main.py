@@ -36,7 +36,7 @@ class Commands(LazyGroup):
         "serve": Entry(
             module="commonplace.cli.serve", help="The service: dashboard, REST, MCP and metrics over HTTP."
         ),
-        "token": Entry(module="commonplace.cli.token", help="Tokens: who may use the service, and for what."),
+        "token": Entry(module="commonplace.cli.token", help="Access tokens for the service."),
         "context": Entry(
             module="commonplace.cli.context",
             help="Briefing: one block for a prompt from all four memories.",
@@ -51,11 +51,11 @@ class Commands(LazyGroup):
         ),
         "mcp": Entry(module="commonplace.cli.mcp", help="MCP servers on standard input and output."),
         "install": Entry(
-            module="commonplace.cli.install", help="Connect a client, Claude Code, to the memories."
+            module="commonplace.cli.install", help="Connect Claude Code to the memories."
         ),
-        "uninstall": Entry(module="commonplace.cli.uninstall", help="Remove the changes of install."),
+        "uninstall": Entry(module="commonplace.cli.uninstall", help="Disconnect Claude Code from the memories."),
         "hook": Entry(
-            module="commonplace.cli.hook", help="Command that a client calls when sessions begin and end."
+            module="commonplace.cli.hook", help="Handle an event of Claude Code."
         ),
         "doctor": Entry(
             module="commonplace.cli.doctor", help="Check each part by using it: write, read, search, delete."

@@ -19,14 +19,14 @@ _LIFETIME: Final = re.compile(rf"(\d{{1,6}})([{''.join(UNITS)}])")
 
 app = typer.Typer(
     add_completion=False,
-    help="Tokens: who may use the service, and for what.",
+    help="Access tokens for the service.",
     no_args_is_help=True,
 )
 
 
 @app.callback()
 def group() -> None:
-    """Tokens: who may use the service, and for what."""
+    """Access tokens for the service."""
 
 
 @app.command()

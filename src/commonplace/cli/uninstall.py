@@ -12,12 +12,12 @@ from commonplace.cli.install import DryRunOption, ScopeOption, report
 from commonplace.cli.output import JsonOption
 from commonplace.core.settings import load_settings
 
-app = typer.Typer(add_completion=False, help="Remove the changes of install.", no_args_is_help=True)
+app = typer.Typer(add_completion=False, help="Disconnect a client from the memories.", no_args_is_help=True)
 
 
 @app.callback()
 def group() -> None:
-    """Remove the changes of install."""
+    """Disconnect a client from the memories."""
 
 
 @app.command("claude-code")
