@@ -8,13 +8,12 @@ import typer
 
 from commonplace.cli.operational.session_options import ClaudeOption, ExtraArguments, TimeoutOption
 from commonplace.cli.output import JsonOption, console, print_json, table
-from commonplace.cli.run import run, settings
+from commonplace.cli.run import settings, use
 from commonplace.core.errors import SettingsError
 from commonplace.host.butler import FILE_NAME, load_butler
 from commonplace.host.claude_runtime import DEFAULT_TIMEOUT_S, ClaudeRuntime
 from commonplace.host.host import Host
 from commonplace.host.memory_module import MemoryModule
-from commonplace.host.sessions import SessionOutcome
 from commonplace.operational import find_claude
 
 FAILED: Final = 1
@@ -49,12 +48,7 @@ def run_session(
         arguments=tuple(arguments or ()),
         timeout_s=timeout.total_seconds() if timeout else DEFAULT_TIMEOUT_S,
     )
-
-    async def session() -> SessionOutcome:
-        async with Host.open(loaded, settings(), runtime) as host:
-            return await host.run_session(prompt)
-
-    outcome = run(session())
+    outcome = use(Host.open(loaded, settings(), runtime), lambda host: host.run_session(prompt))
     if as_json:
         print_json(outcome)
     elif outcome.answer:

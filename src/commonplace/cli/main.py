@@ -50,13 +50,11 @@ class Commands(LazyGroup):
             help="A minimal host: sessions with memory, configured by butler.toml.",
         ),
         "mcp": Entry(module="commonplace.cli.mcp", help="MCP servers on standard input and output."),
-        "install": Entry(
-            module="commonplace.cli.install", help="Connect Claude Code to the memories."
+        "install": Entry(module="commonplace.cli.install", help="Connect Claude Code to the memories."),
+        "uninstall": Entry(
+            module="commonplace.cli.uninstall", help="Disconnect Claude Code from the memories."
         ),
-        "uninstall": Entry(module="commonplace.cli.uninstall", help="Disconnect Claude Code from the memories."),
-        "hook": Entry(
-            module="commonplace.cli.hook", help="Handle an event of Claude Code."
-        ),
+        "hook": Entry(module="commonplace.cli.hook", help="Handle an event of Claude Code."),
         "doctor": Entry(
             module="commonplace.cli.doctor", help="Check each part by using it: write, read, search, delete."
         ),

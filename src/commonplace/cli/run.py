@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import signal
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 
 from commonplace.core.context import request_context
@@ -11,6 +12,7 @@ from commonplace.core.settings import Settings, load_settings
 
 ACTOR = "operator"
 
+M = TypeVar("M")
 T = TypeVar("T")
 
 
@@ -29,6 +31,16 @@ def run(work: Coroutine[None, None, T]) -> T:
     """Run the work of a command as the operator of the default tenant."""
     with request_context(actor=ACTOR):
         return asyncio.run(_woken_by_signals(work))
+
+
+def use(opening: AbstractAsyncContextManager[M], work: Callable[[M], Awaitable[T]]) -> T:
+    """Open a memory, run some work with it as the operator, and return the result."""
+
+    async def opened() -> T:
+        async with opening as memory:
+            return await work(memory)
+
+    return run(opened())
 
 
 async def _woken_by_signals(work: Coroutine[None, None, T]) -> T:

@@ -7,9 +7,9 @@ from typing import Annotated, Final
 import typer
 
 from commonplace.access.roles import Role
-from commonplace.access.tokens import IssuedToken, Token, Tokens
+from commonplace.access.tokens import Token, Tokens
 from commonplace.cli.output import JsonOption, console, print_json, table
-from commonplace.cli.run import run, settings
+from commonplace.cli.run import settings, use
 from commonplace.core.clock import format_timestamp, utc_now
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.errors import InvalidInputError
@@ -46,12 +46,10 @@ def create(
 ) -> None:
     """Create a token and print it. Only its hash is stored, so the token is shown once."""
     lifetime = None if expires is None else read_lifetime(expires)
-
-    async def work() -> IssuedToken:
-        async with Tokens.open(settings()) as tokens:
-            return await tokens.create(role=role, tenant_id=tenant, name=name, lifetime=lifetime)
-
-    issued = run(work())
+    issued = use(
+        Tokens.open(settings()),
+        lambda tokens: tokens.create(role=role, tenant_id=tenant, name=name, lifetime=lifetime),
+    )
     if as_json:
         print_json({"secret": issued.secret, **_shown(issued.token, utc_now())})
         return
@@ -63,12 +61,7 @@ def create(
 @app.command("list")
 def list_tokens(*, as_json: JsonOption = False) -> None:
     """Print all tokens, also expired and revoked ones, without their secrets."""
-
-    async def work() -> list[Token]:
-        async with Tokens.open(settings()) as tokens:
-            return await tokens.list_tokens()
-
-    found, now = run(work()), utc_now()
+    found, now = use(Tokens.open(settings()), lambda tokens: tokens.list_tokens()), utc_now()
     if as_json:
         print_json([_shown(token, now) for token in found])
         return
@@ -95,12 +88,7 @@ def revoke(
     token_id: Annotated[int, typer.Argument(metavar="ID", help="The id that `token list` shows.")],
 ) -> None:
     """Revoke a token at once, with every browser session that was opened with it."""
-
-    async def work() -> Token:
-        async with Tokens.open(settings()) as tokens:
-            return await tokens.revoke(token_id)
-
-    token = run(work())
+    token = use(Tokens.open(settings()), lambda tokens: tokens.revoke(token_id))
     typer.echo(f"revoked token {token.id} ({token.name})")
 
 

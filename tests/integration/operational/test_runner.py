@@ -447,7 +447,7 @@ def test_a_runner_that_was_killed_is_put_right_by_the_next(
         (orphan,) = ids_when_written(ids)
         asyncio.run(until(settings, learned))
         busy = commonplace("ops", "run", "--claude", str(agent))
-        assert (busy.status, "another session runs" in busy.err) == (1, True)
+        assert (busy.status, "another session is running" in busy.err) == (1, True)
         process.kill()
     assert orphan.is_running()
     quiet = script(tmp_path / "quiet", "exit 1")

@@ -72,13 +72,10 @@ def with_servers(document: Document, command: Sequence[str]) -> Document:
 def without_servers(document: Document) -> Document:
     """Return the document without the MCP servers of commonplace."""
     changed = copy.deepcopy(document)
-    servers = changed.get("mcpServers")
-    if not isinstance(servers, dict):
-        return changed
-    entries = cast("Document", servers)
+    servers = _at(changed, ("mcpServers",))
     for server in SERVERS:
-        if _is_server(entries.get(server_key(server)), server):
-            del entries[server_key(server)]
+        if isinstance(servers, dict) and _is_server(servers.get(server_key(server)), server):
+            del servers[server_key(server)]
     return changed
 
 
@@ -107,14 +104,10 @@ def with_hooks(document: Document, command: Sequence[str], *, butler: str | None
 def without_hooks(document: Document) -> Document:
     """Return the document without the hooks of commonplace."""
     changed = copy.deepcopy(document)
-    hooks = changed.get("hooks")
-    if not isinstance(hooks, dict):
-        return changed
-    events = cast("Document", hooks)
     for event in EVENTS:
-        found = events.get(event)
-        if isinstance(found, list):
-            events[event] = _without_ours(cast("list[Any]", found), event)
+        groups = _at(changed, ("hooks", event))
+        if isinstance(groups, list):
+            groups[:] = _without_ours(groups, event)
     return changed
 
 
@@ -133,17 +126,15 @@ def with_permission(document: Document) -> Document:
 def without_permission(document: Document, rules: Collection[str]) -> Document:
     """Return the document without some of the allowed rules."""
     changed = copy.deepcopy(document)
-    permissions = changed.get("permissions")
-    allowed = cast("Document", permissions).get("allow") if isinstance(permissions, dict) else None
+    allowed = _at(changed, ("permissions", "allow"))
     if isinstance(allowed, list):
-        allowed[:] = [rule for rule in cast("list[Any]", allowed) if rule not in rules]
+        allowed[:] = [rule for rule in allowed if rule not in rules]
     return changed
 
 
 def allowed_rules(document: Document) -> list[str]:
     """Return the rules of commonplace that the document allows."""
-    permissions = document.get("permissions")
-    allowed = cast("Document", permissions).get("allow") if isinstance(permissions, dict) else None
+    allowed = _at(document, ("permissions", "allow"))
     return [rule for rule in _rules() if isinstance(allowed, list) and rule in allowed]
 
 
@@ -156,16 +147,18 @@ def without_containers(document: Document, which: Collection[Keys]) -> Document:
     """Return the document without the given objects and lists that are empty, inner ones first."""
     changed = copy.deepcopy(document)
     for keys in reversed(CONTAINERS):
-        if keys in which and _at(changed, keys) in ({}, []):
-            del _at(changed, keys[:-1])[keys[-1]]
+        outer = _at(changed, keys[:-1])
+        if keys in which and isinstance(outer, dict) and outer.get(keys[-1]) in ({}, []):
+            del outer[keys[-1]]
     return changed
 
 
-def _at(document: Document, keys: Keys) -> Any:  # noqa: ANN401 - an object, a list, or None
+def _at(document: Document, keys: Keys) -> Document | list[Any] | None:
+    """Return the object or list at a path, or ``None``."""
     found: Any = document
     for key in keys:
         found = cast("Document", found).get(key) if isinstance(found, dict) else None
-    return cast("Any", found) if isinstance(found, (dict, list)) else None
+    return cast("Document | list[Any]", found) if isinstance(found, (dict, list)) else None
 
 
 def _rules() -> list[str]:

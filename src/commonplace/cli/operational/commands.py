@@ -1,34 +1,34 @@
 """``commonplace ops``: commands of operational memory."""
 
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import typer
 
 from commonplace.cli.operational import run as ops_run
 from commonplace.cli.operational.output import effect_line, receipt_line
 from commonplace.cli.output import JsonOption, console, plain, print_json, table
-from commonplace.cli.run import run, settings
+from commonplace.cli.run import settings, use
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.core.text import plural
 from commonplace.operational import (
     DEFAULT_CONFIDENCE,
     GENERAL,
-    Effect,
     Memory,
     MemoryContext,
     MemoryFilter,
     OperationalMemory,
     Receipt,
-    SessionReport,
     Sort,
     format_confidence,
     require_category,
 )
 
 CHUNK_BYTES: Final = 1 << 16
+
+T = TypeVar("T")
 
 AllowSecrets = Annotated[bool, typer.Option("--allow-secrets", help="Store text that looks like a secret.")]
 ServiceOption = Annotated[str | None, typer.Option("--service", help="Name of a service, or general.")]
@@ -40,6 +40,10 @@ app = typer.Typer(
 )
 app.command("run")(ops_run.run_once)
 app.command("watch")(ops_run.watch)
+
+
+def _use(work: Callable[[OperationalMemory], Awaitable[T]]) -> T:
+    return use(OperationalMemory.open(settings()), work)
 
 
 async def read_chunks(source: str) -> AsyncGenerator[bytes]:
@@ -84,13 +88,11 @@ def ingest(
         if not as_json:
             out.print(receipt_line(receipt))
 
-    async def work() -> list[SessionReport]:
-        async with OperationalMemory.open(settings()) as memory:
-            return await memory.ingest(
-                read_chunks(source), tiers=tier or [1], allow_secrets=allow_secrets, on_receipt=show
-            )
-
-    reports = run(work())
+    reports = _use(
+        lambda memory: memory.ingest(
+            read_chunks(source), tiers=tier or [1], allow_secrets=allow_secrets, on_receipt=show
+        )
+    )
     if as_json:
         print_json({"sessions": reports})
     else:
@@ -129,13 +131,12 @@ def context(
 ) -> None:
     """Print the block for the next session's system prompt; print nothing if there are no memories."""
 
-    async def work() -> MemoryContext:
-        async with OperationalMemory.open(settings()) as memory:
-            if decay:
-                await memory.run_decay()
-            return await memory.context(budget_tokens=budget, services=service or [])
+    async def work(memory: OperationalMemory) -> MemoryContext:
+        if decay:
+            await memory.run_decay()
+        return await memory.context(budget_tokens=budget, services=service or [])
 
-    block = run(work())
+    block = _use(work)
     if as_json:
         print_json(block)
     elif block.text:
@@ -148,12 +149,7 @@ def run_decay(*, as_json: JsonOption = False) -> None:
 
     Each week is charged once, however often the check runs.
     """
-
-    async def work() -> list[Effect]:
-        async with OperationalMemory.open(settings()) as memory:
-            return await memory.run_decay()
-
-    effects = run(work())
+    effects = _use(lambda memory: memory.run_decay())
     if as_json:
         print_json({"decayed": effects})
         return
@@ -191,12 +187,7 @@ def list_memories(
         sort=sort,
         limit=limit,
     )
-
-    async def work() -> list[Memory]:
-        async with OperationalMemory.open(settings()) as memory:
-            return await memory.list_memories(wanted)
-
-    _print_memories(run(work()), as_json=as_json)
+    _print_memories(_use(lambda memory: memory.list_memories(wanted)), as_json=as_json)
 
 
 @app.command()
@@ -212,18 +203,16 @@ def add(
     as_json: JsonOption = False,
 ) -> None:
     """Add a memory by hand."""
-
-    async def work() -> Memory:
-        async with OperationalMemory.open(settings()) as memory:
-            return await memory.add(
-                category=category,
-                observation=observation,
-                service=service,
-                confidence=confidence,
-                allow_secrets=allow_secrets,
-            )
-
-    _print_memories([run(work())], as_json=as_json)
+    added = _use(
+        lambda memory: memory.add(
+            category=category,
+            observation=observation,
+            service=service,
+            confidence=confidence,
+            allow_secrets=allow_secrets,
+        )
+    )
+    _print_memories([added], as_json=as_json)
 
 
 @app.command()
@@ -239,25 +228,18 @@ def edit(
     as_json: JsonOption = False,
 ) -> None:
     """Change the text or the confidence of a memory."""
-
-    async def work() -> list[Memory]:
-        async with OperationalMemory.open(settings()) as memory:
-            return await memory.edit(
-                [memory_id], observation=observation, confidence=confidence, allow_secrets=allow_secrets
-            )
-
-    _print_memories(run(work()), as_json=as_json)
+    changed = _use(
+        lambda memory: memory.edit(
+            [memory_id], observation=observation, confidence=confidence, allow_secrets=allow_secrets
+        )
+    )
+    _print_memories(changed, as_json=as_json)
 
 
 @app.command()
 def delete(ids: Annotated[list[int], typer.Argument(metavar="ID")], *, as_json: JsonOption = False) -> None:
     """Delete memories permanently: all of them, or none if an id is unknown."""
-
-    async def work() -> list[int]:
-        async with OperationalMemory.open(settings()) as memory:
-            return await memory.delete(ids)
-
-    deleted = run(work())
+    deleted = _use(lambda memory: memory.delete(ids))
     if as_json:
         print_json({"deleted": deleted})
     else:

@@ -52,6 +52,15 @@ LOCK_EVERY_S: Final = 1.0
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+_MARKUP: Final = {
+    OutputKind.TEXT: "{}",
+    OutputKind.TOOL: "[cyan]→ {}[/]",
+    OutputKind.TOOL_RESULT: "[dim]  {}[/]",
+    OutputKind.TOOL_ERROR: "[red]  {}[/]",
+    OutputKind.NOTICE: "[yellow]{}[/]",
+    OutputKind.RESULT: "[bold]{}[/]",
+}
+
 log = logging.getLogger(__name__)
 
 
@@ -224,20 +233,7 @@ class _Screen:
 
     def output(self, line: Shown) -> None:
         """Show an output line."""
-        text = shown(line.text)
-        match line.kind:
-            case OutputKind.TEXT:
-                self._print(text)
-            case OutputKind.TOOL:
-                self._print(f"[cyan]→ {text}[/]")
-            case OutputKind.TOOL_RESULT:
-                self._print(f"[dim]  {text}[/]")
-            case OutputKind.TOOL_ERROR:
-                self._print(f"[red]  {text}[/]")
-            case OutputKind.NOTICE:
-                self._print(f"[yellow]{text}[/]")
-            case OutputKind.RESULT:
-                self._print(f"[bold]{text}[/]")
+        self._print(_MARKUP[line.kind].format(shown(line.text)))
 
     def receipt(self, receipt: Receipt) -> None:
         """Show the receipt of a marker."""

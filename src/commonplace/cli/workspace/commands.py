@@ -1,19 +1,24 @@
 """``commonplace workspace``: commands of workspace memory."""
 
-from typing import Annotated
+from collections.abc import Awaitable, Callable
+from typing import Annotated, TypeVar
 
 import typer
 
 from commonplace.cli.output import JsonOption, console, print_json, table
-from commonplace.cli.run import run, settings
+from commonplace.cli.run import settings, use
 from commonplace.core.clock import format_timestamp
 from commonplace.workspace.memory import WorkspaceMemory
-from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
-from commonplace.workspace.search import SearchResult
+
+T = TypeVar("T")
 
 app = typer.Typer(
     add_completion=False, help="Workspace memory: short facts stored beside the code.", no_args_is_help=True
 )
+
+
+def _use(work: Callable[[WorkspaceMemory], Awaitable[T]]) -> T:
+    return use(WorkspaceMemory.open(settings()), work)
 
 
 @app.command()
@@ -30,12 +35,9 @@ def store(
     as_json: JsonOption = False,
 ) -> None:
     """Store a fact."""
-
-    async def work() -> StoreReceipt:
-        async with WorkspaceMemory.open(settings()) as memory:
-            return await memory.store(text, tags=tag or [], scope=scope, allow_secrets=allow_secrets)
-
-    receipt = run(work())
+    receipt = _use(
+        lambda memory: memory.store(text, tags=tag or [], scope=scope, allow_secrets=allow_secrets)
+    )
     pruned = [memory.id for memory in receipt.pruned]
     if as_json:
         print_json({"ok": True, "id": receipt.id, "pruned": pruned})
@@ -53,12 +55,7 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Find up to 20 memories, newest first. With a query and a tag, both must match."""
-
-    async def work() -> SearchResult:
-        async with WorkspaceMemory.open(settings()) as memory:
-            return await memory.search(query, tag=tag)
-
-    result = run(work())
+    result = _use(lambda memory: memory.search(query, tag=tag))
     memories = [
         {
             "id": found.id,
@@ -79,12 +76,7 @@ def search(
 @app.command()
 def delete(memory_id: Annotated[str, typer.Argument(metavar="ID")], *, as_json: JsonOption = False) -> None:
     """Delete a memory permanently."""
-
-    async def work() -> DeleteReceipt:
-        async with WorkspaceMemory.open(settings()) as memory:
-            return await memory.delete(memory_id)
-
-    receipt = run(work())
+    receipt = _use(lambda memory: memory.delete(memory_id))
     if as_json:
         print_json({"ok": True, "id": receipt.id})
     else:
@@ -98,12 +90,7 @@ def context(
     as_json: JsonOption = False,
 ) -> None:
     """Print the block for a model call with this message; print nothing if no memory matches."""
-
-    async def work() -> str:
-        async with WorkspaceMemory.open(settings()) as memory:
-            return await memory.context_block(message)
-
-    block = run(work())
+    block = _use(lambda memory: memory.context_block(message))
     if as_json:
         print_json({"text": block})
     elif block:
