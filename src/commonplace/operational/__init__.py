@@ -5,8 +5,9 @@ reinforcement and shrinks by contradiction and age, and puts the most trusted on
 Import from here: the names below are public, and each one loads when it is first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from commonplace.core.public_names import lazy_names
 
 if TYPE_CHECKING:
     from commonplace.operational.context import GENERAL, MemoryContext, format_confidence
@@ -93,31 +94,25 @@ __all__ = [
     "run_session",
 ]
 
-_HOMES = {
-    "context": "GENERAL MemoryContext format_confidence",
-    "cooldowns": "Cooldown",
-    "decay": "GRACE",
-    "events": "Event",
-    "lifecycle": "Effect",
-    "memories": "DEFAULT_CONFIDENCE Change ChangeKind Memory MemoryFilter Sort",
-    "memory": "MAX_SERVICE_CHARS OperationalMemory require_category require_service",
-    "output": "OutputKind OutputLine Shown",
-    "receipts": "Receipt ReceiptKind ReceiptOutcome SessionReport",
-    "run.agent": "RunRequest find_claude require_arguments",
-    "run.lock": "RunLock",
-    "run.prompt": "load_prompt",
-    "run.runner": "RunOutcome RunReport Watcher run_session",
-    "run.schedule": "Stop first_due run_schedule",
-    "sessions": "TIERS Session SessionStatus",
-    "transcript.markers": "MAX_TEXT_CHARS SERVICE_PATTERN CooldownAction EventLevel MemoryCategory",
-    "views": "ServiceCount",
-}
-_HOME_OF = {name: f"{__name__}.{home}" for home, names in _HOMES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - the type of the name
-    if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOME_OF[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "context": "GENERAL MemoryContext format_confidence",
+        "cooldowns": "Cooldown",
+        "decay": "GRACE",
+        "events": "Event",
+        "lifecycle": "Effect",
+        "memories": "DEFAULT_CONFIDENCE Change ChangeKind Memory MemoryFilter Sort",
+        "memory": "MAX_SERVICE_CHARS OperationalMemory require_category require_service",
+        "output": "OutputKind OutputLine Shown",
+        "receipts": "Receipt ReceiptKind ReceiptOutcome SessionReport",
+        "run.agent": "RunRequest find_claude require_arguments",
+        "run.lock": "RunLock",
+        "run.prompt": "load_prompt",
+        "run.runner": "RunOutcome RunReport Watcher run_session",
+        "run.schedule": "Stop first_due run_schedule",
+        "sessions": "TIERS Session SessionStatus",
+        "transcript.markers": "MAX_TEXT_CHARS SERVICE_PATTERN CooldownAction EventLevel MemoryCategory",
+        "views": "ServiceCount",
+    },
+)

@@ -223,7 +223,7 @@ def _part(out: Console) -> None:
         ("commonplace serve", "open the dashboard, REST and MCP over HTTP"),
         ("commonplace doctor", "check this machine"),
     ]
-    out.print(table("command", "what it does", rows=rows))
+    out.print(table("command", "description", rows=rows))
 
 
 def example_path(name: str) -> Path:
