@@ -92,7 +92,9 @@ def test_arguments_that_would_undo_ours_are_refused() -> None:
     """So is a word that the CLI would take for a second prompt."""
     assert require_arguments(["--model", "haiku"]) == ("--model", "haiku")
     for wrong in ("--output-format", "--append-system-prompt=x", "--input-format"):
-        with pytest.raises(InvalidInputError, match="arguments: expected options that commonplace does not set"):
+        with pytest.raises(
+            InvalidInputError, match="arguments: expected options that commonplace does not set"
+        ):
             require_arguments(["--model", "haiku", wrong])
     with pytest.raises(InvalidInputError, match="arguments: expected options"):
         require_arguments(["please"])
