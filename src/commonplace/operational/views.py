@@ -1,9 +1,8 @@
 """Pages of memories, sessions, events and cooldowns for an operator, with totals."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import NotFoundError
@@ -14,7 +13,6 @@ from commonplace.operational.events import Event
 from commonplace.operational.memories import Memory, MemoryFilter
 from commonplace.operational.sessions import Session, SessionStatus
 from commonplace.operational.transcript.markers import EventLevel
-from commonplace.storage.database import Row
 from commonplace.storage.store import Store
 
 T = TypeVar("T")
@@ -82,7 +80,9 @@ class OperationalViews:
     async def services(self) -> list[ServiceCount]:
         """Return every service that has memories, by name, general last; case does not tell services apart."""
         counts: dict[str | None, ServiceCount] = {}
-        for row in await self._rows("services_of_memories"):
+        async with self._store.reading() as sql:
+            rows = await sql.services_of_memories()
+        for row in rows:
             name: str | None = row["service"]
             key = name.lower() if name else None
             before = counts.get(key, ServiceCount(service=name, memories=0))
@@ -91,16 +91,20 @@ class OperationalViews:
 
     async def recent_memories(self, *, limit: int) -> list[Memory]:
         """Return the latest memories, newest first."""
-        return [Memory.from_row(row) for row in await self._rows("recent_memories", limit=limit)]
+        async with self._store.reading() as sql:
+            rows = await sql.recent_memories(limit=limit)
+        return [Memory.from_row(row) for row in rows]
 
     async def fading_memories(self, *, limit: int) -> list[Memory]:
         """Return active memories that lose confidence by age, the weakest first."""
-        rows = await self._rows("fading_memories", updated_before=self._before(GRACE), limit=limit)
+        async with self._store.reading() as sql:
+            rows = await sql.fading_memories(updated_before=self._before(GRACE), limit=limit)
         return [Memory.from_row(row) for row in rows]
 
     async def memories_of_session(self, session_id: int, *, limit: int = 100) -> list[Memory]:
         """Return the memories that a session created and that still exist, oldest first."""
-        rows = await self._rows("memories_of_session", session_id=session_id, limit=limit)
+        async with self._store.reading() as sql:
+            rows = await sql.memories_of_session(session_id=session_id, limit=limit)
         return [Memory.from_row(row) for row in rows]
 
     async def session(self, session_id: int) -> Session:
@@ -124,8 +128,9 @@ class OperationalViews:
         offset: int = 0,
     ) -> Page[Session]:
         """Return sessions, newest first, with their total."""
-        wanted: dict[str, Any] = {"status": status, "tier": tier}
-        rows, total = await self._page("page_of_sessions", "count_sessions", wanted, limit, offset)
+        async with self._store.reading() as sql:
+            rows = await sql.page_of_sessions(status=status, tier=tier, limit=limit, offset=offset)
+            total = await sql.count_sessions(status=status, tier=tier)
         return Page(items=[Session.from_row(row) for row in rows], total=total)
 
     async def events(
@@ -138,14 +143,17 @@ class OperationalViews:
         offset: int = 0,
     ) -> Page[Event]:
         """Return events, newest first, with their total; the case of ``service`` does not matter."""
-        wanted: dict[str, Any] = {"service": service, "session_id": session_id}
-        if level is None:
-            rows, total = await self._page("page_of_events", "count_events", wanted, limit, offset)
-        else:
-            wanted["level"] = level
-            rows, total = await self._page(
-                "page_of_events_of_level", "count_events_of_level", wanted, limit, offset
-            )
+        async with self._store.reading() as sql:
+            if level is None:
+                rows = await sql.page_of_events(
+                    service=service, session_id=session_id, limit=limit, offset=offset
+                )
+                total = await sql.count_events(service=service, session_id=session_id)
+            else:
+                rows = await sql.page_of_events_of_level(
+                    level=level, service=service, session_id=session_id, limit=limit, offset=offset
+                )
+                total = await sql.count_events_of_level(level=level, service=service, session_id=session_id)
         return Page(items=[Event.from_row(row) for row in rows], total=total)
 
     async def cooldowns(
@@ -157,8 +165,11 @@ class OperationalViews:
         offset: int = 0,
     ) -> Page[Cooldown]:
         """Return cooldown actions, newest first, with their total."""
-        wanted: dict[str, Any] = {"service": service, "session_id": session_id}
-        rows, total = await self._page("page_of_cooldowns", "count_cooldowns", wanted, limit, offset)
+        async with self._store.reading() as sql:
+            rows = await sql.page_of_cooldowns(
+                service=service, session_id=session_id, limit=limit, offset=offset
+            )
+            total = await sql.count_cooldowns(service=service, session_id=session_id)
         return Page(items=[Cooldown.from_row(row) for row in rows], total=total)
 
     async def figures(self) -> Figures:
@@ -169,7 +180,8 @@ class OperationalViews:
 
     async def learned_by_day(self, *, since: datetime) -> dict[date, int]:
         """Return the number of memories by day of creation (UTC), without days that have none."""
-        rows = await self._rows("learned_by_day", since=format_timestamp(since))
+        async with self._store.reading() as sql:
+            rows = await sql.learned_by_day(since=format_timestamp(since))
         return {date.fromisoformat(row["day"]): row["memories"] for row in rows}
 
     def now(self) -> datetime:
@@ -178,15 +190,3 @@ class OperationalViews:
 
     def _before(self, span: timedelta) -> str:
         return format_timestamp(self._store.now() - span)
-
-    async def _rows(self, statement: str, **parameters: object) -> Sequence[Row]:
-        async with self._store.reading() as sql:
-            return await getattr(sql, statement)(**parameters)
-
-    async def _page(
-        self, statement: str, count: str, wanted: dict[str, Any], limit: int, offset: int
-    ) -> tuple[Sequence[Row], int]:
-        """Read a page and its total in one consistent view."""
-        async with self._store.reading() as sql:
-            rows = await getattr(sql, statement)(**wanted, limit=limit, offset=offset)
-            return rows, await getattr(sql, count)(**wanted)

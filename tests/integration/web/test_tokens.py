@@ -194,7 +194,7 @@ def test_the_command_names_what_is_wrong(commonplace: CommandLine) -> None:
     for arguments, said in (
         (
             ("create", "--role", "reader", "--expires", "soon"),
-            "error: expires: expected a number with its unit",
+            "error: expires: expected a number with a unit",
         ),
         (
             ("create", "--role", "reader", "--tenant", "a b"),
