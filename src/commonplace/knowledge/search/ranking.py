@@ -27,7 +27,6 @@ WINDOW: Final = 2
 """Turns on either side that count as around."""
 
 SATURATION: Final = 0.9
-WORDS_WEIGHT: Final = 0.85
 WORDS_CAP: Final = 3.0
 """The summed rarity of a question beyond which its words are scaled down, by the power below."""
 
@@ -43,14 +42,13 @@ LONG_PENALTY: Final = 0.2
 LONG_FROM: Final = 40
 """Different words beyond which a text loses by its length."""
 
-TEXT_OCTETS: Final = 250
-"""A longer text counts each of its words in proportion less."""
+TEXT_OCTETS: Final = 300
+"""A longer text counts each of its words in proportion less, and lends less to its neighbours."""
 
-NEIGHBOUR_OCTETS: Final = 300
 REPLY_OCTETS: Final = 1500
-"""In place of both, for a question about an answer or a summary."""
+"""In its place for a question about an answer or a summary."""
 
-TYPE_WEIGHT: Final = {MemoryType.EPISODE: 0.0, MemoryType.FACT: 0.15, MemoryType.RULE: 0.2}
+TYPE_WEIGHT: Final = {MemoryType.EPISODE: 0.0, MemoryType.FACT: 0.25, MemoryType.RULE: 0.3}
 """Facts and rules were chosen to be kept, and a rule rarely names what it is asked for."""
 
 MONTH_STEMS: Final = (
@@ -117,13 +115,11 @@ def rank_by_context(
         [after == id_ for after, id_ in zip(candidates.next_ids, candidates.ids[1:], strict=False)], bool
     )
     octets = candidates.octets
-    own_pivot, around_pivot = (
-        (REPLY_OCTETS, REPLY_OCTETS) if about_replies else (TEXT_OCTETS, NEIGHBOUR_OCTETS)
-    )
-    lent = (NEIGHBOUR_WEIGHT * around_pivot / (around_pivot + octets))[:, None]
-    held = candidates.present / np.maximum(1.0, octets / own_pivot)[:, None]
+    pivot = REPLY_OCTETS if about_replies else TEXT_OCTETS
+    lent = (NEIGHBOUR_WEIGHT * pivot / (pivot + octets))[:, None]
+    held = candidates.present / np.maximum(1.0, octets / pivot)[:, None]
     counts = held + _sum_of_neighbours(lent * held, linked) + _dated(candidates)
-    by_words = WORDS_WEIGHT * _words_score(counts, _rarities(candidates))
+    by_words = _words_score(counts, _rarities(candidates))
     by_meaning = COSINE_WEIGHT * candidates.similarity
     by_context = CONTEXT_WEIGHT * _similarity_in_context(candidates, lent, linked, question)
     by_form = _form(candidates, about_replies=about_replies)

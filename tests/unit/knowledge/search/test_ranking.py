@@ -139,7 +139,7 @@ def test_the_score_is_the_formula() -> None:
     lent = 0.4 * 300 / (300 + 40)
     count = 1 + lent
     context = np.array([1 / math.sqrt(2) + lent, 1 / math.sqrt(2)])
-    assert first.words == pytest.approx(0.85 * rarity * count / (count + 0.9))
+    assert first.words == pytest.approx(rarity * count / (count + 0.9))
     assert first.meaning == pytest.approx(0.6 / math.sqrt(2))
     assert first.context == pytest.approx(0.7 * context[0] / np.linalg.norm(context))
     assert first.form == pytest.approx(0.08 * math.log(6))
