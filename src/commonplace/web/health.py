@@ -136,8 +136,7 @@ class Checks:
 
 
 async def _working(knowledge: KnowledgeMemory, settings: Settings) -> State:
-    async with knowledge.acting() as pool:
-        status = await worker_status(pool, settings, knowledge.clock())
+    status = await worker_status(knowledge, settings)
     if any(worker.alive for worker in status.workers):
         return State.OK
     return State.DEGRADED if status.began else State.STARTING

@@ -25,8 +25,8 @@ from commonplace.knowledge import active_model
 from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_episodes
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful
-from commonplace.knowledge.reembedding.moves import MoveEndedError
-from commonplace.knowledge.reembedding.pipeline import (
+from commonplace.knowledge.reembedding import (
+    MoveEndedError,
     abort_reembedding,
     drop_former_vectors,
     reembed,
@@ -216,7 +216,7 @@ async def test_a_move_that_was_killed_goes_on(pool: asyncpg.Pool, url: str, engi
     assert 12 <= status.last.done < MEMORIES
     assert await nearest(pool, engine, "tenant-a saw bird 3") == "tenant-a saw bird 3"
     with pytest.raises(
-        InvalidInputError, match=r"model: expected turned, version 2, to which a move is under way"
+        InvalidInputError, match=r"model: expected turned, version 2, to which a move is running"
     ):
         await reembed(pool, TurnedEngine("3"))
     with pytest.raises(InvalidInputError, match="drop-former"):
@@ -305,7 +305,7 @@ async def test_an_aborted_move_leaves_nothing(pool: asyncpg.Pool, engine: Embedd
     gated = GatedEngine()
     move = asyncio.create_task(reembed(pool, gated, batch_rows=5))
     await asyncio.wait_for(gated.waits.wait(), DEADLINE_S)
-    with pytest.raises(StorageUnavailableError, match="has not stopped"):
+    with pytest.raises(StorageUnavailableError, match="is still moving"):
         await abort_reembedding(pool, patience_s=0.05)
     gated.may_go.set()
     with pytest.raises(MoveEndedError):
@@ -318,7 +318,7 @@ async def test_an_aborted_move_leaves_nothing(pool: asyncpg.Pool, engine: Embedd
     assert (str(status.active), status.last.state, status.working) == ("fake, version 1", "aborted", False)
     assert await nearest(pool, engine, "tenant-a saw bird 3") == "tenant-a saw bird 3"
     assert (await reembed(pool, TurnedEngine())).embedded == MEMORIES
-    with pytest.raises(InvalidInputError, match="one that has switched"):
+    with pytest.raises(InvalidInputError, match="a move that has switched"):
         await abort_reembedding(pool)
 
 
@@ -378,11 +378,11 @@ async def test_what_cannot_be_moved_to_is_refused(
     knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine
 ) -> None:
     """Other dimensions, a batch of nothing; and where nothing is stored there is nothing to move."""
-    with pytest.raises(EmbeddingError, match="expected 384 dimensions, which every memory has, got 3"):
+    with pytest.raises(EmbeddingError, match="expected 384 dimensions, as every memory has, got 3"):
         await reembed(knowledge_pool, _Short())
     with pytest.raises(InvalidInputError, match="batch: expected 1 to 5000 rows, got 0"):
         await reembed(knowledge_pool, engine, batch_rows=0)
-    with pytest.raises(InvalidInputError, match="abort: expected a move that is under way, got 'none'"):
+    with pytest.raises(InvalidInputError, match="abort: expected a running move, got 'no move'"):
         await abort_reembedding(knowledge_pool)
     receipt = await reembed(knowledge_pool, engine)
     assert (receipt.moved, receipt.model) == (False, None)
@@ -426,7 +426,7 @@ async def test_the_command_moves_shows_and_drops(commonplace: CommandLine, url: 
     moved = await ask("reembed", "--batch", "8")
     assert moved.status == 0, moved.err
     assert f"embedded {MEMORIES} memories" in moved.out
-    assert f"restart what runs with COMMONPLACE_EMBEDDING_MODEL={DEFAULT_MODEL}" in moved.out
+    assert f"Restart all processes with COMMONPLACE_EMBEDDING_MODEL={DEFAULT_MODEL}" in moved.out
     status = (await ask("reembed", "--status", "--json")).json
     assert (status["last"]["state"], status["last"]["done"], status["working"]) == (
         "switched",

@@ -1,10 +1,10 @@
--- A sweep reads its table in pages, by id. Each page is classified by what is left of the confidence, and the rows
--- that change state are locked by id, then written with their events. A row that somebody changed meanwhile is judged
--- again by its new values before it is written.
+-- A sweep reads its table in pages, by id. Each page is classified by effective confidence. Rows that change state are
+-- locked by id, then written with their events. A row that another transaction changed meanwhile is classified again by
+-- its new values before it is written.
 
 -- name: sweep_facts(after_id, limit, now, gone, faint)^
--- One page of active facts: expires those below :gone, marks those below :faint as fading, and clears the mark of
--- those that recovered. Returns how many of each, how many were read, and the last id.
+-- One page of active facts: expires facts below :gone, marks facts below :faint as fading, and clears the mark of facts
+-- that recovered. Returns the number of each, the number read, and the last id.
 WITH page AS (
   SELECT
     id, metadata ->> 'status' AS status_before,
@@ -67,7 +67,7 @@ SELECT
   (SELECT count(*) FROM recovered) AS recovered;
 
 -- name: sweep_rules(after_id, limit, now, gone, faint)^
--- One page of rules that are not forgotten, as sweep_facts does it; one that is gone is marked as forgotten.
+-- One page of rules that are not forgotten, as in sweep_facts; rules below :gone are marked as forgotten.
 WITH page AS (
   SELECT
     id, metadata ->> 'status' AS status_before,

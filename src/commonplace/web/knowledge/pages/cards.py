@@ -54,9 +54,7 @@ async def _failed_jobs(request: Request) -> list[FailedJob]:
     settings = cast("Checks", request.app.state.checks).settings
     if settings is None:
         return []
-    knowledge = memories(request).knowledge
-    async with knowledge.acting() as pool:
-        return (await worker_status(pool, settings, knowledge.clock())).failures[:SHOWN]
+    return (await worker_status(memories(request).knowledge, settings)).failures[:SHOWN]
 
 
 def is_starting(request: Request) -> bool:
