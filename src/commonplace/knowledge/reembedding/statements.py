@@ -3,13 +3,11 @@
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from string import Template
 from typing import Final
 
-import aiosql
 from aiosql.queries import Queries
 
-from commonplace.storage.database import Statements
+from commonplace.storage.database import Statements, load_queries
 
 _DIRECTORY: Final = Path(__file__).parent / "sql_by_table"
 
@@ -33,10 +31,4 @@ def of_table(table: str, sql: Statements) -> Statements:
 def table_queries(table: str) -> Queries:
     """Return the named statements of one table of memories; read once."""
     gaps = {"memories": table, "text": TEXTS[table], "searched": SEARCHED[table]}
-    text = "\n\n".join(
-        Template((_DIRECTORY / name).read_text(encoding="utf-8")).substitute(gaps)
-        for name in ("rows.sql", "schema.sql")
-    )
-    return aiosql.from_str(  # pyright: ignore[reportUnknownMemberType] - its stubs
-        text, "asyncpg", mandatory_parameters=False
-    )
+    return load_queries([_DIRECTORY], "postgresql", gaps=gaps)

@@ -2,14 +2,18 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Final, Literal
+from functools import cache
+from pathlib import Path
+from typing import Final
 from uuid import UUID
 
 import asyncpg
+from aiosql.queries import Queries
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress, silent
+from commonplace.storage.database import Statements, load_queries
 
 GONE: Final = 0.05
 """Below this effective confidence a fact expires and a rule is forgotten. Source: KNW-09.3."""
@@ -19,6 +23,25 @@ FAINT: Final = 0.2
 
 PAGE_ROWS: Final = 2_000
 _FIRST: Final = UUID(int=0)
+_DIRECTORY: Final = Path(__file__).parent / "sql_by_table"
+_GAPS: Final = {
+    "facts": {
+        "memories": "facts",
+        "memory_type": "fact",
+        "lives": "validity = 'active'",
+        "expire": "validity = 'expired'",
+        "before": "'validity', 'active'",
+        "after": "'validity', 'expired'",
+    },
+    "rules": {
+        "memories": "rules",
+        "memory_type": "rule",
+        "lives": "(metadata -> 'forgotten') IS DISTINCT FROM 'true'",
+        "expire": """metadata = metadata || '{"forgotten": true}'""",
+        "before": "'forgotten', false",
+        "after": "'forgotten', true",
+    },
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,16 +102,20 @@ async def run_decay_sweep(
     )
 
 
-async def _sweep(
-    pool: asyncpg.Pool, table: Literal["facts", "rules"], on_progress: OnUpkeep, clock: Clock
-) -> Counter[str]:
+@cache
+def _queries(table: str) -> Queries:
+    return load_queries([_DIRECTORY], "postgresql", gaps=_GAPS[table])
+
+
+async def _sweep(pool: asyncpg.Pool, table: str, on_progress: OnUpkeep, clock: Clock) -> Counter[str]:
     totals: Counter[str] = Counter()
     after_id = _FIRST
     now = clock()
     while True:
         async with unit_of_work(pool) as sql:
-            sweep = sql.sweep_facts if table == "facts" else sql.sweep_rules
-            page = await sweep(after_id=after_id, limit=PAGE_ROWS, now=now, gone=GONE, faint=FAINT)
+            page = await Statements(_queries(table), sql.connection).sweep(
+                after_id=after_id, limit=PAGE_ROWS, now=now, gone=GONE, faint=FAINT
+            )
         totals.update({name: page[name] for name in ("read", "gone", "fading", "recovered")})
         on_progress(UpkeepProgress(step=f"{table} checked", done=totals["read"]))
         if page["read"] < PAGE_ROWS:

@@ -69,7 +69,7 @@ cleared AS (
 )
 SELECT id FROM cleared ORDER BY id;
 
--- name: any_stray$$
+-- name: any_stray()$$
 -- Whether a memory of the tenant has no vector, or a vector of another model than the active one.
 SELECT EXISTS (
   SELECT 1 FROM ${memories}

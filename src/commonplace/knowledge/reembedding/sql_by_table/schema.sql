@@ -1,36 +1,36 @@
 -- The schema changes of a move, for each table of memories. No statement has parameters.
 
--- name: index_missed!
+-- name: index_missed()!
 -- The index of rows without a vector of the next model: few rows, once the walk is over.
 CREATE INDEX CONCURRENTLY idx_${memories}_missed ON ${memories} (tenant_id, id) WHERE next_embedding IS NULL;
 
--- name: index_next!
+-- name: index_next()!
 -- The index of the next model's vectors; equal to the index in use, which stays in use meanwhile.
 CREATE INDEX CONCURRENTLY idx_${memories}_next_embedding ON ${memories}
 USING hnsw ((CAST(next_embedding AS halfvec(384))) halfvec_cosine_ops) WITH (m = 12, ef_construction = 32)
 ${searched};
 
--- name: drop_index_missed!
+-- name: drop_index_missed()!
 -- Drops the index of missing vectors.
 DROP INDEX CONCURRENTLY IF EXISTS idx_${memories}_missed;
 
--- name: drop_index_next!
+-- name: drop_index_next()!
 -- Drops the index of the next model's vectors.
 DROP INDEX CONCURRENTLY IF EXISTS idx_${memories}_next_embedding;
 
--- name: analyse!
+-- name: analyse()!
 -- Tells the planner that few rows lack a vector.
 ANALYZE ${memories};
 
--- name: lift_policy!
+-- name: lift_policy()!
 -- Shows the owner the rows of every tenant, in a transaction that locks all others out.
 ALTER TABLE ${memories} NO FORCE ROW LEVEL SECURITY;
 
--- name: restore_policy!
+-- name: restore_policy()!
 -- Hides the rows of other tenants from the owner again.
 ALTER TABLE ${memories} FORCE ROW LEVEL SECURITY;
 
--- name: switch!
+-- name: switch()!
 -- Swaps the vectors in use and the next vectors by renaming columns; no row changes. The trigger refers to the column by
 -- its number, so it is created again.
 DROP INDEX idx_${memories}_missed;
