@@ -14,8 +14,7 @@ from commonplace.cli.run import run, settings
 from commonplace.core.settings import Settings
 from commonplace.knowledge.consolidation import this_worker
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.workers.status import FailedJob, ScheduleState, WorkerStatus, worker_status
-from commonplace.knowledge.workers.worker import Worker
+from commonplace.knowledge.workers import FailedJob, ScheduleState, Worker, WorkerStatus, worker_status
 
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
 

@@ -9,8 +9,17 @@ from commonplace.cli.knowledge.options import TENANT, IdArgument, TenantOption, 
 from commonplace.cli.output import JsonOption, console, plain, print_json, shown, table
 from commonplace.cli.question import confirmed
 from commonplace.core.text import plural, trim_to
-from commonplace.knowledge.consolidation import COUNTS, ConsolidationReport, Plan, Run, consolidate, plan_rows
-from commonplace.knowledge.consolidation.runs import DEFAULT_LIMIT, MAX_LIMIT, RunState
+from commonplace.knowledge.consolidation import (
+    COUNTS,
+    DEFAULT_LIMIT,
+    MAX_LIMIT,
+    ConsolidationReport,
+    Plan,
+    Run,
+    RunState,
+    consolidate,
+    plan_rows,
+)
 from commonplace.knowledge.memory import KnowledgeMemory
 
 SHOWN_CHARS = 120

@@ -8,13 +8,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from commonplace.knowledge.workers.status import FailedJob, WorkerStatus, worker_status
+    from commonplace.knowledge.workers.status import FailedJob, ScheduleState, WorkerStatus, worker_status
     from commonplace.knowledge.workers.worker import Worker, in_process_worker
 
-__all__ = ["FailedJob", "Worker", "WorkerStatus", "in_process_worker", "worker_status"]
+__all__ = ["FailedJob", "ScheduleState", "Worker", "WorkerStatus", "in_process_worker", "worker_status"]
 
 _HOMES = {
     "FailedJob": "status",
+    "ScheduleState": "status",
     "Worker": "worker",
     "WorkerStatus": "status",
     "in_process_worker": "worker",

@@ -7,7 +7,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 
 from commonplace.core.settings import Settings
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.workers.status import worker_status
+from commonplace.knowledge.workers import worker_status
 
 PREFIX: Final = "commonplace_knowledge_"
 

@@ -104,7 +104,7 @@ async def versions(pool: asyncpg.Pool) -> list[tuple[Any, ...]]:
 async def nearest(pool: asyncpg.Pool, engine: EmbeddingEngine, query: str) -> str:
     """Return what is most like a query, by meaning alone."""
     (found,) = await memory_search(pool, engine, query, mode="semantic", limit=1, min_confidence=0.0)
-    return found["content"]
+    return found.memory.content
 
 
 async def harmful_rule(pool: asyncpg.Pool, engine: EmbeddingEngine, content: str) -> UUID:
@@ -177,8 +177,10 @@ async def test_vectors_of_another_model_are_kept_out(
     with caplog.at_level(logging.WARNING):
         for mode in ("hybrid", "semantic", "contextual"):
             found = await memory_search(pool, turned, "bird 7", mode=mode, types=["episode"])
-            assert found[0]["content"] == "tenant-a saw bird 7", mode
-        assert [each["content"] for each in await recall(pool, turned, "mice", limit=1)] == ["mice at night"]
+            assert found[0].memory.content == "tenant-a saw bird 7", mode
+        assert [each.memory.content for each in await recall(pool, turned, "mice", limit=1)] == [
+            "mice at night"
+        ]
     assert [record.message for record in caplog.records if "words alone" in record.message] == [
         (
             "searching by words alone: the vectors of the memories are made by fake, version 1, and these by turned, "
@@ -251,7 +253,7 @@ async def test_memories_are_stored_and_searched_throughout(
         count = 0
         while not over.is_set():
             found = await memory_search(others, engine, "owl eats mice at night", types=["fact"])
-            assert found[0]["content"] == "mice at night"
+            assert found[0].memory.content == "mice at night"
             count += 1
         return count
 
@@ -358,12 +360,14 @@ async def test_a_text_that_changes_meanwhile_is_embedded_as_it_is_then(
     await invert_to_anti_pattern(pool, engine, first)
     gated.may_go.set()
     await move
-    content = (await memory_search(pool, gated, "swans", types=["rule"], min_confidence=0.0))[0]["content"]
+    content = (await memory_search(pool, gated, "swans", types=["rule"], min_confidence=0.0))[
+        0
+    ].memory.content
     assert content != "Feed swans bread"
     (found, *_) = await memory_search(
         pool, gated, content, mode="semantic", types=["rule"], min_confidence=0.0
     )
-    assert found["similarity"] == pytest.approx(1.0, abs=1e-6)
+    assert found.scores.similarity == pytest.approx(1.0, abs=1e-6)
 
 
 class _Short(TurnedEngine):

@@ -212,7 +212,7 @@ async def test_consolidated_episodes_make_room(
         EpisodeDraft(content=f"{n}", butler="b", created_at=clock.now - timedelta(minutes=n))
         for n in range(20)
     ]
-    ids = await store_episodes(knowledge_pool, engine, drafts, clock=clock)
+    ids = [each.id for each in await store_episodes(knowledge_pool, engine, drafts, clock=clock)]
     sql = "UPDATE episodes SET consolidated = true, consolidation_status = 'consolidated' WHERE id = ANY($1)"
     await execute(knowledge_pool, sql, ids[:12])
     seen: list[tuple[str, int]] = []
