@@ -19,6 +19,7 @@ from commonplace.knowledge.consolidation.results import (
     NewRule,
     UpdatedFact,
 )
+from commonplace.knowledge.facts import DEFAULT_IMPORTANCE
 from commonplace.knowledge.inputs import (
     MAX_CONTENT_CHARS,
     MAX_IMPORTANCE,
@@ -30,7 +31,6 @@ from commonplace.knowledge.lifecycle.permanence import Permanence, require_perma
 
 KEYS: Final = ("new_facts", "updated_facts", "new_rules", "confirmations")
 MIN_IMPORTANCE: Final = 1.0
-DEFAULT_IMPORTANCE: Final = 5.0
 
 MAX_ACTIONS: Final = 200
 """The most actions of one kind in one answer: four for each episode of the largest run."""
@@ -207,28 +207,23 @@ class _Item:
 
 
 def _new_fact(item: _Item) -> NewFact:
-    return NewFact(
-        subject=item.text("subject", MAX_KEY_CHARS),
-        predicate=item.text("predicate", MAX_KEY_CHARS),
-        content=item.text("content", MAX_CONTENT_CHARS),
-        permanence=item.permanence(),
-        importance=item.importance(),
-        tags=item.tags(),
-        evidence=item.evidence(),
-    )
+    return NewFact(**_fact_fields(item))
 
 
 def _updated_fact(item: _Item) -> UpdatedFact:
-    return UpdatedFact(
-        target_id=item.id("target_id"),
-        subject=item.text("subject", MAX_KEY_CHARS),
-        predicate=item.text("predicate", MAX_KEY_CHARS),
-        content=item.text("content", MAX_CONTENT_CHARS),
-        permanence=item.permanence(),
-        importance=item.importance(),
-        tags=item.tags(),
-        evidence=item.evidence(),
-    )
+    return UpdatedFact(target_id=item.id("target_id"), **_fact_fields(item))
+
+
+def _fact_fields(item: _Item) -> dict[str, Any]:
+    return {
+        "subject": item.text("subject", MAX_KEY_CHARS),
+        "predicate": item.text("predicate", MAX_KEY_CHARS),
+        "content": item.text("content", MAX_CONTENT_CHARS),
+        "permanence": item.permanence(),
+        "importance": item.importance(),
+        "tags": item.tags(),
+        "evidence": item.evidence(),
+    }
 
 
 def _new_rule(item: _Item) -> NewRule:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
+from commonplace.knowledge.facts import DEFAULT_IMPORTANCE
 from commonplace.knowledge.lifecycle.permanence import Permanence
 
 NO_JSON_BLOCK: Final = "No JSON block found in consolidation output"
@@ -18,24 +19,17 @@ class NewFact:
     predicate: str
     content: str
     permanence: Permanence = Permanence.STANDARD
-    importance: float = 5.0
+    importance: float = DEFAULT_IMPORTANCE
     tags: tuple[str, ...] = ()
     evidence: tuple[UUID, ...] = ()
     """The episodes that the fact was learned from; empty means all episodes of the group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpdatedFact:
+class UpdatedFact(NewFact):
     """A fact that replaces another fact, in the other's scope (R-KNW-3)."""
 
     target_id: UUID
-    subject: str
-    predicate: str
-    content: str
-    permanence: Permanence = Permanence.STANDARD
-    importance: float = 5.0
-    tags: tuple[str, ...] = ()
-    evidence: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

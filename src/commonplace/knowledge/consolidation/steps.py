@@ -57,7 +57,7 @@ class Confirm:
 
 
 Step = StoreFact | StoreRule | Confirm
-Action = NewFact | UpdatedFact | NewRule | UUID
+Action = NewFact | NewRule | UUID
 _NO_VECTORS: Final = Embeddings(vectors=[], model="", version="")
 
 
@@ -141,8 +141,6 @@ def _step(place: str, action: Action, group: Group, targets: Mapping[UUID, Row])
             return _confirmation(place, action, group.known)
         case NewRule():
             return _rule(place, action, group)
-        case NewFact():
-            return _fact(place, action, group, scope=group.butler)
         case UpdatedFact():
             target = targets.get(action.target_id)
             if target is None:
@@ -150,6 +148,8 @@ def _step(place: str, action: Action, group: Group, targets: Mapping[UUID, Row])
                     "target_id", "the id of a fact that the model was shown", action.target_id
                 )
             return _fact(place, action, group, scope=target["scope"], target=target)
+        case NewFact():
+            return _fact(place, action, group, scope=group.butler)
         case _:
             assert_never(action)
 
@@ -174,9 +174,7 @@ def _rule(place: str, rule: NewRule, group: Group) -> StoreRule:
     return StoreRule(place=place, row=rule_row(draft), evidence=evidence, embeddings=_NO_VECTORS)
 
 
-def _fact(
-    place: str, fact: NewFact | UpdatedFact, group: Group, *, scope: str, target: Row | None = None
-) -> StoreFact:
+def _fact(place: str, fact: NewFact, group: Group, *, scope: str, target: Row | None = None) -> StoreFact:
     evidence = group.evidence(fact.evidence)
     draft = FactDraft(
         subject=fact.subject,

@@ -263,7 +263,7 @@ def test_an_answer_without_json_says_so(text: str) -> None:
 def test_what_stands_there_instead_is_told() -> None:
     """So that an operator sees whether the model or the form was at fault."""
     assert "not JSON: Expecting" in parse_consolidation('{"new_rules": [,]}').parse_errors[1]
-    assert "none of the keys new_facts" in parse_consolidation(block({"facts": []})).parse_errors[1]
+    assert "no known key: new_facts" in parse_consolidation(block({"facts": []})).parse_errors[1]
     assert "1000001 characters" in parse_consolidation("x" * 1_000_001).parse_errors[1]
 
 
