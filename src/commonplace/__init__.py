@@ -3,19 +3,20 @@
     from commonplace import AppMemory, KnowledgeMemory, OperationalMemory, WorkspaceMemory
 
     async with OperationalMemory.open() as memory:
-        print((await memory.build_memory_context()).text)
+        print((await memory.context()).text)
 
-The names load when they are first used, so that importing the package costs next to nothing.
+Each name loads when it is first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from commonplace.core.public_names import lazy_names
 
 if TYPE_CHECKING:
     from commonplace.apps.memory import AppMemory
     from commonplace.core.settings import Settings, load_settings
     from commonplace.knowledge.memory import KnowledgeMemory
-    from commonplace.operational.memory import OperationalMemory
+    from commonplace.operational import OperationalMemory
     from commonplace.workspace.memory import WorkspaceMemory
 
 __all__ = [
@@ -27,19 +28,13 @@ __all__ = [
     "load_settings",
 ]
 
-_HOMES = {
-    "AppMemory": "commonplace.apps.memory",
-    "KnowledgeMemory": "commonplace.knowledge.memory",
-    "OperationalMemory": "commonplace.operational.memory",
-    "Settings": "commonplace.core.settings",
-    "WorkspaceMemory": "commonplace.workspace.memory",
-    "load_settings": "commonplace.core.settings",
-}
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - whatever the name stands for
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "apps.memory": "AppMemory",
+        "core.settings": "Settings load_settings",
+        "knowledge.memory": "KnowledgeMemory",
+        "operational": "OperationalMemory",
+        "workspace.memory": "WorkspaceMemory",
+    },
+)

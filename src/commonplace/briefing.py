@@ -35,7 +35,7 @@ from commonplace.knowledge.search.context import MAX_PROMPT_CHARS
 from commonplace.knowledge.search.context_block import HEADER as KNOWLEDGE_TITLE
 from commonplace.llm.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
 from commonplace.memories import Memories
-from commonplace.operational.memory import OperationalMemory
+from commonplace.operational import OperationalMemory
 from commonplace.workspace.context import HEADER as WORKSPACE_TITLE
 from commonplace.workspace.memory import WorkspaceMemory
 
@@ -310,7 +310,7 @@ def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None)
         raise InvalidInputError("prompt", "text", prompt)
 
     async def operational(chars: int | None) -> str:
-        return (await doors.operational().build_memory_context(budget_tokens=_tokens(chars))).text
+        return (await doors.operational().context(budget_tokens=_tokens(chars))).text
 
     async def apps(chars: int | None) -> str:
         return await _app_block(doors.apps(), app or "", chars)

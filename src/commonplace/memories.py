@@ -11,7 +11,7 @@ from commonplace.core.settings import Settings
 from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.llm import Model
-from commonplace.operational.memory import OperationalMemory
+from commonplace.operational import OperationalMemory
 from commonplace.workspace.memory import WorkspaceMemory
 
 

@@ -242,7 +242,7 @@ async def test_without_scripts(browser: Browser, dashboard: Dashboard) -> None:
     await page.get_by_label(f"Select memory {memory.id}").check()
     await page.get_by_role("button", name="Delete selected").click()
     await page.get_by_role("button", name="Delete").click()
-    await expect(page.get_by_text("Nothing has been learned yet")).to_be_visible()
+    await expect(page.get_by_text("No memories yet")).to_be_visible()
     assert await dashboard.operational.list_memories() == []
     await context.close()
 

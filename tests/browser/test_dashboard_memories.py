@@ -288,7 +288,7 @@ async def test_reactivation(page: Page, dashboard: Dashboard) -> None:
     await expect(page.get_by_text("Saved.")).to_be_visible()
     await expect(page.locator(f"#memory-{weak} .badge")).to_have_text("active")
     assert (await dashboard.operational.get(weak)).active
-    assert LOCK in (await dashboard.operational.build_memory_context()).text
+    assert LOCK in (await dashboard.operational.context()).text
 
 
 @pytest.mark.requirement("OPS-11.1", "OPS-11.2", "OPS-11.3")
@@ -334,7 +334,7 @@ async def test_an_empty_page_says_what_to_do(
 ) -> None:
     """Where nothing was learned, the page says how it would be."""
     await page.goto("/memories")
-    await expect(page.get_by_role("heading", name="Nothing has been learned yet")).to_be_visible()
+    await expect(page.get_by_role("heading", name="No memories yet")).to_be_visible()
     await expect(page.get_by_text("commonplace ops ingest")).to_be_visible()
     await screenshot("memories-empty")
     await dashboard.operational.add(category="timing", observation="Fast at noon")

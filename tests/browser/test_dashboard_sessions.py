@@ -123,7 +123,7 @@ async def miss_one_answer(page: Page, *, by_fault: bool) -> None:
 async def test_events(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
     """Events show level, service, message and session; they can be filtered, and new ones appear."""
     await page.goto("/events")
-    await expect(page.get_by_text("Nothing has happened yet")).to_be_visible()
+    await expect(page.get_by_text("No events yet")).to_be_visible()
     [report] = await dashboard.operational.ingest(chunks(session(REPORT)))
     rows = page.locator("#events tbody tr")
     await expect(rows).to_have_count(2)
@@ -144,7 +144,7 @@ async def test_events(page: Page, dashboard: Dashboard, screenshot: Screenshot) 
 async def test_cooldowns(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
     """Cooldowns show action, service, reason, tier and session."""
     await page.goto("/cooldowns")
-    await expect(page.get_by_text("No remediation has been recorded")).to_be_visible()
+    await expect(page.get_by_text("No cooldowns yet")).to_be_visible()
     [report] = await dashboard.operational.ingest(chunks(session(REPORT)), tiers=[3])
     row = page.locator("#cooldowns tbody tr")
     for text in ("restart", "jellyfin", "The database was locked", "3 remediate"):
@@ -153,4 +153,4 @@ async def test_cooldowns(page: Page, dashboard: Dashboard, screenshot: Screensho
     await check_accessibility(page)
     await screenshot("cooldowns")
     await page.get_by_label("Service").fill("nobody")
-    await expect(page.get_by_text("No cooldown of this service")).to_be_visible()
+    await expect(page.get_by_text("No cooldown matches this service")).to_be_visible()

@@ -175,7 +175,7 @@ class BrokenWorkspace(WorkspaceMemory):
 class SlowOperational(OperationalMemory):
     """Never answers."""
 
-    async def build_memory_context(self, **options: Any) -> Any:  # noqa: ANN401 - never returns
+    async def context(self, **options: Any) -> Any:  # noqa: ANN401 - never returns
         """Wait."""
         await asyncio.Event().wait()
         return options

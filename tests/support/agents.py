@@ -5,10 +5,11 @@ import sys
 from pathlib import Path
 
 from commonplace.core.settings import Settings
-from commonplace.operational.run.agent_command import RunRequest, load_prompt
+from commonplace.operational.run.agent import RunRequest
 from commonplace.operational.run.lock import RunLock
+from commonplace.operational.run.prompt import load_prompt
 from commonplace.operational.run.runner import RunReport, Watcher, run_session
-from commonplace.operational.run.stop import Stop
+from commonplace.operational.run.schedule import Stop
 from support.commands import clean_environment
 
 

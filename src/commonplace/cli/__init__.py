@@ -1,5 +1,5 @@
-"""The command line: each command parses, calls one function of a memory, and prints.
+"""Command line: each command parses its options, calls one method of a memory, and prints the result.
 
-Records go to standard output, as a table or with ``--json`` as one JSON document; everything else goes to standard
-error. An error is one line there and exit status 1; wrong usage is 2.
+Records go to standard output, as a table or with ``--json`` as one JSON document. Messages go to standard error.
+An error is one line and exit status 1; wrong usage is exit status 2.
 """

@@ -1,7 +1,7 @@
-"""Checks by doing: each part is used for real, and what it holds is left as it was.
+"""Checks that use each part and leave its data unchanged.
 
-Of the memories that are written, nothing stays: no row, no history, no energy that was taken. Only the audit stream
-of knowledge memory, which nobody can take entries out of, tells of each check, under a tenant of its own.
+A check deletes the memories that it writes, with their history and the energy that they took. Only the audit trail of
+knowledge memory keeps entries of each check, under a tenant of its own: nothing can delete them.
 """
 
 import asyncio
@@ -24,8 +24,7 @@ from commonplace.core.text import plural
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.llm import Script
-from commonplace.operational.memories import MemoryFilter
-from commonplace.operational.memory import OperationalMemory
+from commonplace.operational import MemoryFilter, OperationalMemory
 from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
 from commonplace.storage.database import Database
 from commonplace.storage.migrations.runner import Branch
@@ -37,18 +36,18 @@ from commonplace.workspace.search import MAX_RESULTS
 
 WORD: Final = "commonplace-doctor-check"
 APP: Final = "commonplace-doctor"
-"""An app that exists for the length of a check."""
+"""An app that exists during a check."""
 ENERGY: Final = EnergyPolicy(reserve=-1.0)
-"""Lets the check work however little energy there is: what it takes is given back."""
+"""Lets the check run without energy; the energy that it takes is given back."""
 TENANT: Final = "commonplace-doctor"
-"""Whose memories the check of knowledge memory stores and deletes; nobody else's are touched."""
+"""The tenant of the check of knowledge memory, which touches no other memories."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """What a check found: whether the part works, what was seen or what went wrong, and how long it took."""
+    """The result of a check: ``found`` says what was seen or what failed."""
 
     part: str
     ok: bool
@@ -64,7 +63,7 @@ async def check_operational(settings: Settings) -> str:
             stored = await memory.add(category="maintenance", observation=WORD, confidence=0.0)
             found = await memory.list_memories(MemoryFilter(search=WORD))
             if stored not in found or await memory.get(stored.id) != stored:
-                raise StorageUnavailableError(f"memory {stored.id} was stored and is not found")
+                raise StorageUnavailableError(f"memory {stored.id} was stored but is not found")
             await memory.delete([stored.id])
         count = len(await OperationalMemory(database).list_memories())
     where = "PostgreSQL" if settings.database_is_postgres else str(settings.database_path)
@@ -72,9 +71,9 @@ async def check_operational(settings: Settings) -> str:
 
 
 async def check_apps(settings: Settings) -> str:
-    """Register an app of its own; write, read, search and delete a memory of it; and take the app out again.
+    """Register an app; write, read, search and delete a memory of it; and remove the app.
 
-    The app is committed. Its memory is not: it has a history and takes energy, and both are to be as before.
+    The app is committed. Its memory is rolled back, because it has a history and takes energy.
     """
     async with _opened(settings, "apps") as database:
         registry = _app_memory(database).registry
@@ -110,12 +109,12 @@ async def _use_app(memory: AppMemory) -> None:
         await memory.loop.cancel()
     found = [hit.memory.id for hit in await memory.search(APP, WORD)]
     if receipt.memory is None or receipt.memory.id not in found:
-        raise StorageUnavailableError(f"a memory was stored and is not found: {receipt.reason}")
+        raise StorageUnavailableError(f"a memory was stored but is not found: {receipt.reason}")
     await memory.delete_memory(receipt.memory.id)
 
 
 async def check_workspace(settings: Settings) -> str:
-    """Write, read, search and delete a workspace memory, in a directory of its own within the workspace."""
+    """Write, read, search and delete a workspace memory in a temporary directory of the workspace."""
     async with WorkspaceMemory.open(settings) as memory:
         count, problems = (await memory.search()).count, await memory.problems()
     try:
@@ -129,15 +128,15 @@ async def check_workspace(settings: Settings) -> str:
             await memory.delete(stored.id)
             if [one.id for one in found.memories] != [stored.id] or (await memory.search()).count:
                 raise StorageUnavailableError(
-                    f"memory {stored.id} was stored and deleted, and is not as it should be"
+                    f"memory {stored.id} was stored and deleted, but the results do not match"
                 )
-    damaged = f", {plural(len(problems), 'damaged line')} kept and skipped" if problems else ""
+    damaged = f", {plural(len(problems), 'damaged line')} skipped" if problems else ""
     recent = f"at least {count} memories" if count == MAX_RESULTS else plural(count, "memory", "memories")
     return f"wrote, read, searched, deleted; {recent} in {settings.workspace}{damaged}"
 
 
 async def check_embedding(settings: Settings) -> str:
-    """Embed three texts, two of which mean the same."""
+    """Embed three texts, two of them with the same meaning."""
     engine = EmbeddingEngine(EmbeddingOptions.from_settings(settings))
     try:
         near, also_near, far = await engine.embed_batch_async(
@@ -147,17 +146,18 @@ async def check_embedding(settings: Settings) -> str:
         other = sum(a * b for a, b in zip(near, far, strict=True))
         if same <= other:
             raise EmbeddingError(
-                f"likeness of a paraphrase {same:.2f} is not above that of other text {other:.2f}"
+                f"a paraphrase scores {same:.2f}, which is not above the score {other:.2f} of unrelated text"
             )
-        return f"{engine.model_name}, {len(near)} dimensions; a paraphrase scores {same:.2f}, other text {other:.2f}"
+        scores = f"a paraphrase scores {same:.2f}, unrelated text {other:.2f}"
+        return f"{engine.model_name}, {len(near)} dimensions; {scores}"
     finally:
         engine.close()
 
 
 async def check_postgres(settings: Settings) -> str:
-    """Start or reach PostgreSQL; write, search by vector and delete in a table of its own.
+    """Start or reach PostgreSQL; write, search by vector and delete in a temporary table.
 
-    For root it also names the clusters that deleted homes left behind.
+    For root, also name the clusters that deleted homes left behind.
     """
     found = [await probe_postgres(settings)]
     if os.geteuid() == 0:
@@ -167,13 +167,13 @@ async def check_postgres(settings: Settings) -> str:
 
 def _left_behind(cluster: AbandonedCluster) -> str:
     return (
-        f"{cluster.link} leads no more to its database: unless that home was moved or is on a disk that is not here, "
-        f"rm -r {shlex.quote(str(cluster.directory))}"
+        f"{cluster.link} no longer points to its database. If you did not move that home or unmount its disk, delete "
+        f"the database: rm -r {shlex.quote(str(cluster.directory))}"
     )
 
 
 async def check_knowledge(settings: Settings) -> str:
-    """Write, read, search and delete an episode, as a tenant of its own."""
+    """Write, read, search and delete an episode of a separate tenant."""
     async with KnowledgeMemory.open(settings) as memory:
         stats = await memory.stats()
         scratch = memory.acting_for(tenant_id=TENANT, actor="doctor")
@@ -186,9 +186,9 @@ async def check_knowledge(settings: Settings) -> str:
         left = (await scratch.run_episode_cleanup()).remaining
         if read.id != stored.id or stored.id not in [each.memory.id for each in found] or left:
             raise StorageUnavailableError(
-                f"episode {stored.id} was stored and deleted, and is not as it should be"
+                f"episode {stored.id} was stored and deleted, but the results do not match"
             )
-    where = "PostgreSQL by URL" if settings.postgres_url else str(settings.postgres_directory)
+    where = "PostgreSQL at the configured URL" if settings.postgres_url else str(settings.postgres_directory)
     counts = [
         plural(stats.episodes.total, "episode"),
         plural(stats.facts.active, "fact"),
@@ -208,7 +208,7 @@ CHECKS: Final[dict[str, Callable[[Settings], Awaitable[str]]]] = {
 
 
 async def run_checks(settings: Settings) -> AsyncIterator[Check]:
-    """Run every check, one after the other, and yield what each found."""
+    """Run the checks one after the other and yield their results."""
     for part, check in CHECKS.items():
         began = time.monotonic()
         try:
@@ -217,7 +217,7 @@ async def run_checks(settings: Settings) -> AsyncIterator[Check]:
             raise
         except CommonplaceError as error:
             ok, found = False, str(error)
-        except Exception as error:  # a doctor must examine the next part whatever the last one died of
+        except Exception as error:  # the next parts are checked whatever happened to this one
             log.exception("the check of %s failed", part)
             ok, found = False, f"{type(error).__name__}: {error}"
         yield Check(part=part, ok=ok, found=found, took_ms=round((time.monotonic() - began) * 1000))

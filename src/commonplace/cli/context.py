@@ -1,4 +1,4 @@
-"""``commonplace context``: the briefing from all four memories."""
+"""``commonplace context``: a briefing from all four memories."""
 
 from typing import Annotated
 
@@ -14,21 +14,23 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def context(
     *,
-    prompt: Annotated[str, typer.Option(help="What the session is about.")],
+    prompt: Annotated[str, typer.Option(help="The topic of the session.")],
     app_id: Annotated[
-        str | None, typer.Option("--app", metavar="APP", help="The app whose conversation is in focus.")
+        str | None, typer.Option("--app", metavar="APP", help="An app; its memories are included.")
     ] = None,
     butler: Annotated[
-        str | None, typer.Option(help="Whose facts, rules and sessions count beside the global ones.")
+        str | None,
+        typer.Option(help="A butler; its facts, rules and sessions are included beside the global ones."),
     ] = None,
     budget: Annotated[
-        int, typer.Option(metavar="TOKENS", help="For the whole block; a token is four characters.")
+        int, typer.Option(metavar="TOKENS", help="Size of the whole block; a token is four characters.")
     ] = DEFAULT_BUDGET_TOKENS,
     as_json: JsonOption = False,
 ) -> None:
-    """Print one block for a prompt from all four memories; nothing where none has anything to say.
+    """Print one block for a prompt from all four memories.
 
-    A memory that cannot be reached leaves its section out, and a line on standard error says so.
+    The command prints nothing if no memory fits the prompt. If a memory cannot be reached, its section is left out
+    and a message on standard error says so.
     """
     briefing = run(brief(settings(), prompt=prompt, app=app_id, butler=butler, budget_tokens=budget))
     if as_json:

@@ -1,4 +1,4 @@
-"""``commonplace doctor``: is everything here and working?"""
+"""``commonplace doctor``: checks of every part."""
 
 import typer
 
@@ -10,14 +10,14 @@ app = typer.Typer(add_completion=False, help="Check each part by using it.")
 
 
 def check_line(check: Check) -> str:
-    """Return what a check found as a line of console markup."""
+    """Return a check as a line of console markup."""
     mark = "[green]ok    [/]" if check.ok else "[bold red]FAILED[/]"
     return f"{mark} {check.part:<18} {shown(check.found)} [dim]({check.took_ms} ms)[/]"
 
 
 @app.command()
 def doctor(*, as_json: JsonOption = False) -> None:
-    """Check each part by using it: write, read, search and delete. Exit status 1 where one does not work."""
+    """Check each part by using it: write, read, search and delete. Exit status 1 if a part does not work."""
     out = console()
 
     async def work() -> list[Check]:

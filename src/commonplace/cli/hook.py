@@ -1,7 +1,7 @@
-"""``commonplace hook``: what Claude Code calls when a session begins, when a prompt comes, and when a session ends.
+"""``commonplace hook``: the command that Claude Code calls at the start of a session, at a prompt, and at the end.
 
-Whatever happens, a hook ends soon, with status 0 and with its whole output or none: status 2 would drop the user's
-prompt. What went wrong stands in ``$COMMONPLACE_HOME/logs/hooks.log``.
+A hook always ends soon, with status 0, and prints its output completely or not at all: status 2 would drop the user's
+prompt. Errors go to ``$COMMONPLACE_HOME/logs/hooks.log``.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hook:
-    """What an event calls, and how long that may take: less than the client waits, see ``configuration.py``."""
+    """The function of an event, and its deadline, which is shorter than the client's (see ``configuration.py``)."""
 
     module: str
     function: str
@@ -51,7 +51,7 @@ app = typer.Typer(add_completion=False)
 
 
 class _NeverRefuses(TyperCommand):
-    """Ends with status 0 on wrong usage too, which elsewhere is status 2."""
+    """Ends with status 0 on wrong usage, where other commands end with status 2."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - the signature is typer's
         given = list(args)
@@ -59,7 +59,7 @@ class _NeverRefuses(TyperCommand):
             return super().parse_args(ctx, args)
         except typer.Exit:
             raise
-        except Exception as error:  # noqa: BLE001 - the library's errors of usage, whichever they are
+        except Exception as error:  # noqa: BLE001 - every usage error of the library
             _log_to(_home())
             _log.error("wrong usage: %s: %s", given, error)
             typer.echo(f"error: {error}", err=True)
@@ -71,12 +71,12 @@ def hook(
     event: Annotated[str, typer.Argument(metavar="EVENT", help="session-start, user-prompt or session-end.")],
     *,
     butler: Annotated[
-        str | None, typer.Option(help="Whose session it is.", show_default="the workspace's name")
+        str | None, typer.Option(help="The butler of the session.", show_default="the workspace's name")
     ] = None,
 ) -> None:
-    """Do what an event of Claude Code asks for: its JSON comes on standard input, what is printed goes to the model.
+    """Handle an event of Claude Code. Its JSON comes on standard input; the output goes to the model.
 
-    Always ends with status 0; what failed stands in logs/hooks.log under COMMONPLACE_HOME.
+    The exit status is always 0. Errors go to logs/hooks.log under COMMONPLACE_HOME.
     """
     _log_to(_home())
     deadline_s = HOOKS[event].deadline_s if event in HOOKS else 1.0
@@ -88,9 +88,9 @@ def hook(
         text = _answer(event, butler)
     except (CommonplaceError, OSError) as error:
         _log.error("%s: %s", event, error)
-    except Exception:  # noqa: BLE001 - an outer door: whatever it was, the session goes on
+    except Exception:  # noqa: BLE001 - an outer door: the session goes on
         _log.exception("%s failed", event)
-    # From here on nothing may cut the output in two.
+    # From here on, nothing may interrupt the output.
     watchdog.cancel()
     _write(text)
 
@@ -111,7 +111,7 @@ def _write(text: str) -> None:
         sys.stdout.buffer.write(text.encode())
         sys.stdout.buffer.flush()
     except OSError as error:
-        _log.error("nobody reads the answer: %s", error)
+        _log.error("the output cannot be written: %s", error)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -121,13 +121,13 @@ def _give_up(event: str, deadline_s: float) -> NoReturn:
 
 
 def _home() -> Path:
-    """Return where the log goes, also where the settings cannot be loaded."""
+    """Return the home for the log, even if the settings cannot be loaded."""
     named = os.environ.get(variable_of("home"))
     return Path(named).expanduser() if named else user_data_path("commonplace")
 
 
 class _LogFile(RotatingFileHandler):
-    """Says on standard error what cannot be written; the client never shows that to the model."""
+    """Prints records that cannot be written on standard error, which the client does not show to the model."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is the library's
         with suppress(OSError, ValueError):
@@ -136,9 +136,9 @@ class _LogFile(RotatingFileHandler):
 
 
 def _log_to(home: Path) -> None:
-    """Send the log to a file of bounded size; to a person who tries a hook by hand as well.
+    """Send the log to a file of bounded size, and to a terminal.
 
-    A hook may be the first to use a home, and closes it to others.
+    The home may be new; it is created for its owner only.
     """
     with suppress(OSError):
         for directory in (home, home / "logs"):

@@ -1,4 +1,4 @@
-"""``commonplace install``: gives a client these memories."""
+"""``commonplace install``: connects a client to the memories."""
 
 import os
 from pathlib import Path
@@ -12,23 +12,25 @@ from commonplace.cli.claude_code.notes import make_directory
 from commonplace.cli.output import JsonOption, print_json
 from commonplace.core.settings import load_settings
 
-app = typer.Typer(add_completion=False, help="Give a client these memories.", no_args_is_help=True)
+app = typer.Typer(add_completion=False, help="Connect a client to the memories.", no_args_is_help=True)
 
 ScopeOption = Annotated[
     Scope,
-    typer.Option(help="project: .mcp.json and .claude/settings.json here. user: for all your projects."),
+    typer.Option(
+        help="project: .mcp.json and .claude/settings.json in this directory. user: all your projects."
+    ),
 ]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
 
 TRUST_NOTE = (
-    "Claude Code asks before it uses the tools of a project's servers; start it with "
-    "--allowedTools 'mcp__commonplace-workspace,mcp__commonplace-knowledge', or allow them when it asks."
+    "Claude Code asks before it uses the tools of a project. Allow them when it asks, or start it with "
+    "--allowedTools 'mcp__commonplace-workspace,mcp__commonplace-knowledge'."
 )
 
 
 @app.callback()
 def group() -> None:
-    """Give a client these memories."""
+    """Connect a client to the memories."""
 
 
 @app.command("claude-code")
@@ -36,17 +38,17 @@ def claude_code(
     *,
     scope: ScopeOption = Scope.PROJECT,
     butler: Annotated[
-        str | None, typer.Option(help="Whose sessions they are.", show_default="the workspace's name")
+        str | None, typer.Option(help="The butler of the sessions.", show_default="the workspace's name")
     ] = None,
     dry_run: DryRunOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Give Claude Code both MCP servers, a briefing at the start of a session, and an episode at its end.
+    """Give Claude Code both MCP servers, a briefing at the start of each session, and an episode at its end.
 
-    Existing settings stay as they are; doing it again changes nothing.
+    Other settings stay as they are. A second installation changes nothing.
     """
     places = Places.of(scope, project=Path.cwd(), environ=os.environ)
-    # A file in the current directory does not say where memories go, here as in the hooks.
+    # Like the hooks, ignore a commonplace.toml in the current directory: it must not move the memories.
     home = load_settings(read_current_directory=False).settings.home
     plan = plan_install(places, commonplace_command(), home=home, butler=butler)
     if not dry_run:
@@ -57,7 +59,7 @@ def claude_code(
 
 
 def report(changes: list[FileChange], scope: Scope, *, dry_run: bool, as_json: bool, note: str = "") -> None:
-    """Print what was done, or would be."""
+    """Print the changes that were made, or would be made."""
     if as_json:
         files = [{"path": change.path, "action": change.action, "diff": change.diff()} for change in changes]
         print_json({"scope": scope, "dry_run": dry_run, "files": files, "note": note})

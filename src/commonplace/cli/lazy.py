@@ -1,4 +1,4 @@
-"""Command groups that load when they are called, so that ``--help`` and each command pay only for themselves."""
+"""Command groups that load when they are called, so that ``--help`` and each command start fast."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,27 +11,27 @@ from typer.core import TyperCommand, TyperGroup
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A command by its module, whose ``app`` holds it, and the line that the list of commands shows."""
+    """The module of a command, which holds it as ``app``, and its line in the list of commands."""
 
     module: str
     help: str
 
 
 class _Deferred(TyperCommand):
-    """Stands in the list of commands, and becomes the real command when it is called."""
+    """A command in the list that loads the real command when it is called."""
 
     def __init__(self, name: str, entry: Entry) -> None:
         super().__init__(name, help=entry.help)
         self._module = entry.module
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the signature is typer's
-        """Load the module and hand over to its command."""
+        """Load the module and run its command."""
         app = cast("typer.Typer", import_module(self._module).app)
         return typer.main.get_command(app).make_context(*args, **kwargs)
 
 
 class LazyGroup(TyperGroup):
-    """A group whose commands are a table; subclass it and set ``entries``, in the order of the listing."""
+    """A group with a table of commands; subclass it and set ``entries`` in the order of the list."""
 
     entries: ClassVar[Mapping[str, Entry]] = {}
 

@@ -1,4 +1,4 @@
-"""The ``commonplace`` command: the list of its commands, and how errors end it."""
+"""The ``commonplace`` command: its subcommands and its exit status."""
 
 import logging
 import os
@@ -14,21 +14,20 @@ from commonplace.core.errors import CommonplaceError
 
 
 class Commands(LazyGroup):
-    """Every command of commonplace."""
+    """The subcommands."""
 
     entries: ClassVar = {
-        "demo": Entry(
-            module="commonplace.cli.demo.tour", help="Tour of the memories on real input; needs nothing."
-        ),
+        "demo": Entry(module="commonplace.cli.demo.tour", help="Tour of the memories; needs no setup."),
         "ops": Entry(
             module="commonplace.cli.operational.commands",
-            help="Operational memory: what a scheduled ops agent learned.",
+            help="Operational memory: lessons of a scheduled ops agent.",
         ),
         "apps": Entry(
             module="commonplace.cli.apps.commands", help="App memory: digests of ended conversations."
         ),
         "workspace": Entry(
-            module="commonplace.cli.workspace.commands", help="Workspace memory: small facts beside the code."
+            module="commonplace.cli.workspace.commands",
+            help="Workspace memory: short facts stored beside the code.",
         ),
         "knowledge": Entry(
             module="commonplace.cli.knowledge.commands",
@@ -37,28 +36,29 @@ class Commands(LazyGroup):
         "serve": Entry(
             module="commonplace.cli.serve", help="The service: dashboard, REST, MCP and metrics over HTTP."
         ),
-        "token": Entry(
-            module="commonplace.cli.token", help="Tokens: who may reach the service, and what they may do."
-        ),
+        "token": Entry(module="commonplace.cli.token", help="Access tokens for the service."),
         "context": Entry(
             module="commonplace.cli.context",
-            help="The briefing: one block for a prompt from all four memories.",
+            help="Briefing: one block for a prompt from all four memories.",
         ),
         "worker": Entry(
             module="commonplace.cli.worker",
-            help="Background work: decay, cleanup and consolidation by the clock.",
+            help="Background work: decay, cleanup and consolidation on a schedule.",
         ),
         "host": Entry(
-            module="commonplace.cli.host", help="A minimal host: sessions that remember, as butler.toml says."
+            module="commonplace.cli.host",
+            help="A minimal host: sessions with memory, configured by butler.toml.",
         ),
         "mcp": Entry(module="commonplace.cli.mcp", help="MCP servers on standard input and output."),
-        "install": Entry(module="commonplace.cli.install", help="Give a client these memories: Claude Code."),
-        "uninstall": Entry(module="commonplace.cli.uninstall", help="Take out again what install put in."),
-        "hook": Entry(module="commonplace.cli.hook", help="What a client calls when sessions begin and end."),
+        "install": Entry(module="commonplace.cli.install", help="Connect Claude Code to the memories."),
+        "uninstall": Entry(
+            module="commonplace.cli.uninstall", help="Disconnect Claude Code from the memories."
+        ),
+        "hook": Entry(module="commonplace.cli.hook", help="Handle an event of Claude Code."),
         "doctor": Entry(
             module="commonplace.cli.doctor", help="Check each part by using it: write, read, search, delete."
         ),
-        "config": Entry(module="commonplace.cli.config", help="Settings, and where each one came from."),
+        "config": Entry(module="commonplace.cli.config", help="Settings and their sources."),
     }
 
 
@@ -94,7 +94,7 @@ def options(
 
 
 def main() -> None:
-    """Run the command line and exit: 0 done, 1 an error, 2 wrong usage, 130 interrupted."""
+    """Run the command line and exit: 0 success, 1 error, 2 wrong usage, 130 interrupted."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     try:
         app()
@@ -102,7 +102,7 @@ def main() -> None:
         typer.echo(f"error: {error}", err=True)
         sys.exit(1)
     except BrokenPipeError:
-        # Whoever read our output has gone, as in `… | head`; the interpreter must not flush into nothing.
+        # The reader of the output has closed it, as in `… | head`; the interpreter must not flush to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except KeyboardInterrupt:

@@ -18,16 +18,16 @@ def group() -> None:
 
 @app.command()
 def workspace() -> None:
-    """Serve the memory of the current directory, or of COMMONPLACE_WORKSPACE, until the client hangs up."""
+    """Serve the memory of the current directory, or of COMMONPLACE_WORKSPACE, until the client disconnects."""
     _serve("commonplace.mcp.workspace")
 
 
 @app.command()
 def knowledge() -> None:
-    """Serve knowledge memory until the client hangs up; the database and the model start after the handshake."""
+    """Serve knowledge memory until the client disconnects; the database starts after the handshake."""
     _serve("commonplace.mcp.knowledge.server")
 
 
 def _serve(module: str) -> NoReturn:
-    # Loaded here: a client waits about a second for the handshake, and each server needs what the other does not.
+    # Loaded here: a client waits about a second for the handshake, and the servers need different modules.
     sys.exit(import_module(module).main())

@@ -1,4 +1,4 @@
-"""How commands print: one JSON document, or tables that a person reads."""
+"""Output of commands: one JSON document, or tables for people."""
 
 import dataclasses
 import json
@@ -23,8 +23,8 @@ _WIDE = 200
 def console(*, stderr: bool = False) -> Console:
     """Return a console on standard output, or on standard error.
 
-    Where no person looks, lines are not cut to a screen's width. Names of emoji between colons stay as they are: the
-    marker ``[EVENT:warning:caddy]`` holds one.
+    Outside of a terminal, lines are not cut to the width of a screen. Emoji names between colons stay text, because
+    the marker ``[EVENT:warning:caddy]`` holds one.
     """
     stream = sys.stderr if stderr else sys.stdout
     return Console(stderr=stderr, highlight=False, emoji=False, width=None if stream.isatty() else _WIDE)
@@ -35,8 +35,8 @@ def print_json(value: object) -> None:
     typer.echo(json.dumps(plain(value), ensure_ascii=False, indent=2))
 
 
-def plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    """Return a value in the types that JSON knows."""
+def plain(value: object) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a value in types that JSON has."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     match value:
@@ -53,7 +53,7 @@ def plain(value: object) -> Any:  # noqa: ANN401 - whatever JSON can hold
 
 
 def table(*columns: str, title: str | None = None, rows: Iterable[Sequence[object]]) -> Table:
-    """Build a table; cells are never read as markup, and cannot drive the terminal."""
+    """Build a table; cells are escaped, so that they cannot hold markup or terminal sequences."""
     built = Table(*columns, title=title, title_justify="left", header_style="bold")
     for row in rows:
         built.add_row(*("" if cell is None else shown(str(cell)) for cell in row))
@@ -61,5 +61,5 @@ def table(*columns: str, title: str | None = None, rows: Iterable[Sequence[objec
 
 
 def shown(text: str) -> str:
-    """Return text from a memory as console markup that shows it and does nothing else."""
+    """Return text from a memory as escaped console markup."""
     return escape(visible(text))

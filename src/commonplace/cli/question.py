@@ -1,4 +1,4 @@
-"""A question to whoever sits at the terminal, asked while other work goes on."""
+"""A question at the terminal, asked while other work goes on."""
 
 import asyncio
 import os
@@ -10,17 +10,17 @@ from typing import Final
 import typer
 
 POLL_S: Final = 0.1
-"""How often a thread that waits for an answer looks whether anybody still wants one."""
+"""The interval at which the thread checks whether the question was cancelled."""
 
 _YES: Final = frozenset({"y", "yes"})
 _NO: Final = frozenset({"n", "no", ""})
 
 
 async def confirmed(question: str) -> bool:
-    """Ask on standard error, and tell whether a line of standard input says yes.
+    """Ask a question on standard error and return whether a line of standard input says yes.
 
-    An empty line says no, and so does an end of the input. Anything else is asked about again. Cancelling ends the
-    question at once: no thread stays behind that waits for an answer.
+    An empty line and the end of the input say no. Any other answer repeats the question. Cancelling ends the question
+    and its thread at once.
     """
     given_up = threading.Event()
     try:
@@ -44,12 +44,12 @@ def _ask(question: str, given_up: threading.Event) -> bool:
 
 
 def _read_line(given_up: threading.Event) -> str | None:
-    """Return a line; ``None`` where the input has ended, or the question was given up."""
+    """Return a line; ``None`` at the end of the input, or if the question was cancelled."""
     if sys.__stdin__ is None:
         return None
     descriptor = sys.__stdin__.fileno()
     read = bytearray()
-    # By single bytes and past Python's buffer: what stands behind this line is for the next question.
+    # Read single bytes without Python's buffer: the next line belongs to the next question.
     while not read.endswith(b"\n"):
         ready, _, _ = select.select([descriptor], [], [], POLL_S)
         if given_up.is_set():

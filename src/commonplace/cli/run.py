@@ -1,9 +1,10 @@
-"""What every command begins with: settings, logging, and the one entry into the event loop."""
+"""Start of every command: settings, logging and the event loop."""
 
 import asyncio
 import logging
 import signal
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 
 from commonplace.core.context import request_context
@@ -11,14 +12,15 @@ from commonplace.core.settings import Settings, load_settings
 
 ACTOR = "operator"
 
+M = TypeVar("M")
 T = TypeVar("T")
 
 
 def settings() -> Settings:
-    """Load the settings and set the level of logging that they ask for.
+    """Load the settings and set their log level.
 
     Raises:
-        SettingsError: A setting is unknown or not of its form.
+        SettingsError: A setting is unknown or not valid.
     """
     loaded = load_settings().settings
     logging.getLogger().setLevel(loaded.log_level)
@@ -26,20 +28,30 @@ def settings() -> Settings:
 
 
 def run(work: Coroutine[None, None, T]) -> T:
-    """Run a command's work as the operator of the default tenant, to its end."""
+    """Run the work of a command as the operator of the default tenant."""
     with request_context(actor=ACTOR):
         return asyncio.run(_woken_by_signals(work))
 
 
-async def _woken_by_signals(work: Coroutine[None, None, T]) -> T:
-    """Do some work on an event loop that Ctrl-C wakes at any moment.
+def use(opening: AbstractAsyncContextManager[M], work: Callable[[M], Awaitable[T]]) -> T:
+    """Open a memory, run some work with it as the operator, and return the result."""
 
-    A loop that has no signal handler of its own is not woken by a signal that comes just as it falls asleep: the
-    interrupt is noticed with the next event, and where a question waits for an answer there is none.
+    async def opened() -> T:
+        async with opening as memory:
+            return await work(memory)
+
+    return run(opened())
+
+
+async def _woken_by_signals(work: Coroutine[None, None, T]) -> T:
+    """Await some work on an event loop that Ctrl-C can always wake.
+
+    A loop without a signal handler does not wake for a signal that comes just before it sleeps. It would notice the
+    interrupt only at the next event, which never comes while a question waits for an answer.
     """
     asyncio.get_running_loop().add_signal_handler(signal.SIGURG, _nothing)
     return await work
 
 
 def _nothing() -> None:
-    """Handle a signal that means nothing here."""
+    """Ignore a signal."""

@@ -1,4 +1,4 @@
-"""``commonplace serve``: the service, on this machine only unless there are tokens."""
+"""``commonplace serve``: the service; only tokens open it to other machines."""
 
 from typing import Annotated
 
@@ -21,26 +21,28 @@ def serve(
     host: Annotated[
         str,
         typer.Option(
-            help="Where to listen. At an address that others can reach, every request needs a token."
+            help="Address to listen on. If other machines can reach it, every request needs a token."
         ),
     ] = HOST,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Which port; 0 takes any that is free.")] = PORT,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 chooses a free one.")
+    ] = PORT,
     allowed_host: Annotated[
         list[str] | None,
-        typer.Option(help="A name under which the service is reached; once for each. Needs a token."),
+        typer.Option(help="Host name of the service. Repeatable; requests then need a token."),
     ] = None,
     trusted_proxy: Annotated[
         list[str] | None,
-        typer.Option(help="Address or network of a proxy in front; once for each. Needs a token."),
+        typer.Option(help="Address or network of a reverse proxy. Repeatable; requests then need a token."),
     ] = None,
     require_token: Annotated[
-        bool, typer.Option("--require-token", help="Ask for a token on this machine too.")
+        bool, typer.Option("--require-token", help="Require a token on this machine too.")
     ] = False,
     worker: Annotated[
-        bool, typer.Option("--worker/--no-worker", help="Whether background work runs in this process too.")
+        bool, typer.Option("--worker/--no-worker", help="Run background work in this process.")
     ] = True,
 ) -> None:
-    """Serve the memories over HTTP until Ctrl-C or SIGTERM; what is under way is finished first."""
+    """Serve the memories over HTTP until Ctrl-C or SIGTERM. Running requests are finished first."""
     security = SecurityOptions(
         login_required=require_token or bool(allowed_host or trusted_proxy) or not is_loopback(host),
         allowed_hosts=tuple(allowed_host or ()),
@@ -51,4 +53,4 @@ def serve(
 
 
 def _announce(url: str) -> None:
-    typer.echo(f"commonplace serves {url} (Ctrl-C stops it)", err=True)
+    typer.echo(f"commonplace is listening on {url} (press Ctrl-C to stop)", err=True)

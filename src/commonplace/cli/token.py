@@ -1,4 +1,4 @@
-"""``commonplace token``: who may reach the service, and what they may do there."""
+"""``commonplace token``: tokens for the service."""
 
 import re
 from datetime import datetime, timedelta
@@ -7,9 +7,9 @@ from typing import Annotated, Final
 import typer
 
 from commonplace.access.roles import Role
-from commonplace.access.tokens import IssuedToken, Token, Tokens
+from commonplace.access.tokens import Token, Tokens
 from commonplace.cli.output import JsonOption, console, print_json, table
-from commonplace.cli.run import run, settings
+from commonplace.cli.run import settings, use
 from commonplace.core.clock import format_timestamp, utc_now
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.errors import InvalidInputError
@@ -19,61 +19,54 @@ _LIFETIME: Final = re.compile(rf"(\d{{1,6}})([{''.join(UNITS)}])")
 
 app = typer.Typer(
     add_completion=False,
-    help="Tokens: who may reach the service, and what they may do.",
+    help="Access tokens for the service.",
     no_args_is_help=True,
 )
 
 
 @app.callback()
 def group() -> None:
-    """Tokens: who may reach the service, and what they may do there."""
+    """Access tokens for the service."""
 
 
 @app.command()
 def create(
     *,
     role: Annotated[
-        Role, typer.Option(help="reader sees, writer also stores and forgets, admin does everything.")
+        Role, typer.Option(help="reader reads, writer also stores and forgets, admin does everything.")
     ],
-    tenant: Annotated[str, typer.Option(help="Whose memories it opens.")] = DEFAULT_TENANT,
+    tenant: Annotated[str, typer.Option(help="The tenant whose memories the token opens.")] = DEFAULT_TENANT,
     expires: Annotated[
-        str | None, typer.Option(help="How long it is valid, such as 12h, 30d or 8w; by default for good.")
+        str | None, typer.Option(help="Lifetime, such as 12h, 30d or 8w.", show_default="no expiry")
     ] = None,
     name: Annotated[
-        str | None, typer.Option(help="What the audit trail calls its owner; by default the role.")
+        str | None, typer.Option(help="Name of the owner in the audit trail.", show_default="the role")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a token and print it: this once, for only its hash is kept."""
+    """Create a token and print it. Only its hash is stored, so the token is shown once."""
     lifetime = None if expires is None else read_lifetime(expires)
-
-    async def work() -> IssuedToken:
-        async with Tokens.open(settings()) as tokens:
-            return await tokens.create(role=role, tenant_id=tenant, name=name, lifetime=lifetime)
-
-    issued = run(work())
+    issued = use(
+        Tokens.open(settings()),
+        lambda tokens: tokens.create(role=role, tenant_id=tenant, name=name, lifetime=lifetime),
+    )
     if as_json:
         print_json({"secret": issued.secret, **_shown(issued.token, utc_now())})
         return
     typer.echo(f"token {issued.token.id}: {issued.token.role} of tenant {issued.token.tenant_id}", err=True)
-    typer.echo("It is shown this once. Send it as: Authorization: Bearer <token>", err=True)
+    typer.echo("The token is shown only once. Send it as: Authorization: Bearer <token>", err=True)
     typer.echo(issued.secret)
 
 
 @app.command("list")
 def list_tokens(*, as_json: JsonOption = False) -> None:
-    """Show every token, those that are over too; the secrets are known to their owners alone."""
-
-    async def work() -> list[Token]:
-        async with Tokens.open(settings()) as tokens:
-            return await tokens.list_tokens()
-
-    found, now = run(work()), utc_now()
+    """Print all tokens, also expired and revoked ones, without their secrets."""
+    found, now = use(Tokens.open(settings()), lambda tokens: tokens.list_tokens()), utc_now()
     if as_json:
         print_json([_shown(token, now) for token in found])
         return
     if not found:
-        typer.echo("no tokens; `commonplace token create --role admin` makes one")
+        typer.echo("No tokens. Create one: commonplace token create --role admin")
         return
     rows = (
         (
@@ -92,27 +85,22 @@ def list_tokens(*, as_json: JsonOption = False) -> None:
 
 @app.command()
 def revoke(
-    token_id: Annotated[int, typer.Argument(metavar="ID", help="The number that `token list` shows.")],
+    token_id: Annotated[int, typer.Argument(metavar="ID", help="The id that `token list` shows.")],
 ) -> None:
-    """End a token at once, and every login of a browser that was made with it."""
-
-    async def work() -> Token:
-        async with Tokens.open(settings()) as tokens:
-            return await tokens.revoke(token_id)
-
-    token = run(work())
+    """Revoke a token at once, with every browser session that was opened with it."""
+    token = use(Tokens.open(settings()), lambda tokens: tokens.revoke(token_id))
     typer.echo(f"revoked token {token.id} ({token.name})")
 
 
 def read_lifetime(text: str) -> timedelta:
-    """Return how long a word such as ``30d`` says.
+    """Return the lifetime that a text such as ``30d`` names.
 
     Raises:
-        InvalidInputError: It is not a number followed by one of m, h, d and w.
+        InvalidInputError: The text is not a number followed by m, h, d or w.
     """
     found = _LIFETIME.fullmatch(text.strip().lower())
     if found is None:
-        raise InvalidInputError("expires", "a number with its unit, such as 90m, 12h, 30d or 8w", text)
+        raise InvalidInputError("expires", "a number with a unit, such as 90m, 12h, 30d or 8w", text)
     return timedelta(**{UNITS[found[2]]: int(found[1])})
 
 

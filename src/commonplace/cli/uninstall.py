@@ -1,4 +1,4 @@
-"""``commonplace uninstall``: takes out again what ``commonplace install`` put in."""
+"""``commonplace uninstall``: removes the changes of ``commonplace install``."""
 
 import os
 from contextlib import suppress
@@ -12,21 +12,21 @@ from commonplace.cli.install import DryRunOption, ScopeOption, report
 from commonplace.cli.output import JsonOption
 from commonplace.core.settings import load_settings
 
-app = typer.Typer(add_completion=False, help="Take out again what install put in.", no_args_is_help=True)
+app = typer.Typer(add_completion=False, help="Disconnect a client from the memories.", no_args_is_help=True)
 
 
 @app.callback()
 def group() -> None:
-    """Take out again what install put in."""
+    """Disconnect a client from the memories."""
 
 
 @app.command("claude-code")
 def claude_code(
     *, scope: ScopeOption = Scope.PROJECT, dry_run: DryRunOption = False, as_json: JsonOption = False
 ) -> None:
-    """Take servers, hooks and permissions out of Claude Code's settings; memories and everything else stay.
+    """Remove the servers, hooks and permissions from Claude Code's settings; memories and other settings stay.
 
-    What was there before installing is there again, to the byte where nobody else changed it.
+    The files become what they were before the installation, to the byte unless they were edited since.
     """
     places = Places.of(scope, project=Path.cwd(), environ=os.environ)
     plan = plan_uninstall(places, home=load_settings(read_current_directory=False).settings.home)

@@ -1,30 +1,32 @@
-"""The block of memories that goes into the next session's system prompt.
+"""The block of memories in the next session's system prompt.
 
-Memories are taken by confidence over all services until the budget is spent, then shown grouped by service, the
-general ones last. A memory that does not fit is passed over, so that a long one cannot keep out the short ones
-behind it. The block, header included, never exceeds the budget; where not one memory fits, there is no block.
+Memories are chosen by confidence over all services until the budget is spent, then grouped by service, general ones
+last. A memory that does not fit is skipped, so that a long memory does not keep out shorter ones. The block with its
+header never exceeds the budget; if no memory fits, the block is empty.
 Source: OPS-06, OPS-07, OPS-15, R-OPS-3, R-OPS-4.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
 
 from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens
-from commonplace.core.confidence import to_decimal
+from commonplace.core.confidence import ACTIVE_THRESHOLD, to_decimal
 from commonplace.core.text import collapse_whitespace, visible
+from commonplace.storage.database import Statements
 
 GENERAL: Final = "general"
 TITLE: Final = "## Operational Memory"
 _MARKER: Final = re.compile(r"\[(?=\s*(?:MEMORY|EVENT|COOLDOWN)\s*[:\]])", re.IGNORECASE)
 SHORTEST_BULLET_CHARS: Final = len("\n- [timing] x (confidence: 0.3)")
-"""What a memory takes whose observation is one character long."""
+"""The size of a memory whose observation is one character long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A memory that could be shown; ``service`` is ``None`` for a general one, ``updated_at`` as it is stored."""
+    """A memory that the block could show; ``service`` is ``None`` for a general one, ``updated_at`` as stored."""
 
     id: int
     service: str | None
@@ -36,14 +38,14 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryContext:
-    """The block, and what is in it.
+    """The block of memories and its figures.
 
     Attributes:
-        text: Markdown without a newline at its end; empty where nothing is shown.
-        memory_ids: The memories shown, in the order of their choice.
-        eligible: How many could have been shown.
+        text: Markdown without a newline at its end; empty if no memory is shown.
+        memory_ids: The memories shown, most trusted first.
+        eligible: How many memories could have been shown.
         tokens: Estimated size of the text.
-        budget_tokens: What it had to fit.
+        budget_tokens: The budget of the text.
     """
 
     text: str
@@ -53,34 +55,73 @@ class MemoryContext:
     budget_tokens: int
 
 
+async def build_memory_context(
+    sql: Statements, *, budget_tokens: int, services: Sequence[str] = ()
+) -> MemoryContext:
+    """Read memories until the budget is spent, and render them.
+
+    Args:
+        sql: One consistent view, so that pages fit together.
+        budget_tokens: For the whole block; 0 and less hold no memory.
+        services: The services of the next session; their memories are chosen first.
+    """
+    threshold = float(ACTIVE_THRESHOLD)
+    builder = BlockBuilder(
+        eligible=await sql.count_eligible(threshold=threshold), budget_tokens=budget_tokens
+    )
+    if services:
+        names = f",{','.join(services).lower()},"
+        for row in await sql.eligible_of_services(
+            threshold=threshold, max_chars=builder.room, services=names
+        ):
+            builder.offer(Candidate(**row))
+    last: Candidate | None = None
+    while builder.room > 0:
+        # The room holds fewer memories than a page, and only short ones: the rest need not be read.
+        page = builder.room // SHORTEST_BULLET_CHARS + 1
+        rows = await sql.eligible(
+            threshold=threshold,
+            max_chars=builder.room,
+            after_confidence=last.confidence if last else 2.0,
+            after_updated_at=last.updated_at if last else "",
+            after_id=last.id if last else 0,
+            limit=page,
+        )
+        for row in rows:
+            last = Candidate(**row)
+            builder.offer(last)
+        if len(rows) < page:
+            break
+    return builder.build()
+
+
 def render_heading(name: str) -> str:
     """Return the heading of a service's group."""
     return f"### {name}"
 
 
 def render_bullet(candidate: Candidate) -> str:
-    """Return one memory as one line that teaches nothing.
+    """Return a memory as one line without markers.
 
-    No line break in an observation can make a second line, and a marker quoted in one is no longer a marker: an agent
-    that repeats the block must not be taken to have learned it again.
+    A line break in an observation cannot start a second line, and a marker in an observation loses its bracket: an
+    agent that repeats the block must not store it again.
     """
     observation = visible(_MARKER.sub("(", collapse_whitespace(candidate.observation)))
     return f"- [{candidate.category}] {observation} (confidence: {format_confidence(candidate.confidence)})"
 
 
 def format_confidence(confidence: float) -> str:
-    """Return a confidence with as many decimals as it needs, one at least, two at most: 0.9, 0.95."""
+    """Return a confidence with one decimal, or two if it needs them: 0.9, 0.95."""
     value = to_decimal(confidence).quantize(Decimal("0.01"))
-    text = str(value)
-    return text.removesuffix("0")
+    return str(value).removesuffix("0")
 
 
 class BlockBuilder:
-    """Chooses memories for a budget, in the order in which they are offered, and renders them.
+    """Chooses memories for a budget in the order in which they are offered, and renders them.
 
     Args:
         eligible: How many memories are eligible altogether; the header counts them.
-        budget_tokens: For the whole block, header included; 0 and less hold nothing.
+        budget_tokens: For the whole block with its header; 0 and less hold no memory.
     """
 
     def __init__(self, *, eligible: int, budget_tokens: int) -> None:
@@ -94,11 +135,11 @@ class BlockBuilder:
 
     @property
     def room(self) -> int:
-        """The longest observation, in characters, that could still fit; 0 and less where none can."""
+        """The longest observation that could still fit, in characters; 0 and less if none fits."""
         return self._room - SHORTEST_BULLET_CHARS + 1
 
     def offer(self, candidate: Candidate) -> None:
-        """Take a memory if it fits, heading of its service included; one that was taken already is passed over."""
+        """Take a memory if it fits together with the heading of its service; skip one that was taken before."""
         name = candidate.service or GENERAL
         key = name.casefold()
         bullet = render_bullet(candidate)
@@ -113,7 +154,7 @@ class BlockBuilder:
         self._ids.append(candidate.id)
 
     def build(self) -> MemoryContext:
-        """Render what was taken."""
+        """Render the memories that were taken."""
         text = self._render()
         return MemoryContext(
             text=text,
@@ -133,7 +174,7 @@ class BlockBuilder:
 
 
 def _header(shown: int, eligible: int, body_chars: int) -> str:
-    """Return the header with the size of the block that it stands in; its own digits count too."""
+    """Return the header with the size of the whole block, the header's own digits included."""
     count = f"{shown}" if shown == eligible else f"{shown} of {eligible}"
     noun = "memory" if count == "1" else "memories"
     tokens, header = -1, ""

@@ -1,4 +1,4 @@
-"""Cooldown actions: remediations that must not be repeated at once (OPS-20.3)."""
+"""Cooldown actions: remediations that the agent must not repeat at once (OPS-20.3)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,7 @@ from commonplace.storage.database import Row, Statements
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cooldown:
-    """One row of ``cooldown_actions``."""
+    """A row of ``cooldown_actions``."""
 
     id: int
     session_id: int | None
@@ -37,7 +37,7 @@ class Cooldown:
 async def record(
     sql: Statements, marker: CooldownMarker, session_id: int | None, tier: int, now: datetime
 ) -> Cooldown:
-    """Record an action."""
+    """Store an action."""
     row = await sql.insert_cooldown(
         session_id=session_id,
         service=marker.service,
@@ -47,8 +47,3 @@ async def record(
         moment=format_timestamp(now),
     )
     return Cooldown.from_row(row)
-
-
-async def recent(sql: Statements, *, limit: int, offset: int = 0) -> list[Cooldown]:
-    """Return actions, newest first."""
-    return [Cooldown.from_row(row) for row in await sql.list_cooldowns(limit=limit, offset=offset)]

@@ -1,7 +1,7 @@
-"""Staleness: a memory that nobody reinforces for 30 days loses 0.1 a week.
+"""Staleness: a memory that no session reinforces for 30 days loses 0.1 a week.
 
-Each elapsed week is charged once, however often the check runs: what was charged already is a parameter. Source:
-OPS-11, R-OPS-7.
+Each elapsed week is charged once, however often the check runs: the weeks charged so far are stored.
+Source: OPS-11, R-OPS-7.
 """
 
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""Events: what happened during a session, as its markers told it (OPS-20.2)."""
+"""Events that the agent's markers report from a session (OPS-20.2)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +10,7 @@ from commonplace.storage.database import Row, Statements
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One row of ``events``; a general event has no service."""
+    """A row of ``events``; a general event has no service."""
 
     id: int
     session_id: int | None
@@ -33,7 +33,7 @@ class Event:
 
 
 async def record(sql: Statements, marker: EventMarker, session_id: int | None, now: datetime) -> Event:
-    """Record an event."""
+    """Store an event."""
     row = await sql.insert_event(
         session_id=session_id,
         level=marker.level,
@@ -42,11 +42,3 @@ async def record(sql: Statements, marker: EventMarker, session_id: int | None, n
         moment=format_timestamp(now),
     )
     return Event.from_row(row)
-
-
-async def recent(
-    sql: Statements, *, session_id: int | None = None, limit: int, offset: int = 0
-) -> list[Event]:
-    """Return the events of one session or of all, newest first."""
-    rows = await sql.list_events(session_id=session_id, limit=limit, offset=offset)
-    return [Event.from_row(row) for row in rows]

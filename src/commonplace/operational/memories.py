@@ -12,9 +12,7 @@ from enum import StrEnum
 from typing import Any, Final, Literal, cast
 
 from commonplace.core.clock import format_timestamp, parse_timestamp
-from commonplace.core.confidence import ACTIVE_THRESHOLD
 from commonplace.core.errors import NotFoundError
-from commonplace.operational.context import Candidate
 from commonplace.operational.transcript.markers import MemoryCategory
 from commonplace.storage.database import Row, Statements
 
@@ -215,41 +213,6 @@ def _literal(text: str) -> str:
 async def lock_candidates(sql: Statements, service: str | None, category: MemoryCategory) -> list[Memory]:
     """Return the active memories of one service and category, oldest first, to be changed; see :func:`lock`."""
     return [Memory.from_row(row) for row in await sql.lock_candidates(service=service, category=category)]
-
-
-async def count_eligible(sql: Statements) -> int:
-    """Return how many memories a prompt could hold."""
-    return await sql.count_eligible(threshold=float(ACTIVE_THRESHOLD))
-
-
-async def eligible(
-    sql: Statements, *, max_chars: int, after: Candidate | None, limit: int
-) -> list[Candidate]:
-    """Return what a prompt could hold, most trusted first, then most recent, then the newest id.
-
-    Args:
-        sql: Inside one reading, so that pages fit together.
-        max_chars: Only observations of at most this length.
-        after: The last one that was read before; ``None`` begins.
-        limit: At most this many.
-    """
-    rows = await sql.eligible(
-        threshold=float(ACTIVE_THRESHOLD),
-        max_chars=max_chars,
-        after_confidence=after.confidence if after else 2.0,
-        after_updated_at=after.updated_at if after else "",
-        after_id=after.id if after else 0,
-        limit=limit,
-    )
-    return [Candidate(**row) for row in rows]
-
-
-async def eligible_of_services(sql: Statements, services: Sequence[str], max_chars: int) -> list[Candidate]:
-    """Return what a prompt could hold of some services, in the same order."""
-    rows = await sql.eligible_of_services(
-        threshold=float(ACTIVE_THRESHOLD), max_chars=max_chars, services=f",{','.join(services).lower()},"
-    )
-    return [Candidate(**row) for row in rows]
 
 
 async def history(sql: Statements, memory_id: int) -> list[Change]:

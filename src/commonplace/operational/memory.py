@@ -1,4 +1,4 @@
-"""Operational memory as a whole: the functions that the command line, the dashboard and a host call."""
+"""Operational memory as a whole: the methods that the command line, the service and a host call."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -12,14 +12,8 @@ from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.secrets import find_secret
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
-from commonplace.operational import cooldowns, events, lifecycle, memories, output, sessions
-from commonplace.operational.context import (
-    GENERAL,
-    SHORTEST_BULLET_CHARS,
-    BlockBuilder,
-    Candidate,
-    MemoryContext,
-)
+from commonplace.operational import lifecycle, memories, output, sessions
+from commonplace.operational.context import GENERAL, MemoryContext, build_memory_context
 from commonplace.operational.cooldowns import Cooldown
 from commonplace.operational.events import Event
 from commonplace.operational.lifecycle import Effect
@@ -27,8 +21,8 @@ from commonplace.operational.memories import Author, Change, ChangeKind, Memory,
 from commonplace.operational.output import OutputLine
 from commonplace.operational.receipts import Receipt, SessionReport
 from commonplace.operational.sessions import Session
-from commonplace.operational.transcript.ingest import Recorder
 from commonplace.operational.transcript.markers import MAX_TEXT_CHARS, SERVICE_PATTERN, MemoryCategory
+from commonplace.operational.transcript.recorder import Recorder
 from commonplace.operational.transcript.stream import StreamReader
 from commonplace.operational.views import OperationalViews
 from commonplace.storage.database import Database
@@ -41,10 +35,10 @@ MAX_SERVICE_CHARS: Final = 100
 
 
 class OperationalMemory:
-    """What a scheduled ops agent learned, in a database that is open.
+    """Memories of a scheduled ops agent in an open database; use :meth:`open`.
 
-    Use :meth:`open`. Everything here is safe to call from several tasks at once, and from several processes on
-    one database. The author of a change is the actor of the request context, or the operator where there is none.
+    Several tasks and several processes may use one database at once. The author of a change is the actor of the
+    request context, or ``operator`` outside of one.
     """
 
     def __init__(self, database: Database, *, clock: Clock = utc_now, budget_tokens: int = 2000) -> None:
@@ -57,10 +51,10 @@ class OperationalMemory:
     async def open(
         cls, settings: Settings | None = None, *, clock: Clock = utc_now
     ) -> "AsyncGenerator[OperationalMemory]":
-        """Open the database that the settings name, bring it up to date, and close it at the end of the block.
+        """Open the database of the settings, migrate it, and close it at the end of the block.
 
         Raises:
-            SettingsError: The settings are not passed and cannot be loaded.
+            SettingsError: No settings are passed, and they cannot be loaded.
             StorageError: The database cannot be opened, or is newer than this release.
         """
         settings = settings or load_settings().settings
@@ -79,28 +73,24 @@ class OperationalMemory:
         allow_secrets: bool = False,
         on_receipt: Callable[[Receipt], None] | None = None,
     ) -> list[SessionReport]:
-        """Read a stream-json transcript, live or from a file, and store the sessions that it holds.
+        """Read a stream-json transcript, live or from a file, and store its sessions.
 
         Args:
             chunks: Pieces of the stream, cut anywhere.
-            tiers: The tier of the first session, the second, and so on; the last counts for all that follow.
-            trigger: Why the sessions ran.
-            allow_secrets: Whether text that looks like a secret is stored all the same.
-            on_receipt: Called with each receipt as soon as what it says is durable.
+            tiers: The tiers of the first session, the second, and so on; the last tier also holds for later sessions.
+            trigger: The reason why the sessions ran.
+            allow_secrets: Whether to store text that looks like a secret.
+            on_receipt: Called with each receipt as soon as its marker is durable.
 
         Returns:
             A report for each session, in order. Reading the same transcript again changes nothing.
 
         Raises:
             InvalidInputError: A tier is not 1, 2 or 3.
-            StorageError: The database cannot be reached or written. What receipts said stays.
+            StorageError: The database cannot be reached or written. Markers that have a receipt are stored.
         """
         recorder = Recorder(
-            self._store,
-            tiers=tiers,
-            trigger=trigger,
-            allow_secrets=allow_secrets,
-            on_receipt=on_receipt,
+            self._store, tiers=tiers, trigger=trigger, allow_secrets=allow_secrets, on_receipt=on_receipt
         )
         reader = StreamReader()
         async for chunk in chunks:
@@ -117,86 +107,65 @@ class OperationalMemory:
         tier: int,
         trigger: str,
         prompt_text: str | None = None,
-        allow_secrets: bool = False,
         on_receipt: Callable[[Receipt], None] | None = None,
     ) -> Recorder:
-        """Return what stores a session that is about to begin, event by event.
+        """Return a recorder that stores a session event by event.
 
         Args:
             tier: 1, 2 or 3.
-            trigger: Why the session runs.
-            prompt_text: What it is told.
-            allow_secrets: Whether text that looks like a secret is stored all the same.
-            on_receipt: Called with each receipt as soon as what it says is durable.
+            trigger: The reason why the session runs.
+            prompt_text: The prompt of the session.
+            on_receipt: Called with each receipt as soon as its marker is durable.
 
         Raises:
             InvalidInputError: The tier is not 1, 2 or 3.
         """
         return Recorder(
-            self._store,
-            tiers=[tier],
-            trigger=trigger,
-            allow_secrets=allow_secrets,
-            on_receipt=on_receipt,
-            prompt_text=prompt_text,
+            self._store, tiers=[tier], trigger=trigger, on_receipt=on_receipt, prompt_text=prompt_text
         )
 
     async def interrupt_lost_sessions(self) -> list[Session]:
-        """End the sessions that still count as running, though the process that recorded them is gone.
+        """End sessions that are marked as running although their recording process is gone.
 
-        Call it when a process starts that runs sessions or shows them.
+        Call this when a process starts that runs or shows sessions.
 
         Returns:
-            Those that were ended, as interrupted when they were last seen; oldest first.
+            The sessions that were ended, oldest first; each one ends when it was last seen.
         """
         async with self._store.writing() as sql:
             return await sessions.interrupt_lost(sql, self._store.now())
 
-    async def build_memory_context(
+    async def context(
         self, *, budget_tokens: int | None = None, services: Sequence[str] = ()
     ) -> MemoryContext:
-        """Build the block of memories for the next session's system prompt.
+        """Return the block of memories for the next session's system prompt.
 
         Args:
-            budget_tokens: For the whole block; by default the setting ``memory_budget``.
-            services: The services that the session will check: their memories are chosen first.
+            budget_tokens: For the whole block; ``None`` uses the setting ``memory_budget``.
+            services: The services that the session will check; their memories are chosen first.
 
         Source: OPS-06, OPS-07, OPS-15, OPS-19.
         """
         budget = self._budget_tokens if budget_tokens is None else budget_tokens
         async with self._store.reading() as sql:
-            builder = BlockBuilder(eligible=await memories.count_eligible(sql), budget_tokens=budget)
-            if services:
-                for candidate in await memories.eligible_of_services(sql, services, builder.room):
-                    builder.offer(candidate)
-            last: Candidate | None = None
-            while builder.room > 0:
-                # Fewer than this many fit, and only ones as short as this: the rest need not be read.
-                page = builder.room // SHORTEST_BULLET_CHARS + 1
-                found = await memories.eligible(sql, max_chars=builder.room, after=last, limit=page)
-                for candidate in found:
-                    builder.offer(candidate)
-                if len(found) < page:
-                    break
-                last = found[-1]
-        return builder.build()
+            return await build_memory_context(sql, budget_tokens=budget, services=services)
 
     async def run_decay(self) -> list[Effect]:
-        """Charge every active memory for the weeks it went without reinforcement; see :mod:`.decay`.
+        """Lower the confidence of active memories that were not reinforced; see :mod:`.decay`.
 
         Returns:
-            The memories whose confidence moved, by id; running it again at once moves nothing.
+            The memories whose confidence changed, by id; a second call changes none.
         """
         async with self._store.writing(lock="operational:decay") as sql:
             return await lifecycle.run_decay(sql, self._store.now())
 
     async def list_memories(self, wanted: MemoryFilter | None = None) -> list[Memory]:
-        """Return the memories that a filter lets through, in its order; all of them by default."""
+        """Return the memories that match a filter, in its order; by default all of them."""
         async with self._store.reading() as sql:
             return await memories.find(sql, wanted or MemoryFilter())
 
     async def get(self, memory_id: int) -> Memory:
-        """Return one memory.
+        """Return a memory.
 
         Raises:
             NotFoundError: No memory has this id.
@@ -205,7 +174,7 @@ class OperationalMemory:
             return await memories.get(sql, memory_id)
 
     async def history(self, memory_id: int) -> list[Change]:
-        """Return what happened to a memory, oldest first; also for one that was deleted."""
+        """Return the changes of a memory, oldest first; a deleted memory keeps its history."""
         async with self._store.reading() as sql:
             return await memories.history(sql, memory_id)
 
@@ -218,18 +187,18 @@ class OperationalMemory:
         confidence: float = memories.DEFAULT_CONFIDENCE,
         allow_secrets: bool = False,
     ) -> Memory:
-        """Add a memory by hand, as it is: it is compared with no other.
+        """Store a memory by hand, without comparing it with others.
 
         Args:
             category: One of the five categories.
             observation: 1 to 2,000 characters.
             service: Letters, digits, ``-`` and ``_``; ``None`` or ``"general"`` for a general memory.
-            confidence: Clamped to 0.0 to 1.0; below 0.3 the memory begins inactive.
-            allow_secrets: Whether text that looks like a secret is stored all the same.
+            confidence: Clamped to 0.0 to 1.0; below 0.3 the memory is inactive.
+            allow_secrets: Whether to store text that looks like a secret.
 
         Raises:
-            InvalidInputError: A value is not of its form; nothing was written.
-            SecretRefusedError: The observation or the service looks like it holds a secret.
+            InvalidInputError: A value is not valid; nothing was written.
+            SecretRefusedError: The observation or the service looks like a secret.
         """
         kind = require_category(category)
         text = _require_observation(observation, allow_secrets=allow_secrets)
@@ -256,22 +225,22 @@ class OperationalMemory:
         confidence: float | None = None,
         allow_secrets: bool = False,
     ) -> list[Memory]:
-        """Change text or confidence of memories; all of them, or none where one id is unknown.
+        """Change the text or the confidence of memories: all of them, or none if an id is unknown.
 
         Args:
-            ids: Which ones.
-            observation: The new text, for one memory only.
-            confidence: Clamped to 0.0 to 1.0. Below 0.3 makes inactive, above 0.3 active.
-            allow_secrets: Whether text that looks like a secret is stored all the same.
+            ids: The memories.
+            observation: The new text; for one memory only.
+            confidence: Clamped to 0.0 to 1.0. Below 0.3 the memories become inactive, above 0.3 active.
+            allow_secrets: Whether to store text that looks like a secret.
 
         Raises:
-            InvalidInputError: A value is not of its form, or there is nothing to change.
-            NotFoundError: No memory has one of the ids; nothing was written.
+            InvalidInputError: A value is not valid, or there is nothing to change.
+            NotFoundError: An id is unknown; nothing was written.
         """
         if observation is None and confidence is None:
             raise InvalidInputError("edit", "an observation or a confidence to change", None)
         if observation is not None and len(ids) != 1:
-            raise InvalidInputError("observation", "one memory to give it to", f"{len(ids)} memories")
+            raise InvalidInputError("observation", "exactly one memory to change", f"{len(ids)} memories")
         text = None if observation is None else _require_observation(observation, allow_secrets=allow_secrets)
         value = None if confidence is None else _require_confidence(confidence)
         async with self._store.writing() as sql:
@@ -284,13 +253,13 @@ class OperationalMemory:
             return changed
 
     async def delete(self, ids: Sequence[int]) -> list[int]:
-        """Remove memories for good; all of them, or none where one id is unknown.
+        """Delete memories permanently: all of them, or none if an id is unknown.
 
         Returns:
             The ids, ascending.
 
         Raises:
-            NotFoundError: No memory has one of the ids; nothing was removed.
+            NotFoundError: An id is unknown; nothing was deleted.
         """
         async with self._store.writing() as sql:
             for memory_id in sorted(set(ids)):
@@ -299,11 +268,10 @@ class OperationalMemory:
 
     async def sessions(self, *, limit: int = 50, offset: int = 0) -> list[Session]:
         """Return sessions, newest first."""
-        async with self._store.reading() as sql:
-            return await sessions.recent(sql, limit=limit, offset=offset)
+        return (await self.views.sessions(limit=limit, offset=offset)).items
 
     async def last_session(self, *, tier: int, trigger: str) -> Session | None:
-        """Return the session of a tier that began last for a reason, such as ``scheduled``; ``None`` for none.
+        """Return the latest session of a tier with a trigger such as ``scheduled``, or ``None``.
 
         Raises:
             InvalidInputError: The tier is not 1, 2 or 3.
@@ -312,36 +280,34 @@ class OperationalMemory:
             return await sessions.last(sql, tier=tier, trigger=trigger)
 
     async def session_output(self, session_id: int, *, after: int = 0, limit: int = 500) -> list[OutputLine]:
-        """Return what a session showed, also while it still runs in another process.
+        """Return output lines of a session, which may still run in another process.
 
         Args:
-            session_id: Which session; one that is unknown showed nothing.
-            after: The ``seq`` of the last line that the caller has; 0 reads from the first.
-            limit: At most so many lines.
+            session_id: The session; an unknown session has no lines.
+            after: The ``seq`` of the last line that the caller has; 0 starts with the first line.
+            limit: The largest number of lines.
 
         Returns:
-            Lines by ascending ``seq``. Numbers may be missing at the start: of each session the newest 2,000
-            lines are kept, and lines of the newest 500 sessions.
+            Lines by ascending ``seq``. The first numbers may be missing: the newest 2,000 lines of a session are kept,
+            for the newest 500 sessions.
         """
         async with self._store.reading() as sql:
             return await output.after(sql, session_id, after=after, limit=limit)
 
     async def events(self, *, session_id: int | None = None, limit: int = 50, offset: int = 0) -> list[Event]:
-        """Return the events of one session or of all, newest first."""
-        async with self._store.reading() as sql:
-            return await events.recent(sql, session_id=session_id, limit=limit, offset=offset)
+        """Return the events of one session or of all sessions, newest first."""
+        return (await self.views.events(session_id=session_id, limit=limit, offset=offset)).items
 
     async def cooldowns(self, *, limit: int = 50, offset: int = 0) -> list[Cooldown]:
         """Return cooldown actions, newest first."""
-        async with self._store.reading() as sql:
-            return await cooldowns.recent(sql, limit=limit, offset=offset)
+        return (await self.views.cooldowns(limit=limit, offset=offset)).items
 
 
 def require_category(category: str) -> MemoryCategory:
-    """Return a category, or refuse the word.
+    """Return a category.
 
     Raises:
-        InvalidInputError: It is none of the five (OPS-02).
+        InvalidInputError: The word is not one of the five categories (OPS-02).
     """
     try:
         return MemoryCategory(category)
@@ -350,10 +316,10 @@ def require_category(category: str) -> MemoryCategory:
 
 
 def require_service(service: str | None) -> str | None:
-    """Return the name of a service, ``None`` for general, or refuse it.
+    """Return the name of a service, or ``None`` for general.
 
     Raises:
-        InvalidInputError: It holds other than letters, digits, ``-`` and ``_``, or is too long.
+        InvalidInputError: The name is too long or holds other characters than letters, digits, ``-`` and ``_``.
     """
     if service is None or service == GENERAL:
         return None

@@ -1,7 +1,7 @@
-"""What a session shows while it runs: texts, tool calls and how it ended, for whoever looks on.
+"""Output of a session, for people who watch it: texts, tool calls and the result.
 
-Lines are stored as they come and read by number, so that another process can follow. They are for people: what
-is long is cut, what looks like a secret is hidden, and of each session only the newest lines are kept.
+Lines are stored as they come and read by number, so that another process can follow. Long lines are cut, secrets are
+masked, and only the newest lines of each session are kept.
 """
 
 import hashlib
@@ -30,37 +30,37 @@ from commonplace.operational.transcript.stream import (
 from commonplace.storage.database import Row, Statements
 
 MAX_OUTPUT_CHARS: Final = 8_000
-"""A longer text is cut there: a page that shows it live has seen enough."""
+"""Longer texts are cut."""
 
 KEPT_LINES: Final = 2_000
-"""Of one session, the newest are kept: how it ended matters more than how it began."""
+"""Lines kept of a session, the newest ones: its end matters more than its beginning."""
 
 KEPT_SESSIONS: Final = 500
-"""Sessions older than this many show their result and what they taught, and no lines any more."""
+"""Sessions whose lines are kept. Older ones keep their result and their memories."""
 
 _CUT_WORD: Final = re.compile(r"\S+…\Z")
 _CUT_BEFORE: Final = frozenset({"tool", "tool_result", "tool_error"})
-"""Kinds whose text comes as an excerpt from the stream's reader."""
+"""Kinds whose text the stream reader has cut before."""
 
 
 class OutputKind(StrEnum):
-    """What a line shows."""
+    """The kind of a line."""
 
     TEXT = "text"
-    """What the agent said."""
+    """Text that the agent wrote."""
     TOOL = "tool"
     """A tool call: its name and the start of its input."""
     TOOL_RESULT = "tool_result"
     TOOL_ERROR = "tool_error"
     NOTICE = "notice"
-    """What the CLI or commonplace says in the agent's place: failures, time-outs, damaged lines, standard error."""
+    """A message of the CLI or of commonplace: failures, time-outs, damaged lines, standard error."""
     RESULT = "result"
-    """How the session ended."""
+    """The result of the session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputLine:
-    """One line; ``seq`` counts from 1 in its session, ``text`` may hold line breaks."""
+    """A stored line; ``seq`` counts from 1 in its session, ``text`` may hold line breaks."""
 
     seq: int
     kind: OutputKind
@@ -80,7 +80,7 @@ class OutputLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What is to be shown of an event; ``key`` names the event where the stream does."""
+    """A line to show; ``key`` is the id of its event in the stream, if it has one."""
 
     kind: OutputKind
     text: str
@@ -88,7 +88,7 @@ class Shown:
 
 
 def shown_of(event: StreamEvent) -> Shown | None:
-    """Return what is shown of an event, cut and without secrets; ``None`` where there is nothing to see."""
+    """Return the line that shows an event, cut and without secrets; ``None`` if the event has none."""
     match event:
         case SessionStarted():
             return None
@@ -112,12 +112,12 @@ def shown_of(event: StreamEvent) -> Shown | None:
 
 
 def notice(text: str) -> Shown:
-    """Return something that commonplace itself has to say about a session."""
+    """Return a message of commonplace about a session."""
     return _shown(OutputKind.NOTICE, text)
 
 
 def describe_result(result: SessionResult) -> str:
-    """Return how a session ended, in one line: its outcome, what went wrong, turns, time and cost."""
+    """Return the result of a session in one line: outcome, failure, turns, time and cost."""
     outcome = f"failed: {describe_failure(result)}" if result.is_error else result.subtype or "unknown"
     figures = [
         f"{result.turns} turns" if result.turns is not None else "",
@@ -129,27 +129,26 @@ def describe_result(result: SessionResult) -> str:
 
 
 def describe_failure(result: SessionResult) -> str:
-    """Return what went wrong: the kind of end, unless it says ``success`` as API failures do, and the reasons."""
+    """Return the kind of a failure and its reasons; an API failure has the kind ``success``, which is left out."""
     kind = "" if result.subtype in {None, "success"} else f"{result.subtype}: "
     reasons = "; ".join(result.errors) or result.response or "no reason given"
     return f"{kind}{trim_to(reasons, MAX_OUTPUT_CHARS // 2)}"
 
 
 class Fingerprints:
-    """Names the lines of one session, so that reading its transcript again adds none of them twice."""
+    """Names the markers and lines of one session, so that reading its transcript again stores nothing twice."""
 
     def __init__(self) -> None:
-        self._seen: Counter[tuple[str, str | None, str]] = Counter()
+        self._seen: Counter[tuple[str | None, ...]] = Counter()
 
-    def name(self, shown: Shown) -> str:
-        """Name a line by what it shows, the event, and which of several equal ones it is."""
-        key = (shown.kind.value, shown.key, shown.text)
-        self._seen[key] += 1
-        return hashlib.sha256(repr((*key, self._seen[key])).encode()).hexdigest()[:32]
+    def of(self, *parts: str | None) -> str:
+        """Return a name made of some parts and of how often the same parts came before."""
+        self._seen[parts] += 1
+        return hashlib.sha256(repr((*parts, self._seen[parts])).encode()).hexdigest()[:32]
 
 
 async def store(sql: Statements, session_id: int, lines: Sequence[tuple[Shown, str]], now: datetime) -> None:
-    """Add lines, each with its fingerprint, and drop the oldest beyond what is kept."""
+    """Store lines, each with its fingerprint, and delete the oldest ones beyond the limit."""
     last = 0
     for shown, fingerprint in lines:
         seq = await sql.insert_output(
@@ -171,7 +170,7 @@ async def after(sql: Statements, session_id: int, *, after: int, limit: int) -> 
 
 
 async def forget_older(sql: Statements, newest_session_id: int) -> None:
-    """Drop the lines of sessions that are no longer among the newest."""
+    """Delete the lines of sessions that are no longer among the newest."""
     await sql.forget_output(up_to_session=newest_session_id - KEPT_SESSIONS)
 
 
@@ -180,6 +179,6 @@ def _shown(kind: OutputKind, text: str, key: str | None = None) -> Shown:
     cut = trim_to(clean_text(text).strip(), MAX_OUTPUT_CHARS)
     safe = mask_secrets(cut)
     if len(cut) >= limit // 2:
-        # The last word of what was cut may be half of a secret, which nobody recognises.
+        # The last word of a cut text may be half of a secret, which the masks do not recognise.
         safe = _CUT_WORD.sub("…", safe)
     return Shown(kind=kind, text=safe, key=key)

@@ -1,4 +1,4 @@
-"""Receipts: what became of each thing that a session's output held."""
+"""Receipts: the outcome of each marker and each unreadable line of a session's output."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,19 +8,19 @@ from commonplace.operational.sessions import Session
 
 
 class ReceiptKind(StrEnum):
-    """What the receipt is for."""
+    """What a receipt is for."""
 
     MEMORY = "memory"
     EVENT = "event"
     COOLDOWN = "cooldown"
     MARKER = "marker"
-    """Text that looks like a marker and is not one."""
+    """Text that looks like a marker but is not valid."""
     LINE = "line"
     """A line of the stream that cannot be read."""
 
 
 class ReceiptOutcome(StrEnum):
-    """What became of it."""
+    """The outcome of a marker or line."""
 
     CREATED = "created"
     REINFORCED = "reinforced"
@@ -28,28 +28,28 @@ class ReceiptOutcome(StrEnum):
     """This session reinforced the memory before."""
     RECORDED = "recorded"
     REPEATED = "repeated"
-    """The same marker of the same session was taken before: the transcript is read again."""
+    """The marker was stored when this transcript was read before."""
     REJECTED = "rejected"
-    """It is not acceptable; the reason says why."""
+    """The marker is not valid; the reason says why."""
     FAILED = "failed"
-    """It is acceptable and could not be stored; reading the transcript again will take it."""
+    """The marker is valid but could not be stored. Read the transcript again to store it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What became of one marker or line.
+    """The outcome of one marker or line.
 
     Attributes:
-        session: The id of the session's row; ``None`` where no session had begun.
-        kind: What it is for.
-        outcome: What became of it.
-        text: The observation, message, reason, or the start of the line.
-        category: Of a memory; the level of an event; the action of a cooldown.
-        service: Where it is about one.
-        record_id: The row that holds it now.
-        confidence: Of the memory that holds it now.
-        reason: Why, in words.
-        contradicted: The memories that lost confidence over it.
+        session: The id of the session's row; ``None`` before the first session of a stream.
+        kind: What the receipt is for.
+        outcome: The outcome.
+        text: The observation, message or reason, or the start of the line.
+        category: The category of a memory, the level of an event, or the action of a cooldown.
+        service: The service of the marker, if it names one.
+        record_id: The row that now holds the marker's text.
+        confidence: The confidence of the memory in that row.
+        reason: The reason for the outcome.
+        contradicted: The memories that lost confidence because of the marker.
     """
 
     session: int | None
@@ -66,7 +66,12 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionReport:
-    """A session that was read to its end, with a receipt for each marker and each damaged line."""
+    """A session that has ended, with a receipt for each marker and each damaged line."""
 
     session: Session
     receipts: tuple[Receipt, ...]
+
+    @property
+    def failed(self) -> list[Receipt]:
+        """The receipts of markers that could not be stored."""
+        return [receipt for receipt in self.receipts if receipt.outcome is ReceiptOutcome.FAILED]

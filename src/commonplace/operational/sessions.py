@@ -1,4 +1,4 @@
-"""Sessions of the scheduled agent: who ran, why, how it ended and what it cost (OPS-20.1)."""
+"""Sessions of the scheduled agent: trigger, tier, result and cost (OPS-20.1)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.operational.run.recording_process import ProcessIdentity, is_gone, this_process
+from commonplace.operational.run.processes import RecordingProcess, is_gone, this_process
 from commonplace.operational.transcript.stream import SessionResult
 from commonplace.storage.database import Row, Statements
 
@@ -15,7 +15,7 @@ TIERS = (1, 2, 3)
 
 
 class SessionStatus(StrEnum):
-    """Where a session stands; ``interrupted`` means that it ended without saying how."""
+    """The state of a session; an ``interrupted`` one ended without a result."""
 
     RUNNING = "running"
     COMPLETED = "completed"
@@ -25,7 +25,7 @@ class SessionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """One row of ``sessions``; times are aware UTC, ``cost_usd`` in US dollars, ``duration_ms`` wall clock."""
+    """A row of ``sessions``; times are aware UTC, ``duration_ms`` is wall-clock time."""
 
     id: int
     agent_session_id: str | None
@@ -64,10 +64,10 @@ class Session:
 
 
 def require_tier(tier: int) -> int:
-    """Return a tier, or refuse it.
+    """Return a tier.
 
     Raises:
-        InvalidInputError: It is not 1, 2 or 3.
+        InvalidInputError: The tier is not 1, 2 or 3.
     """
     if tier not in TIERS:
         raise InvalidInputError("tier", "1 (observe), 2 (investigate) or 3 (remediate)", tier)
@@ -84,7 +84,7 @@ async def begin(
     now: datetime,
     prompt_text: str | None = None,
 ) -> Session:
-    """Begin a session that this process records, or take one up again that has the same id of the agent's."""
+    """Begin a session that this process records, or resume the session with the same agent session id."""
     recorder = this_process()
     row = await sql.insert_session(
         agent_session_id=agent_session_id,
@@ -103,7 +103,7 @@ async def begin(
 async def announce(
     sql: Statements, session_id: int, *, agent_session_id: str | None, model: str | None
 ) -> Session:
-    """Give a session that began before its stream the agent's own id and the model.
+    """Store the agent session id and the model of a session that began before its stream.
 
     Raises:
         NotFoundError: No session has this id.
@@ -115,18 +115,19 @@ async def announce(
 
 
 async def see(sql: Statements, session_id: int, now: datetime) -> None:
-    """Note that a session is still being recorded."""
+    """Store that a session is still being recorded."""
     await sql.see_session(id=session_id, moment=format_timestamp(now))
 
 
 async def interrupt_lost(sql: Statements, now: datetime) -> list[Session]:
     """End the running sessions whose recording process is gone, and return them, oldest first.
 
-    They ended when they were last seen. One that is wrongly taken for lost sets itself right when it ends.
+    Their end is the time when they were last seen. A session that is interrupted by mistake corrects its row when it
+    ends.
     """
     ended: list[Session] = []
     for row in await sql.running_sessions():
-        recorder = ProcessIdentity(
+        recorder = RecordingProcess(
             host=row["recorder_host"],
             pid=row["recorder_pid"],
             started_at=parse_timestamp(row["recorder_started_at"]),
@@ -140,9 +141,9 @@ async def interrupt_lost(sql: Statements, now: datetime) -> list[Session]:
 
 
 def status_after(result: SessionResult | None, exit_code: int | None = None) -> SessionStatus:
-    """Return how a session ended, by its result line, else by the exit status of the agent's process.
+    """Return the status of a session that has ended, by its result line, else by the agent's exit status.
 
-    Without a result line, a status above 0 is the agent's own word that it failed; anything else broke it off.
+    Without a result line, an exit status above 0 means that the agent failed; any other means that it was interrupted.
     """
     if result is not None:
         return SessionStatus.FAILED if result.is_error else SessionStatus.COMPLETED
@@ -158,15 +159,15 @@ async def finish(
     exit_code: int | None = None,
     status: SessionStatus | None = None,
 ) -> Session:
-    """End a session with what its result line said.
+    """End a session and store its result.
 
     Args:
         sql: The statements.
-        session_id: Which session.
-        result: Its result line, if there was one.
-        now: When it ended.
-        exit_code: Of the agent's process, where it is known; negative for a signal.
-        status: In place of what :func:`status_after` makes of these.
+        session_id: The row of the session.
+        result: The result line, if there was one.
+        now: The end.
+        exit_code: The exit status of the agent's process, if known; negative for a signal.
+        status: Replaces the status that :func:`status_after` returns.
 
     Raises:
         NotFoundError: No session has this id.
@@ -186,17 +187,12 @@ async def finish(
     return Session.from_row(row)
 
 
-async def recent(sql: Statements, *, limit: int, offset: int = 0) -> list[Session]:
-    """Return sessions, newest first."""
-    return [Session.from_row(row) for row in await sql.list_sessions(limit=limit, offset=offset)]
-
-
 async def last(sql: Statements, *, tier: int, trigger: str) -> Session | None:
-    """Return the session of a tier that began last for a reason, or ``None``."""
+    """Return the latest session of a tier with a trigger, or ``None``."""
     row = await sql.last_session(tier=require_tier(tier), trigger=trigger)
     return None if row is None else Session.from_row(row)
 
 
 async def note_marker(sql: Statements, session_id: int, fingerprint: str) -> bool:
-    """Note that a marker of a session is taken; ``False`` where it was before, so a replay teaches nothing."""
+    """Store that a marker of a session was processed; return ``False`` if it was processed before."""
     return await sql.note_marker(session_id=session_id, fingerprint=fingerprint) is not None

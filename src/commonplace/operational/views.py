@@ -1,9 +1,8 @@
-"""What an operator looks at: pages of what operational memory holds, with how much there is in all."""
+"""Pages of memories, sessions, events and cooldowns for an operator, with totals."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import NotFoundError
@@ -14,7 +13,6 @@ from commonplace.operational.events import Event
 from commonplace.operational.memories import Memory, MemoryFilter
 from commonplace.operational.sessions import Session, SessionStatus
 from commonplace.operational.transcript.markers import EventLevel
-from commonplace.storage.database import Row
 from commonplace.storage.store import Store
 
 T = TypeVar("T")
@@ -22,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page(Generic[T]):
-    """A part of a list, and how many the whole list holds."""
+    """A part of a list, and the size of the whole list."""
 
     items: list[T]
     total: int
@@ -30,12 +28,12 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryPage:
-    """A part of the memories that a filter lets through.
+    """A part of the memories that match a filter.
 
     Attributes:
-        memories: In the filter's order.
-        active: How many active ones the filter lets through, whatever it says of active.
-        inactive: Likewise.
+        memories: In the order of the filter.
+        active: How many active memories match the other conditions of the filter.
+        inactive: How many inactive memories match them.
     """
 
     memories: list[Memory]
@@ -45,7 +43,7 @@ class MemoryPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceCount:
-    """How many memories a service has; ``service`` is ``None`` for the general ones."""
+    """The number of memories of a service; ``service`` is ``None`` for general ones."""
 
     service: str | None
     memories: int
@@ -53,7 +51,7 @@ class ServiceCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """Counts for an overview; those of a week look back seven days."""
+    """Counts for an overview; a week is the last seven days."""
 
     active: int
     inactive: int
@@ -67,22 +65,24 @@ class Figures:
 
 
 class OperationalViews:
-    """Reads of operational memory that is open; :attr:`.OperationalMemory.views` has one."""
+    """Views of open operational memory; use :attr:`.OperationalMemory.views`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def memories(self, wanted: MemoryFilter) -> MemoryPage:
-        """Return a page of memories, and how many active and inactive ones the filter lets through."""
+        """Return a page of memories, with the number of active and inactive ones."""
         async with self._store.reading() as sql:
             found = await memories.find(sql, wanted)
             counts = await memories.count(sql, wanted)
         return MemoryPage(memories=found, active=counts.get(True, 0), inactive=counts.get(False, 0))
 
     async def services(self) -> list[ServiceCount]:
-        """Return every service that has memories, by name, general last; names differ in more than case."""
+        """Return every service that has memories, by name, general last; case does not tell services apart."""
         counts: dict[str | None, ServiceCount] = {}
-        for row in await self._rows("services_of_memories"):
+        async with self._store.reading() as sql:
+            rows = await sql.services_of_memories()
+        for row in rows:
             name: str | None = row["service"]
             key = name.lower() if name else None
             before = counts.get(key, ServiceCount(service=name, memories=0))
@@ -90,17 +90,21 @@ class OperationalViews:
         return [counts[key] for key in sorted(counts, key=lambda key: (key is None, key or ""))]
 
     async def recent_memories(self, *, limit: int) -> list[Memory]:
-        """Return the memories that were learned last, the newest first."""
-        return [Memory.from_row(row) for row in await self._rows("recent_memories", limit=limit)]
+        """Return the latest memories, newest first."""
+        async with self._store.reading() as sql:
+            rows = await sql.recent_memories(limit=limit)
+        return [Memory.from_row(row) for row in rows]
 
     async def fading_memories(self, *, limit: int) -> list[Memory]:
-        """Return active memories that lose confidence because nobody reinforced them, the weakest first."""
-        rows = await self._rows("fading_memories", updated_before=self._before(GRACE), limit=limit)
+        """Return active memories that lose confidence by age, the weakest first."""
+        async with self._store.reading() as sql:
+            rows = await sql.fading_memories(updated_before=self._before(GRACE), limit=limit)
         return [Memory.from_row(row) for row in rows]
 
     async def memories_of_session(self, session_id: int, *, limit: int = 100) -> list[Memory]:
-        """Return what a session created and is still there, in its order."""
-        rows = await self._rows("memories_of_session", session_id=session_id, limit=limit)
+        """Return the memories that a session created and that still exist, oldest first."""
+        async with self._store.reading() as sql:
+            rows = await sql.memories_of_session(session_id=session_id, limit=limit)
         return [Memory.from_row(row) for row in rows]
 
     async def session(self, session_id: int) -> Session:
@@ -123,9 +127,10 @@ class OperationalViews:
         limit: int = 50,
         offset: int = 0,
     ) -> Page[Session]:
-        """Return sessions, newest first, with how many there are in all."""
-        wanted: dict[str, Any] = {"status": status, "tier": tier}
-        rows, total = await self._page("page_of_sessions", "count_sessions", wanted, limit, offset)
+        """Return sessions, newest first, with their total."""
+        async with self._store.reading() as sql:
+            rows = await sql.page_of_sessions(status=status, tier=tier, limit=limit, offset=offset)
+            total = await sql.count_sessions(status=status, tier=tier)
         return Page(items=[Session.from_row(row) for row in rows], total=total)
 
     async def events(
@@ -137,15 +142,18 @@ class OperationalViews:
         limit: int = 50,
         offset: int = 0,
     ) -> Page[Event]:
-        """Return events, newest first, with how many there are in all; ``service`` in any case of letters."""
-        wanted: dict[str, Any] = {"service": service, "session_id": session_id}
-        if level is None:
-            rows, total = await self._page("page_of_events", "count_events", wanted, limit, offset)
-        else:
-            wanted["level"] = level
-            rows, total = await self._page(
-                "page_of_events_of_level", "count_events_of_level", wanted, limit, offset
-            )
+        """Return events, newest first, with their total; the case of ``service`` does not matter."""
+        async with self._store.reading() as sql:
+            if level is None:
+                rows = await sql.page_of_events(
+                    service=service, session_id=session_id, limit=limit, offset=offset
+                )
+                total = await sql.count_events(service=service, session_id=session_id)
+            else:
+                rows = await sql.page_of_events_of_level(
+                    level=level, service=service, session_id=session_id, limit=limit, offset=offset
+                )
+                total = await sql.count_events_of_level(level=level, service=service, session_id=session_id)
         return Page(items=[Event.from_row(row) for row in rows], total=total)
 
     async def cooldowns(
@@ -156,9 +164,12 @@ class OperationalViews:
         limit: int = 50,
         offset: int = 0,
     ) -> Page[Cooldown]:
-        """Return cooldown actions, newest first, with how many there are in all."""
-        wanted: dict[str, Any] = {"service": service, "session_id": session_id}
-        rows, total = await self._page("page_of_cooldowns", "count_cooldowns", wanted, limit, offset)
+        """Return cooldown actions, newest first, with their total."""
+        async with self._store.reading() as sql:
+            rows = await sql.page_of_cooldowns(
+                service=service, session_id=session_id, limit=limit, offset=offset
+            )
+            total = await sql.count_cooldowns(service=service, session_id=session_id)
         return Page(items=[Cooldown.from_row(row) for row in rows], total=total)
 
     async def figures(self) -> Figures:
@@ -168,25 +179,14 @@ class OperationalViews:
         return Figures(**row)
 
     async def learned_by_day(self, *, since: datetime) -> dict[date, int]:
-        """Return how many memories that are still there were learned on each day (UTC) that had any."""
-        rows = await self._rows("learned_by_day", since=format_timestamp(since))
+        """Return the number of memories by day of creation (UTC), without days that have none."""
+        async with self._store.reading() as sql:
+            rows = await sql.learned_by_day(since=format_timestamp(since))
         return {date.fromisoformat(row["day"]): row["memories"] for row in rows}
 
     def now(self) -> datetime:
-        """Return the present, as this memory knows it."""
+        """Return the current time of this memory's clock."""
         return self._store.now()
 
     def _before(self, span: timedelta) -> str:
         return format_timestamp(self._store.now() - span)
-
-    async def _rows(self, statement: str, **parameters: object) -> Sequence[Row]:
-        async with self._store.reading() as sql:
-            return await getattr(sql, statement)(**parameters)
-
-    async def _page(
-        self, statement: str, count: str, wanted: dict[str, Any], limit: int, offset: int
-    ) -> tuple[Sequence[Row], int]:
-        """Read a page and its total in one consistent view."""
-        async with self._store.reading() as sql:
-            rows = await getattr(sql, statement)(**wanted, limit=limit, offset=offset)
-            return rows, await getattr(sql, count)(**wanted)

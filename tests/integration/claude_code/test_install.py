@@ -185,7 +185,7 @@ def test_a_dry_run_shows_the_difference_and_changes_nothing(commonplace: Command
         ("\ufeff{}", "expected JSON without comments"),
         ("[]", "expected a JSON object"),
         ('{"hooks": {}, "hooks": {}}', "the key 'hooks' twice"),
-        ('{"a": NaN}', "NaN, which is no JSON"),
+        ('{"a": NaN}', "NaN, which is not JSON"),
         ('{"hooks": []}', "hooks: expected an object, got []"),
         ('{"hooks": {"SessionEnd": {}}}', "SessionEnd: expected a list, got {}"),
         ("[" * 100_000, "expected JSON without comments"),
@@ -242,7 +242,7 @@ def test_a_change_by_somebody_else_meanwhile_is_not_overwritten(tmp_path: Path) 
     change = hooked(path)
     path.write_text('{"model": "opus"}')
 
-    with pytest.raises(SettingsError, match="changed by somebody else meanwhile"):
+    with pytest.raises(SettingsError, match="has changed in the meantime"):
         apply([change])
     assert path.read_text() == '{"model": "opus"}'
 

@@ -248,7 +248,7 @@ async def test_a_session_that_cannot_be_learned_from_waits_for_the_next(
     record = replace(begun(tmp_path, exchange("Which port?", "5433.")), ended=True)
     records.put(record)
     async with open_knowledge(GONE, tmp_path, engine=engine, lazy=True) as gone:
-        with pytest.raises(StorageUnavailableError, match="no episode stored"):
+        with pytest.raises(StorageUnavailableError, match="no episode was stored"):
             await learn(records, gone, record)
 
     current = begun(tmp_path, [])

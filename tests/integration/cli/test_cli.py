@@ -115,7 +115,7 @@ def test_an_operator_curates(commonplace: CommandLine) -> None:
     assert "VACUUM" not in listed
     assert commonplace("ops", "delete", "1", "2").out == "deleted #1, #2\n"
     assert commonplace("ops", "list", "--json").json == {"count": 0, "memories": []}
-    assert commonplace("ops", "list").out == "no memories\n"
+    assert commonplace("ops", "list").out == "No memories.\n"
 
 
 @pytest.mark.parametrize(

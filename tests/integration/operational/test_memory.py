@@ -489,7 +489,7 @@ async def test_the_next_prompt_holds_what_was_learned(operational: OperationalMe
         confidence=0.8,
     )
     await ingest(operational, session("[MEMORY:remediation] DNS checks sometimes fail transiently"))
-    block = await operational.build_memory_context()
+    block = await operational.context()
     assert block.text == (
         "## Operational Memory (3 memories, ~70 tokens)\n"
         "\n"
@@ -506,7 +506,7 @@ async def test_the_next_prompt_holds_what_was_learned(operational: OperationalMe
 @pytest.mark.requirement("OPS-06.2")
 async def test_nothing_known_is_no_block(operational: OperationalMemory) -> None:
     """An empty text, not an empty heading."""
-    assert (await operational.build_memory_context()).text == ""
+    assert (await operational.context()).text == ""
 
 
 @pytest.mark.requirement("OPS-08.2", "OPS-16.1")
@@ -517,7 +517,7 @@ async def test_what_is_weak_or_inactive_is_not_shown(operational: OperationalMem
     off = await operational.add(category="timing", observation="off", confidence=0.1)
     await operational.edit([off.id], confidence=0.3)  # at the threshold it stays what it was
     assert (await operational.get(off.id)).active is False
-    block = await operational.build_memory_context()
+    block = await operational.context()
     assert block.memory_ids == (kept.id,)
 
 
@@ -531,7 +531,7 @@ async def test_the_most_trusted_fit_the_budget(operational: OperationalMemory) -
             observation=f"Observation {number} " + "word " * 75,
             confidence=0.3 + number / 100,
         )
-    block = await operational.build_memory_context()
+    block = await operational.context()
     assert len(block.text) <= 8000
     assert 0 < len(block.memory_ids) < 50
     shown = [await operational.get(memory_id) for memory_id in block.memory_ids]
@@ -549,8 +549,8 @@ async def test_a_service_that_is_checked_is_present(operational: OperationalMemo
     wanted = await operational.add(category="timing", service="Jellyfin", observation=slow, confidence=0.4)
     for number in range(300):
         await operational.add(category="behavior", service="other", observation=f"{number} " + "x " * 40)
-    assert wanted.id not in (await operational.build_memory_context()).memory_ids
-    block = await operational.build_memory_context(services=["jellyfin"])
+    assert wanted.id not in (await operational.context()).memory_ids
+    block = await operational.context(services=["jellyfin"])
     assert block.memory_ids[0] == wanted.id
     assert "### Jellyfin" in block.text
 
@@ -588,7 +588,7 @@ async def test_confidence_decides_activity(operational: OperationalMemory, clock
     clock.advance(hours=1)
     (on,) = await operational.edit([memory.id], confidence=0.95)
     assert (on.active, on.confidence, on.updated_at) == (True, 0.95, clock.now)
-    assert "(confidence: 0.95)" in (await operational.build_memory_context()).text
+    assert "(confidence: 0.95)" in (await operational.context()).text
 
 
 @pytest.mark.requirement("OPS-08.3")

@@ -16,7 +16,7 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.output import KEPT_LINES, OutputKind, OutputLine
-from commonplace.operational.run.recording_process import this_process
+from commonplace.operational.run.processes import this_process
 from commonplace.operational.sessions import SessionStatus
 from commonplace.operational.transcript.stream import StreamEvent, StreamReader
 from support.streams import chunks, encode, init, result, says, session, tool_result

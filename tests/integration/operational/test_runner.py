@@ -24,11 +24,11 @@ from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.output import OutputKind, Shown
 from commonplace.operational.receipts import ReceiptOutcome
 from commonplace.operational.run import lock as run_lock
-from commonplace.operational.run.agent_process import AgentProcess
+from commonplace.operational.run.agent import AgentProcess
 from commonplace.operational.run.processes import MARK_VARIABLE
+from commonplace.operational.run.recording import DIRECTORY
 from commonplace.operational.run.runner import RunOutcome, Watcher
-from commonplace.operational.run.stop import Stop
-from commonplace.operational.run.transcript_files import DIRECTORY
+from commonplace.operational.run.schedule import Stop
 from commonplace.operational.sessions import Session, SessionStatus
 from support.agents import prints, program, run, script
 from support.claude import claude_environment
@@ -332,19 +332,19 @@ async def test_the_last_event_of_a_flood_is_not_lost(settings: Settings, tmp_pat
     [
         (
             ["echo 'error: unknown option' >&2", "exit 1"],
-            "the claude CLI ended with status 1 and no result: error: unknown option",
+            "the claude CLI ended with status 1 without a result: error: unknown option",
             SessionStatus.FAILED,
             "failed",
         ),
         (
             ["exit 0"],
-            "the claude CLI ended with status 0 and no result: it said nothing",
+            "the claude CLI ended with status 0 without a result: no error output",
             SessionStatus.INTERRUPTED,
             "was interrupted",
         ),
         (
             ["kill -9 $$"],
-            "the claude CLI was killed by signal 9 and no result: it said nothing",
+            "the claude CLI was killed by signal 9 without a result: no error output",
             SessionStatus.INTERRUPTED,
             "was interrupted",
         ),
@@ -380,7 +380,7 @@ async def test_a_program_that_cannot_be_started_leaves_no_session(settings: Sett
     """It is a mistake of the operator, not a session that failed."""
     (tmp_path / "claude").write_text("no program")
     (tmp_path / "claude").chmod(0o755)
-    with pytest.raises(InvalidInputError, match=r"can be started.*Exec format error"):
+    with pytest.raises(InvalidInputError, match=r"a claude CLI that starts.*Exec format error"):
         await run(settings, tmp_path / "claude")
     assert await sessions(settings) == []
 
@@ -447,7 +447,7 @@ def test_a_runner_that_was_killed_is_put_right_by_the_next(
         (orphan,) = ids_when_written(ids)
         asyncio.run(until(settings, learned))
         busy = commonplace("ops", "run", "--claude", str(agent))
-        assert (busy.status, "another session runs" in busy.err) == (1, True)
+        assert (busy.status, "another session is running" in busy.err) == (1, True)
         process.kill()
     assert orphan.is_running()
     quiet = script(tmp_path / "quiet", "exit 1")
@@ -499,7 +499,7 @@ def test_what_a_runner_that_was_killed_left_is_ended_though_its_agent_is_dead(
         assert stranger.poll() is None, "its id was another's before"
         stranger.kill()
     assert survivors(tools) == []
-    assert "ended what a lost session had left running: processes " in done.err
+    assert "ended processes that a lost session left running: " in done.err
     assert lock.read_text() == "{}"
 
 
@@ -614,7 +614,7 @@ def test_the_tier_prompts_may_be_the_operators_own(commonplace: CommandLine, tmp
     told.unlink()
     missing = run_tier(1)
     assert missing.status == 1
-    assert "prompts_directory: expected one with a readable tier1-observe.md" in missing.err
+    assert "prompts_directory: expected a directory with a readable tier1-observe.md" in missing.err
     assert f"got '{tmp_path}"[:60] in missing.err
     assert not told.exists()
 

@@ -15,8 +15,7 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.run.stop import Stop
-from commonplace.operational.run.watch import MAX_WAIT_S, watch
+from commonplace.operational.run.schedule import MAX_WAIT_S, Stop, run_schedule
 from commonplace.operational.sessions import Session, SessionStatus
 from support.agents import prints, script
 from support.commands import COMMAND, CommandLine, clean_environment
@@ -71,7 +70,7 @@ class Schedule:
     async def keep(self, due: datetime) -> list[timedelta]:
         """Run to the end and return when sessions started, from now."""
         begin = self.clock()
-        await watch(self.run, every=HOUR, due=due, clock=self.clock, stop=self.stop, wait=self.wait)
+        await run_schedule(self.run, every=HOUR, due=due, clock=self.clock, stop=self.stop, wait=self.wait)
         return [moment - begin for moment in self.started]
 
 
@@ -190,7 +189,7 @@ async def test_two_sessions_never_run_at_once(settings: Settings, tmp_path: Path
     with watcher(settings, agent, "--every", "1h") as first:
         await runs(ids, 1)
         with watcher(settings, agent, "--every", "1h", "--tier", "3") as second:
-            assert "another session runs; this one waits" in await line_of(second.stderr)
+            assert "another session is running; this one starts when it ends" in await line_of(second.stderr)
             assert len(await runs(ids, 1)) == 1
             go.touch()
             await runs(ids, 2)

@@ -299,7 +299,7 @@ async def test_the_doctor_names_abandoned_clusters(
         shutil.rmtree(requested.parent)
         found = await check_postgres(there)
         assert "wrote, searched by vector, deleted" in found
-        assert f"{requested} leads no more to its database" in found
+        assert f"{requested} no longer points to its database" in found
         assert f"rm -r {directory}" in found
     finally:
         shutil.rmtree(directory)

@@ -43,7 +43,7 @@ def test_it_serves_as_soon_as_it_says_so(home: Path) -> None:
         *LIBRARIES
     )
     with service_process(home) as service:
-        assert service.line == f"commonplace serves {service.url} (Ctrl-C stops it)\n"
+        assert service.line == f"commonplace is listening on {service.url} (press Ctrl-C to stop)\n"
         assert service.url.startswith("http://127.0.0.1:")
         assert httpx2.get(f"{service.url}/healthz").status_code == 200
         assert (home / "commonplace.db").exists()

@@ -194,7 +194,7 @@ def test_the_command_names_what_is_wrong(commonplace: CommandLine) -> None:
     for arguments, said in (
         (
             ("create", "--role", "reader", "--expires", "soon"),
-            "error: expires: expected a number with its unit",
+            "error: expires: expected a number with a unit",
         ),
         (
             ("create", "--role", "reader", "--tenant", "a b"),
@@ -206,4 +206,4 @@ def test_the_command_names_what_is_wrong(commonplace: CommandLine) -> None:
         assert (done.status, done.err.count("\n")) == (1, 1)
         assert done.err.startswith(said)
     assert commonplace("token", "create", "--role", "root").status == 2
-    assert "no tokens; `commonplace token create --role admin` makes one" in commonplace("token", "list").out
+    assert "No tokens. Create one: commonplace token create --role admin" in commonplace("token", "list").out

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.operational.run.tier_prompts import MEMORY_HEADING, TIER_PROMPTS, load_tier_prompt
+from commonplace.operational.run.prompt import MEMORY_HEADING, TIER_PROMPTS, load_tier_prompt
 from commonplace.operational.transcript.markers import (
     CooldownMarker,
     MemoryCategory,
@@ -74,9 +74,9 @@ def test_there_are_three_tiers(tier: int) -> None:
     ("content", "message"),
     [
         (None, "readable tier1-observe.md"),
-        (b"\xff\xfe", "tier1-observe.md in UTF-8"),
-        (b"# Ours\n\nNo word on recording.\n", "that has a section '## Memory Recording'"),
-        (b"", "that has a section '## Memory Recording'"),
+        (b"\xff\xfe", "tier1-observe.md is UTF-8 text"),
+        (b"# Ours\n\nNo word on recording.\n", "has a section '## Memory Recording'"),
+        (b"", "has a section '## Memory Recording'"),
     ],
 )
 def test_a_prompt_that_cannot_serve_is_refused(tmp_path: Path, content: bytes | None, message: str) -> None:

@@ -24,7 +24,7 @@ from commonplace.apps import (
     as_document,
 )
 from commonplace.cli.output import JsonOption, console, print_json, table
-from commonplace.cli.run import run, settings
+from commonplace.cli.run import settings, use
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural, replace_surrogates
 
@@ -73,12 +73,7 @@ def _use(work: Callable[[AppMemory], Awaitable[T]], *, model: bool = False) -> T
     chosen = settings()
     if not model:
         chosen = chosen.model_copy(update={"model": None})
-
-    async def opened() -> T:
-        async with AppMemory.open(chosen) as memory:
-            return await work(memory)
-
-    return run(opened())
+    return use(AppMemory.open(chosen), work)
 
 
 def _read_json(source: str) -> Any:  # noqa: ANN401 - whatever the file holds

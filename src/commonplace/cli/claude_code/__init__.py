@@ -1,1 +1,1 @@
-"""Claude Code as a client: what is put into its settings, and what its hooks do."""
+"""Claude Code as a client: its settings and its hooks."""

@@ -1,4 +1,4 @@
-"""What Claude Code tells a hook."""
+"""Input of a hook from Claude Code."""
 
 import json
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ from commonplace.workspace.name import butler_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HookCall:
-    """What the client says when it calls a hook, and where the memories are.
+    """The input of a hook, and the settings of the memories.
 
     Attributes:
         session_id: The session, a UUID.
-        transcript: Its file, which a new session does not have yet.
-        prompt: What the user wrote; empty for hooks of other events.
-        butler: Whose session it is.
-        settings: With the project as the workspace, unless they name another.
+        transcript: The file of the session, which a new session does not have yet.
+        prompt: The user's prompt; empty for other events.
+        butler: The butler of the session.
+        settings: The settings; the project is the workspace unless they name another.
     """
 
     session_id: str
@@ -33,16 +33,16 @@ class HookCall:
 def read_call(
     document: str, loaded: LoadedSettings, environ: Mapping[str, str], *, butler: str | None = None
 ) -> HookCall:
-    """Read what the client wrote on standard input.
+    """Read the client's input.
 
     Args:
         document: One JSON object.
-        loaded: The settings; where nothing names a workspace, it is the client's project.
-        environ: Where the client names the project's directory.
-        butler: Whose session it is, where that is not the workspace's name.
+        loaded: The settings; if they name no workspace, the client's project is the workspace.
+        environ: The environment, which names the directory of the project.
+        butler: The butler of the session; ``None`` for the name of the workspace.
 
     Raises:
-        InvalidInputError: It is not JSON, or lacks something.
+        InvalidInputError: The document is not a JSON object, or a field is missing.
     """
     try:
         read: object = json.loads(document)

@@ -1,9 +1,9 @@
-"""What Claude Code's settings say when commonplace is installed. Pure: documents in, documents out.
+"""Claude Code's settings with and without commonplace. Pure: documents in, documents out.
 
-Each function returns a new document, with everything in it that is somebody else's as it was and where it was. Ours is
-told by what is called (``… hook session-start``, ``… mcp workspace``), so that an installation at another path, or of
-an earlier release, is replaced and removed like this one. Objects and lists that this leaves empty go only by
-:func:`without_containers`: who they belong to, a document does not tell.
+Each function returns a new document and keeps other entries as and where they are. Entries of commonplace are
+recognised by their command (``… hook session-start``, ``… mcp workspace``), so that an installation at another path or
+of an earlier release is replaced and removed like this one. Only :func:`without_containers` removes empty objects and
+lists, because a document does not tell who made them.
 Source: measured on Claude Code 2.1.197.
 """
 
@@ -22,7 +22,7 @@ EVENTS: Final[Mapping[str, Document]] = {
     "UserPromptSubmit": {"argument": "user-prompt", "timeout": 10},
     "SessionEnd": {"argument": "session-end", "timeout": 20},
 }
-"""What each event calls, and the seconds that the client waits; at the end of a session it is 1.5 where none is set."""
+"""The command of each event, and its time-out in seconds; the client's default for SessionEnd is 1.5."""
 
 CONTAINERS: Final[Sequence[Keys]] = (
     ("mcpServers",),
@@ -31,11 +31,11 @@ CONTAINERS: Final[Sequence[Keys]] = (
     ("permissions",),
     ("permissions", "allow"),
 )
-"""The objects and lists that hold what is ours, outer ones first."""
+"""The objects and lists that hold entries of commonplace, outer ones first."""
 
 
 def server_key(server: str) -> str:
-    """Return what a server is called; its tools are then ``mcp__commonplace-workspace__…`` and so on."""
+    """Return the name of a server; its tools are called ``mcp__commonplace-workspace__…`` and so on."""
     return f"commonplace-{server}"
 
 
@@ -44,10 +44,10 @@ def with_servers(document: Document, command: Sequence[str]) -> Document:
 
     Args:
         document: ``.mcp.json`` of a project, or ``.claude.json`` of a user.
-        command: What runs ``commonplace``: an absolute path, and arguments.
+        command: The command that runs ``commonplace``: an absolute path and arguments.
 
     Raises:
-        SettingsError: ``mcpServers`` is no object, or a name of ours is taken by somebody else.
+        SettingsError: ``mcpServers`` is not an object, or another server has a name of commonplace.
     """
     changed = copy.deepcopy(document)
     servers = _inner(changed, "mcpServers", dict)
@@ -58,7 +58,7 @@ def with_servers(document: Document, command: Sequence[str]) -> Document:
             raise SettingsError(
                 f"mcpServers.{key}: expected nothing or an earlier installation, got {entry!r}"
             )
-        # Waited for at the start: without that, the first request has none of the tools.
+        # The client waits for the server at the start; otherwise the first request has no tools.
         ours = {
             "type": "stdio",
             "command": command[0],
@@ -70,15 +70,12 @@ def with_servers(document: Document, command: Sequence[str]) -> Document:
 
 
 def without_servers(document: Document) -> Document:
-    """Return the document without our MCP servers."""
+    """Return the document without the MCP servers of commonplace."""
     changed = copy.deepcopy(document)
-    servers = changed.get("mcpServers")
-    if not isinstance(servers, dict):
-        return changed
-    entries = cast("Document", servers)
+    servers = _at(changed, ("mcpServers",))
     for server in SERVERS:
-        if _is_server(entries.get(server_key(server)), server):
-            del entries[server_key(server)]
+        if isinstance(servers, dict) and _is_server(servers.get(server_key(server)), server):
+            del servers[server_key(server)]
     return changed
 
 
@@ -88,10 +85,10 @@ def with_hooks(document: Document, command: Sequence[str], *, butler: str | None
     Args:
         document: ``settings.json`` of a project or a user.
         command: See :func:`with_servers`.
-        butler: Whose sessions they are, where that is not the workspace's name.
+        butler: The butler of the sessions; ``None`` for the name of the workspace.
 
     Raises:
-        SettingsError: ``hooks``, or what it holds for one of the events, is not of its form.
+        SettingsError: ``hooks`` is not an object, or an event in it is not a list.
     """
     changed = copy.deepcopy(document)
     hooks = _inner(changed, "hooks", dict)
@@ -105,24 +102,20 @@ def with_hooks(document: Document, command: Sequence[str], *, butler: str | None
 
 
 def without_hooks(document: Document) -> Document:
-    """Return the document without our hooks."""
+    """Return the document without the hooks of commonplace."""
     changed = copy.deepcopy(document)
-    hooks = changed.get("hooks")
-    if not isinstance(hooks, dict):
-        return changed
-    events = cast("Document", hooks)
     for event in EVENTS:
-        found = events.get(event)
-        if isinstance(found, list):
-            events[event] = _without_ours(cast("list[Any]", found), event)
+        groups = _at(changed, ("hooks", event))
+        if isinstance(groups, list):
+            groups[:] = _without_ours(groups, event)
     return changed
 
 
 def with_permission(document: Document) -> Document:
-    """Return the user's ``settings.json`` with the tools of our servers allowed.
+    """Return the user's ``settings.json`` with the tools of commonplace allowed.
 
     Raises:
-        SettingsError: ``permissions`` or its ``allow`` is not of its form.
+        SettingsError: ``permissions`` is not an object, or its ``allow`` is not a list.
     """
     changed = copy.deepcopy(document)
     allowed = _inner(_inner(changed, "permissions", dict), "allow", list)
@@ -131,19 +124,17 @@ def with_permission(document: Document) -> Document:
 
 
 def without_permission(document: Document, rules: Collection[str]) -> Document:
-    """Return the document without some rules of what is allowed."""
+    """Return the document without some of the allowed rules."""
     changed = copy.deepcopy(document)
-    permissions = changed.get("permissions")
-    allowed = cast("Document", permissions).get("allow") if isinstance(permissions, dict) else None
+    allowed = _at(changed, ("permissions", "allow"))
     if isinstance(allowed, list):
-        allowed[:] = [rule for rule in cast("list[Any]", allowed) if rule not in rules]
+        allowed[:] = [rule for rule in allowed if rule not in rules]
     return changed
 
 
 def allowed_rules(document: Document) -> list[str]:
-    """Return those of our rules that the document has."""
-    permissions = document.get("permissions")
-    allowed = cast("Document", permissions).get("allow") if isinstance(permissions, dict) else None
+    """Return the rules of commonplace that the document allows."""
+    allowed = _at(document, ("permissions", "allow"))
     return [rule for rule in _rules() if isinstance(allowed, list) and rule in allowed]
 
 
@@ -153,19 +144,21 @@ def containers(document: Document) -> list[Keys]:
 
 
 def without_containers(document: Document, which: Collection[Keys]) -> Document:
-    """Return the document without those of some objects and lists that are empty, inner ones first."""
+    """Return the document without the given objects and lists that are empty, inner ones first."""
     changed = copy.deepcopy(document)
     for keys in reversed(CONTAINERS):
-        if keys in which and _at(changed, keys) in ({}, []):
-            del _at(changed, keys[:-1])[keys[-1]]
+        outer = _at(changed, keys[:-1])
+        if keys in which and isinstance(outer, dict) and outer.get(keys[-1]) in ({}, []):
+            del outer[keys[-1]]
     return changed
 
 
-def _at(document: Document, keys: Keys) -> Any:  # noqa: ANN401 - an object, a list, or None
+def _at(document: Document, keys: Keys) -> Document | list[Any] | None:
+    """Return the object or list at a path, or ``None``."""
     found: Any = document
     for key in keys:
         found = cast("Document", found).get(key) if isinstance(found, dict) else None
-    return cast("Any", found) if isinstance(found, (dict, list)) else None
+    return cast("Document | list[Any]", found) if isinstance(found, (dict, list)) else None
 
 
 def _rules() -> list[str]:
@@ -221,7 +214,7 @@ def _without_ours(groups: list[Any], event: str) -> list[Any]:
 
 
 def _inner(document: Document, key: str, kind: Callable[[], Any]) -> Any:  # noqa: ANN401 - of the kind
-    """Return the value of a key, made where there is none, or refuse what is not of the kind."""
+    """Return the value of a key, created if it is missing; refuse a value of another kind."""
     value = document.setdefault(key, kind())
     if not isinstance(value, type(kind())):
         expected = "an object" if kind is dict else "a list"

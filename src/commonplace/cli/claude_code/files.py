@@ -1,4 +1,4 @@
-"""Files of settings that belong to others: read with care, shown as a difference, and written all or nothing."""
+"""Settings files of other programs: read strictly, shown as a diff, and written all or none."""
 
 import difflib
 import json
@@ -20,13 +20,13 @@ SHARED: Final = 0o644
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """What is to become of a file.
+    """A planned change of a file.
 
     Attributes:
-        path: As it is known; a symbolic link is followed.
-        before: What it holds; ``None`` where it is not there.
-        after: What it is to hold; ``None`` where it is to go.
-        mode: For a file that is not there yet.
+        path: The file; a symbolic link is followed.
+        before: The current text; ``None`` if the file does not exist.
+        after: The new text; ``None`` to delete the file.
+        mode: The mode of a new file.
     """
 
     path: Path
@@ -36,7 +36,7 @@ class FileChange:
 
     @property
     def action(self) -> Action:
-        """What is done to the file."""
+        """The action on the file."""
         if self.before == self.after:
             return "keep"
         if self.before is None:
@@ -44,7 +44,7 @@ class FileChange:
         return "delete" if self.after is None else "change"
 
     def diff(self) -> str:
-        """Return the difference, without lines around it: they are somebody else's, and may hold keys."""
+        """Return the diff without context lines: the other settings may hold keys."""
         lines = difflib.unified_diff(
             (self.before or "").splitlines(),
             (self.after or "").splitlines(),
@@ -58,12 +58,12 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonFile:
-    """A file of JSON as it was read.
+    """A JSON file as it was read.
 
     Attributes:
-        path: As it is known; a symbolic link is followed.
-        text: What it holds; ``None`` where it is not there.
-        document: The object that it holds; an empty one where it is not there.
+        path: The file; a symbolic link is followed.
+        text: The text; ``None`` if the file does not exist.
+        document: The object in the file; empty if the file does not exist.
     """
 
     path: Path
@@ -72,19 +72,19 @@ class JsonFile:
 
     @classmethod
     def read(cls, path: Path) -> "JsonFile":
-        """Read a file, which need not be there.
+        """Read a file, which may be missing.
 
         Raises:
-            SettingsError: It cannot be read, is not a JSON object, or holds what would be lost.
+            SettingsError: The file cannot be read, is not a JSON object, or holds values that a rewrite would lose.
         """
         text = read_text(path)
         return cls(path=path, text=text, document={} if text is None else _parse(path, text))
 
     def edited(self, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
-        """Return what an edit makes of the document.
+        """Return the document after an edit.
 
         Raises:
-            SettingsError: The edit does not know what to do with it.
+            SettingsError: The edit refuses the document.
         """
         try:
             return edit(self.document)
@@ -99,13 +99,13 @@ class JsonFile:
         interiors: Mapping[Keys, str] | None = None,
         may_go: bool = False,
     ) -> FileChange:
-        """Return the change to another document; nothing is written, and what is the same stays to the byte.
+        """Return the change to another document; unchanged parts keep every byte, and nothing is written.
 
         Args:
-            document: What the file is to hold.
-            mode: For a file that is not there yet.
+            document: The new document.
+            mode: The mode of a new file.
             interiors: See :func:`rewrite`.
-            may_go: Whether the file goes when the document is empty.
+            may_go: Whether to delete the file if the document is empty.
         """
         if document == self.document:
             after = self.text
@@ -119,10 +119,10 @@ class JsonFile:
 
 
 def read_text(path: Path) -> str | None:
-    """Return what a file holds; ``None`` where it is not there.
+    """Return the text of a file; ``None`` if the file does not exist.
 
     Raises:
-        SettingsError: It cannot be read.
+        SettingsError: The file cannot be read.
     """
     try:
         return path.read_bytes().decode()
@@ -133,15 +133,15 @@ def read_text(path: Path) -> str | None:
 
 
 def apply(changes: Sequence[FileChange]) -> None:
-    """Write the changes: all of them, or, where one fails, none.
+    """Write the changes: all of them, or none if one fails.
 
     Raises:
-        SettingsError: A file is no longer what it was when the changes were planned.
+        SettingsError: A file has changed since the changes were planned.
         StorageUnavailableError: A file cannot be written.
     """
     for change in changes:
         if read_text(change.path) != change.before:
-            raise SettingsError(f"{change.path}: was changed by somebody else meanwhile: try again")
+            raise SettingsError(f"{change.path}: has changed in the meantime: try again")
     done: list[FileChange] = []
     try:
         for change in changes:
@@ -177,7 +177,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse(word: str) -> None:
-    raise ValueError(f"{word}, which is no JSON")
+    raise ValueError(f"{word}, which is not JSON")
 
 
 def _put(path: Path, text: str | None, mode: int) -> None:

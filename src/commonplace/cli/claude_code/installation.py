@@ -1,4 +1,4 @@
-"""Where Claude Code keeps its settings, and what installing does to which file."""
+"""Places of Claude Code's settings, and the changes of an installation to each file."""
 
 import sys
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ CONFIG_VARIABLE: Final = "CLAUDE_CONFIG_DIR"
 
 
 class Scope(StrEnum):
-    """Whose settings: those of one project, which its repository may share, or of one user, for all projects."""
+    """Settings of one project, which its repository may share, or of one user for all projects."""
 
     PROJECT = "project"
     USER = "user"
@@ -38,9 +38,9 @@ class Places:
     """The two files of a scope.
 
     Attributes:
-        scope: Whose they are.
-        servers: Holds the MCP servers.
-        settings: Holds hooks and permissions.
+        scope: The scope.
+        servers: The file of the MCP servers.
+        settings: The file of hooks and permissions.
     """
 
     scope: Scope
@@ -49,7 +49,7 @@ class Places:
 
     @classmethod
     def of(cls, scope: Scope, *, project: Path, environ: Mapping[str, str]) -> "Places":
-        """Return the files of a scope; the client's own variable moves those of the user."""
+        """Return the files of a scope; CLAUDE_CONFIG_DIR moves the user's files."""
         if scope is Scope.PROJECT:
             return cls(
                 scope=scope, servers=project / ".mcp.json", settings=project / ".claude" / "settings.json"
@@ -63,12 +63,12 @@ class Places:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is to be done.
+    """The changes of an installation or its removal.
 
     Attributes:
-        files: The changes to files of settings.
-        notes: The changes to what is noted of them.
-        directories: Those that go if they are empty then.
+        files: Changes of settings files.
+        notes: Changes of the notes about them.
+        directories: Directories to delete if they are empty afterwards.
     """
 
     files: list[FileChange]
@@ -77,21 +77,21 @@ class Plan:
 
 
 def plan_install(places: Places, command: list[str], *, home: Path, butler: str | None = None) -> Plan:
-    """Return what an installation changes; nothing is written.
+    """Return the changes of an installation; nothing is written.
 
     Args:
-        places: Whose settings.
-        command: What runs ``commonplace``; see :func:`commonplace_command`.
-        home: Where it is noted what was made.
-        butler: Whose sessions they are, where that is not the workspace's name.
+        places: The settings files.
+        command: The command that runs ``commonplace``; see :func:`commonplace_command`.
+        home: The home, which keeps the notes.
+        butler: The butler of the sessions; ``None`` for the name of the workspace.
 
     Raises:
-        SettingsError: A file cannot be read, or holds what an installation would damage.
+        SettingsError: A file cannot be read, or holds values that an installation would damage.
     """
 
     def settings(document: Document) -> Document:
         changed = with_hooks(document, command, butler=butler)
-        # A project's permissions count only once a person has trusted it; hooks and servers count at once.
+        # The client ignores a project's permissions until a person trusts the project.
         return with_permission(changed) if places.scope is Scope.USER else changed
 
     def servers(document: Document) -> Document:
@@ -110,13 +110,13 @@ def plan_install(places: Places, command: list[str], *, home: Path, butler: str 
 
 
 def plan_uninstall(places: Places, *, home: Path) -> Plan:
-    """Return what taking an installation out again changes; nothing is written.
+    """Return the changes that remove an installation; nothing is written.
 
-    Containers, permissions and files go only where it was noted that an installation made them.
+    Containers, permissions and files are removed only if the notes say that an installation made them.
 
     Args:
-        places: Whose settings.
-        home: Where that was noted.
+        places: The settings files.
+        home: The home, which keeps the notes.
 
     Raises:
         SettingsError: A file cannot be read.
@@ -138,20 +138,20 @@ def plan_uninstall(places: Places, *, home: Path) -> Plan:
 
 
 def _known(file: JsonFile, note: Note | None) -> Note:
-    """Return what earlier installations made of what is in a file; nothing where nothing of them is left."""
+    """Return what earlier installations made in a file; an empty note if none of it is left."""
     if note is None:
         return _unnoted(file)
     return note if _without_ours(file.document, note) != file.document else Note()
 
 
 def _unnoted(file: JsonFile) -> Note:
-    """Return what is known of an installation that noted nothing: it added the rules, for they came with the hooks."""
+    """Return the note of an installation without one: hooks in the file mean that it also added the rules."""
     is_there = without_hooks(file.document) != file.document
     return Note(permissions=tuple(allowed_rules(file.document)) if is_there else ())
 
 
 def _note(file: JsonFile, document: Document, known: Note) -> Note:
-    """Return what was made in a file by earlier installations and by one that makes this document of it."""
+    """Return the note of earlier installations and of one that writes this document."""
     old, new = containers(file.document), containers(document)
     made = [keys for keys in new if keys not in old]
     interiors = {
@@ -175,11 +175,11 @@ def _without_ours(document: Document, note: Note) -> Document:
 
 
 def _mode(places: Places, path: Path) -> int:
-    # The user's file of servers holds the client's own state and keys.
+    # The user's server file holds the client's state and keys.
     return PRIVATE if places.scope is Scope.USER and path == places.servers else SHARED
 
 
 def commonplace_command() -> list[str]:
-    """Return what runs this installation of commonplace from anywhere: by its absolute path."""
+    """Return the command that runs this installation of commonplace from any directory."""
     script = Path(sys.executable).with_name("commonplace")
     return [str(script)] if script.is_file() else [sys.executable, "-m", "commonplace"]

@@ -1,18 +1,18 @@
-"""Changing a document of JSON in its text, so that what did not change stays to the byte. Pure.
+"""Edits of JSON documents in their text, so that unchanged parts keep every byte. Pure.
 
-What is added stands behind what is there, separated and indented like it; what goes takes the comma and the white space
-before it along. To add something and take it out again therefore gives back the same text. Only the white space inside
-a container that was empty is lost; who wants it back says what it was.
+A new part stands behind the existing ones, separated and indented like them; a removed part takes along the comma and
+the white space before it. So adding a part and removing it again restores the text. Only the white space inside a
+container that was empty is lost, unless the caller passes it in.
 """
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 Keys = tuple[str, ...]
-"""The way from a document to something in it; empty for the document itself."""
+"""The path from a document to a value in it; empty for the document itself."""
 
 _DECODER: Final = json.JSONDecoder()
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
@@ -20,15 +20,15 @@ _INDENT: Final = re.compile(r"\A\s*\{\r?\n([ \t]+)\"")
 
 
 def rewrite(text: str, document: Mapping[str, Any], *, interiors: Mapping[Keys, str]) -> str:
-    """Return the text of a document with another one in the place of what it says.
+    """Return the text of a document, changed to say another document.
 
     Args:
         text: A JSON object.
-        document: What the text is to say: keys in the order of the text, new ones last.
-        interiors: What stands between the brackets of a container that becomes empty; nothing where none is named.
+        document: The new document: its keys in the order of the text, new keys last.
+        interiors: The white space for containers that become empty; none by default.
     """
     found = _INDENT.match(text)
-    style = _Style(
+    editor = _Editor(
         indent=found[1] if found else "  ",
         newline="\r\n" if "\r\n" in text else "\n",
         one_line="\n" not in text.strip() and text.strip().strip("{}").strip() != "",
@@ -36,11 +36,11 @@ def rewrite(text: str, document: Mapping[str, Any], *, interiors: Mapping[Keys, 
     )
     start = _after_space(text, 0)
     value, end = _DECODER.raw_decode(text, start)
-    return text[:start] + _changed(text[start:end], value, document, (), "", style) + text[end:]
+    return text[:start] + editor.edited(text[start:end], value, document, (), "") + text[end:]
 
 
 def interior(text: str, keys: Keys) -> str | None:
-    """Return the white space inside an empty container of a JSON text; ``None`` where there is no empty one."""
+    """Return the white space inside an empty container of a JSON text; ``None`` if the path leads to none."""
     start = _after_space(text, 0)
     value, end = _DECODER.raw_decode(text, start)
     inside = text[start:end]
@@ -54,26 +54,16 @@ def interior(text: str, keys: Keys) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Style:
-    """How a text is written: its step of indentation, its line ends, whether it has one line only."""
-
-    indent: str
-    newline: str
-    one_line: bool
-    interiors: Mapping[Keys, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Part:
-    """A member of an object or an element of a list, as it stands.
+    """A member of an object or an element of a list, as the text has it.
 
     Attributes:
-        lead: White space before it.
-        name: Key and colon, with what stands around them; empty in a list.
-        key: Its key; ``None`` in a list.
-        text: Its value as it stands.
-        value: Its value.
-        tail: White space behind it, before the comma or the closing bracket.
+        lead: White space before the part.
+        name: Key and colon with the space around them; empty in a list.
+        key: The key; ``None`` in a list.
+        text: The text of the value.
+        value: The value.
+        tail: White space after the part, before the comma or the closing bracket.
     """
 
     lead: str
@@ -84,69 +74,93 @@ class _Part:
     tail: str = ""
 
 
-def _changed(text: str, before: object, after: object, keys: Keys, margin: str, style: _Style) -> str:
-    """Return the text of a value with another in its place; ``margin`` is the indentation of its line."""
-    if before == after:
-        return text
-    if isinstance(before, dict) and isinstance(after, dict):
-        old, new = cast("dict[str, object]", before), cast("dict[str, object]", after)
-        parts = _parts(text)
-        kept = [(part, new[part.key]) for part in parts if part.key in new]
-        added = [(f"{_compact(key)}: ", value) for key, value in new.items() if key not in old]
-    elif isinstance(before, list) and isinstance(after, list):
-        parts = _parts(text)
-        kept, rest = _aligned(parts, cast("list[object]", after))
-        added = [("", value) for value in rest]
-    else:
-        return _compact(after) if style.one_line else _indented(after, margin, style)
-    if not kept and not added:
-        return f"{text[0]}{style.interiors.get(keys, '')}{text[-1]}"
-    lead, closing = _surroundings(parts, margin, style)
-    pieces = [
-        (
-            f"{part.lead}{part.name}",
-            _changed(
-                part.text, part.value, value, (*keys, part.key or ""), _margin(part.lead, margin), style
-            ),
-            "" if part is parts[-1] else part.tail,
-        )
-        for part, value in kept
-    ]
-    inner = _margin(lead, margin)
-    for name, value in added:
-        first = parts[0].lead if parts and not pieces else lead
-        shown = _indented(value, inner, style) if "\n" in lead else _compact(value)
-        pieces.append((f"{first}{name}", shown, ""))
-    *others, (front, last, _) = pieces
-    body = "".join(f"{name}{value}{tail}," for name, value, tail in others)
-    return f"{text[0]}{body}{front}{last}{closing}{text[-1]}"
+_Kept = list[tuple[_Part, object]]
+"""Parts that stay, each with its new value."""
+
+_Added = list[tuple[str, object]]
+"""New parts: key and colon, and the value."""
 
 
-def _aligned(parts: list[_Part], after: list[object]) -> tuple[list[tuple[_Part, object]], list[object]]:
-    """Return the elements that stay, each with what it becomes, and those that are new behind them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Editor:
+    """Edits a text in its own style: step of indentation, line ends, one line or several."""
+
+    indent: str
+    newline: str
+    one_line: bool
+    interiors: Mapping[Keys, str]
+
+    def edited(self, text: str, before: object, after: object, keys: Keys, margin: str) -> str:
+        """Return the text of a value, changed to another value; ``margin`` is the indentation of its line."""
+        if before == after:
+            return text
+        parts = _parts(text) if isinstance(before, (dict, list)) else []
+        if isinstance(before, dict) and isinstance(after, dict):
+            kept, added = _members(parts, cast("dict[str, object]", after))
+        elif isinstance(before, list) and isinstance(after, list):
+            kept, added = _elements(parts, cast("list[object]", after))
+        else:
+            return _compact(after) if self.one_line else self._indented(after, margin)
+        if not kept and not added:
+            return f"{text[0]}{self.interiors.get(keys, '')}{text[-1]}"
+        return f"{text[0]}{self._joined(parts, kept, added, keys, margin)}{text[-1]}"
+
+    def _joined(self, parts: Sequence[_Part], kept: _Kept, added: _Added, keys: Keys, margin: str) -> str:
+        """Return the inside of a container that keeps some of its parts and gets new ones."""
+        lead, closing = self._surroundings(parts, margin)
+        pieces = [self._kept(part, value, keys, margin) for part, value in kept]
+        pieces += [self._new(name, value, lead, margin) for name, value in added]
+        if parts and not kept:
+            pieces[0] = parts[0].lead + pieces[0].removeprefix(lead)
+        tails = ["" if part is parts[-1] else part.tail for part, _ in kept] + [""] * len(added)
+        tails[-1] = closing
+        return ",".join(piece + tail for piece, tail in zip(pieces, tails, strict=True))
+
+    def _kept(self, part: _Part, value: object, keys: Keys, margin: str) -> str:
+        path = (*keys, part.key or "")
+        text = self.edited(part.text, part.value, value, path, _margin(part.lead, margin))
+        return f"{part.lead}{part.name}{text}"
+
+    def _new(self, name: str, value: object, lead: str, margin: str) -> str:
+        text = self._indented(value, _margin(lead, margin)) if "\n" in lead else _compact(value)
+        return f"{lead}{name}{text}"
+
+    def _surroundings(self, parts: Sequence[_Part], margin: str) -> tuple[str, str]:
+        """Return the white space before a new part of a container, and before the closing bracket."""
+        if not parts:
+            if self.one_line:
+                return "", ""
+            return f"{self.newline}{margin}{self.indent}", f"{self.newline}{margin}"
+        lead = parts[-1].lead
+        if len(parts) == 1 and "\n" not in lead:
+            lead = " "
+        return lead, parts[-1].tail
+
+    def _indented(self, value: object, margin: str) -> str:
+        text = json.dumps(value, ensure_ascii=False, indent=self.indent)
+        return text.replace("\n", f"{self.newline}{margin}")
+
+
+def _members(parts: Sequence[_Part], after: dict[str, object]) -> tuple[_Kept, _Added]:
+    """Return the members of an object that stay, and the new ones."""
+    kept = [(part, after[part.key]) for part in parts if part.key in after]
+    known = {part.key for part in parts}
+    return kept, [(f"{_compact(key)}: ", value) for key, value in after.items() if key not in known]
+
+
+def _elements(parts: Sequence[_Part], after: Sequence[object]) -> tuple[_Kept, _Added]:
+    """Return the elements of a list that stay, and the new ones behind them."""
     if len(parts) == len(after):
         return list(zip(parts, after, strict=True)), []
-    kept: list[tuple[_Part, object]] = []
+    kept: _Kept = []
     for part in parts:
         if len(kept) < len(after) and part.value == after[len(kept)]:
             kept.append((part, part.value))
-    return kept, after[len(kept) :]
-
-
-def _surroundings(parts: list[_Part], margin: str, style: _Style) -> tuple[str, str]:
-    """Return the white space before what is added to a container, and before its closing bracket."""
-    if not parts:
-        if style.one_line:
-            return "", ""
-        return f"{style.newline}{margin}{style.indent}", f"{style.newline}{margin}"
-    lead = parts[-1].lead
-    if len(parts) == 1 and "\n" not in lead:
-        lead = " "
-    return lead, parts[-1].tail
+    return kept, [("", value) for value in after[len(kept) :]]
 
 
 def _parts(text: str) -> list[_Part]:
-    """Take an object or a list apart."""
+    """Return the parts of an object or a list."""
     parts: list[_Part] = []
     place = 1
     while True:
@@ -180,14 +194,9 @@ def _after_space(text: str, place: int) -> int:
 
 
 def _margin(lead: str, margin: str) -> str:
-    """Return the indentation of the line of what stands behind some white space."""
+    """Return the indentation of the line that some white space leads to."""
     return lead.rpartition("\n")[2] if "\n" in lead else margin
 
 
 def _compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _indented(value: object, margin: str, style: _Style) -> str:
-    text = json.dumps(value, ensure_ascii=False, indent=style.indent)
-    return text.replace("\n", f"{style.newline}{margin}")

@@ -1,4 +1,4 @@
-"""Learns from sessions of Claude Code: an episode of what was said in one since it was last looked at."""
+"""Learning from sessions of Claude Code: an episode of the new messages of a session."""
 
 import asyncio
 import time
@@ -17,10 +17,10 @@ from commonplace.knowledge.memory import KnowledgeMemory
 
 SOURCE: Final = "claude-code"
 QUIET_S: Final = 300.0
-"""A session that was not seen to end, and whose transcript has not grown for so long, may have been killed."""
+"""A session without an end whose transcript has not grown for this long may have been killed."""
 
 SWEPT: Final = 3
-"""Sessions that are taken up at the beginning of another: a second or so of work."""
+"""Earlier sessions to learn from at the start of a session: about a second of work."""
 
 LOOKED_AT: Final = 50
 LOOKED_FOR_CHARS: Final = 4_000
@@ -28,15 +28,15 @@ MAX_TRANSCRIPT_BYTES: Final = 256 * 1024 * 1024
 
 
 async def learn(records: SessionRecords, memory: KnowledgeMemory, record: SessionRecord) -> SessionRecord:
-    """Store an episode of what is new in a session's transcript; nothing where nothing is.
+    """Store an episode of the new messages in a session's transcript, if there are any.
 
     The caller holds the lock of the records.
 
     Returns:
-        The record as it then is; unchanged where there is no transcript.
+        The new record; the same record if there is no transcript.
 
     Raises:
-        StorageUnavailableError: Knowledge memory is out of reach: the session stays to be learned from.
+        StorageUnavailableError: Knowledge memory cannot be reached; a later session tries again.
     """
     try:
         size = record.transcript.stat().st_size
@@ -54,15 +54,15 @@ async def learn(records: SessionRecords, memory: KnowledgeMemory, record: Sessio
 
 
 async def sweep(records: SessionRecords, memory: KnowledgeMemory, current: SessionRecord) -> int:
-    """Learn from earlier sessions of the same project that ended without a word, or could not be learned from then.
+    """Learn from earlier sessions of the project that ended without a hook, or whose hook failed.
 
-    A session that still goes on is left alone. The caller holds the lock of the records.
+    Running sessions are skipped. The caller holds the lock of the records.
 
     Returns:
-        How many were looked at, at most three.
+        The number of sessions, at most three.
 
     Raises:
-        StorageUnavailableError: Knowledge memory is out of reach.
+        StorageUnavailableError: Knowledge memory cannot be reached.
     """
     waiting = [
         record
@@ -85,11 +85,11 @@ async def _store(
         created_at=happened_at,
     )
     if receipt.id is None:
-        raise StorageUnavailableError(f"session {record.session_id}: no episode stored: {receipt.reason}")
+        raise StorageUnavailableError(f"session {record.session_id}: no episode was stored: {receipt.reason}")
 
 
 async def _is_stored(memory: KnowledgeMemory, record: SessionRecord, content: str) -> bool:
-    """Tell whether an episode was stored by one that was ended before it could say so."""
+    """Tell whether a hook stored the episode and was killed before it could note that."""
     found = await memory.search(
         content[:LOOKED_FOR_CHARS], types=[MemoryType.EPISODE], scope=record.butler, limit=LOOKED_AT
     )
@@ -110,7 +110,7 @@ def _has_news(record: SessionRecord) -> bool:
 
 
 def _read(transcript: Path, size: int) -> list[Message]:
-    """Return what a transcript says within so many bytes; a line that is still being written is left for later."""
+    """Return the messages in the first bytes of a transcript; a line that is still being written is left out."""
     return list(read_messages(_lines(transcript, min(size, MAX_TRANSCRIPT_BYTES))))
 
 

@@ -1,7 +1,6 @@
-"""Notes of what an installation made in files that belong to others, so that uninstalling takes out exactly that.
+"""Notes about the parts of settings files that an installation made, so that uninstalling removes exactly these.
 
-One small file for each file of settings, ``$COMMONPLACE_HOME/claude-code/installed/<hash of its path>.json``. The
-settings themselves say nothing of it.
+Each settings file has one note, ``$COMMONPLACE_HOME/claude-code/installed/<hash of its path>.json``.
 """
 
 import json
@@ -20,15 +19,15 @@ _NAME_CHARS: Final = 32
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
-    """What was made in one file of settings.
+    """The parts of a settings file that an installation made.
 
     Attributes:
         path: The file.
-        directory: Whether its directory was not there before.
-        file: Whether it was not there before itself.
-        containers: The objects and lists in it that were not there before.
-        interiors: The white space in those that were there and empty.
-        permissions: The rules that were added.
+        directory: Whether it made the directory.
+        file: Whether it made the file.
+        containers: The objects and lists that it made.
+        interiors: The white space in objects and lists that were empty before.
+        permissions: The rules that it added.
     """
 
     path: str = ""
@@ -40,7 +39,7 @@ class Note:
 
 
 def note_path(home: Path, path: Path) -> Path:
-    """Return where the note on a file of settings is, by whichever link the file is reached."""
+    """Return the path of the note about a settings file; links to the file share the note."""
     name = sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:_NAME_CHARS]
     return home / DIRECTORY / f"{name}.json"
 
@@ -52,7 +51,7 @@ def write_note(note: Note) -> str:
 
 
 def read_note(text: str | None) -> Note | None:
-    """Return the note that a text is; ``None`` where there is none, or none that can be read."""
+    """Return the note in a text; ``None`` if there is no text or it cannot be read."""
     if text is None:
         return None
     try:
@@ -70,10 +69,10 @@ def read_note(text: str | None) -> Note | None:
 
 
 def make_directory(home: Path) -> None:
-    """Make the directory of the notes, closed to others.
+    """Create the directory of the notes, for its owner only.
 
     Raises:
-        StorageUnavailableError: It cannot be made.
+        StorageUnavailableError: The directory cannot be created.
     """
     try:
         for directory in (home, home / "claude-code", home / DIRECTORY):

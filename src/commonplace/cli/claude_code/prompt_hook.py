@@ -1,4 +1,4 @@
-"""The hook of a prompt. It holds up every prompt: nothing that costs much is imported here."""
+"""Hook of a prompt. Every prompt waits for it, so this module imports little."""
 
 from typing import Final
 
@@ -8,11 +8,11 @@ from commonplace.workspace.context import HEADER
 from commonplace.workspace.memory import WorkspaceMemory
 
 MAX_INJECTED_CHARS: Final = 10_000
-"""Of more, the client passes on the first 2 KB and the path of a file. Source: measured."""
+"""The client cuts longer output to its first 2 KB and the path of a file. Source: measured."""
 
 
 async def user_prompt(call: HookCall) -> str:
-    """Return the block of workspace memory for a prompt; neither a database nor a model is touched."""
+    """Return the block of workspace memory for a prompt, without a database or a model."""
     async with WorkspaceMemory.open(call.settings) as memory:
         block = as_data(await memory.context_block(call.prompt))
     most = MAX_INJECTED_CHARS - FRAME_CHARS - len(BETWEEN)

@@ -1,4 +1,4 @@
-"""The hooks of the beginning and the end of a session."""
+"""Hooks of the start and the end of a session."""
 
 import asyncio
 import logging
@@ -15,28 +15,30 @@ from commonplace.knowledge.memory import KnowledgeMemory
 
 ACTOR: Final = "claude-code"
 SWEEP_TIMEOUT_S: Final = 5.0
-"""For earlier sessions, at the beginning of another: the user waits."""
+"""Time to learn from earlier sessions at the start of a session, while the user waits."""
 
 _log = logging.getLogger(__name__)
 
 
 async def session_start(call: HookCall) -> str:
-    """Return the briefing, after learning from sessions of the project that ended without a word."""
+    """Return the briefing, after learning from earlier sessions of the project."""
     with request_context(actor=ACTOR):
         async with KnowledgeMemory.open(call.settings, actor=ACTOR, lazy=True) as memory:
             try:
                 async with asyncio.timeout(SWEEP_TIMEOUT_S):
                     await _begin(call, memory)
             except (CommonplaceError, OSError) as error:
-                reason = str(error) or f"they took longer than {SWEEP_TIMEOUT_S:g} s"
-                _log.error("session %s: earlier sessions wait for the next one: %s", call.session_id, reason)
-            except Exception:  # noqa: BLE001 - the fail-open boundary: the briefing is given all the same
-                _log.exception("session %s: earlier sessions wait for the next one", call.session_id)
+                reason = str(error) or f"learning took longer than {SWEEP_TIMEOUT_S:g} s"
+                _log.error(
+                    "session %s: earlier sessions are left to the next session: %s", call.session_id, reason
+                )
+            except Exception:  # noqa: BLE001 - the fail-open boundary: the briefing follows
+                _log.exception("session %s: earlier sessions are left to the next session", call.session_id)
             return (await brief(call.settings, prompt="", butler=call.butler, knowledge=memory)).text
 
 
 async def session_end(call: HookCall) -> str:
-    """Store an episode of what is new in the session; return nothing."""
+    """Store an episode of the session's new messages; return an empty text."""
     records = SessionRecords(call.settings.home)
     records.add(replace(_new_record(call), ended=True))
     with records.locked():
@@ -48,7 +50,7 @@ async def session_end(call: HookCall) -> str:
 
 
 async def _begin(call: HookCall, memory: KnowledgeMemory) -> None:
-    """Note that a session goes on, and take up those that do not."""
+    """Note that the session runs, and learn from earlier sessions."""
     records = SessionRecords(call.settings.home)
     records.add(_new_record(call))
     with records.locked():

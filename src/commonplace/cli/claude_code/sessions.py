@@ -1,8 +1,8 @@
-"""The sessions of Claude Code that its hooks have told of, and what was learned from each already.
+"""Records of Claude Code's sessions, kept by its hooks.
 
-One small file a session, ``$COMMONPLACE_HOME/claude-code/<session id>.json``. It says which lines of a transcript were
-read, so that reading it again, a session that was resumed, and a copy of one add nothing twice; and it tells of
-sessions that began and never ended.
+Each session has a file, ``$COMMONPLACE_HOME/claude-code/<session id>.json``. It names the messages that were read, so
+that a second reading, a resumed session and a copied session store nothing twice; and it shows sessions that began
+and never ended.
 """
 
 import json
@@ -20,22 +20,22 @@ from commonplace.storage.file_locks import FileLock
 
 DIRECTORY: Final = "claude-code"
 KEPT_S: Final = 30 * 86_400
-"""A session of which nothing was heard for so long is forgotten; the client then removes its transcript as well."""
+"""Records older than this are deleted; the client deletes its transcripts at the same age."""
 
 LOCK_TIMEOUT_S: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRecord:
-    """What is known of a session.
+    """The record of a session.
 
     Attributes:
-        session_id: The client's, a UUID.
-        transcript: Its file, whether or not it is there yet.
-        butler: Whose episodes come of it.
-        ended: Whether it was seen to end; one that was not may still be going on.
-        storing: Whether an episode of it was about to be stored; it may or may not have been.
-        size: Of the transcript in bytes, when it was last read.
+        session_id: The client's id of the session, a UUID.
+        transcript: The transcript file, which may not exist yet.
+        butler: The butler of the session's episodes.
+        ended: Whether the session's end was seen; otherwise it may still run.
+        storing: Whether an episode was about to be stored; the episode may exist.
+        size: The size of the transcript in bytes when it was last read.
         read: The ids of the messages that were read.
     """
 
@@ -49,21 +49,17 @@ class SessionRecord:
 
 
 class SessionRecords:
-    """The records of one home.
-
-    Args:
-        home: The directory of everything.
-    """
+    """The records of one home."""
 
     def __init__(self, home: Path) -> None:
         self._directory = home / DIRECTORY
 
     @contextmanager
     def locked(self) -> Generator[None]:
-        """Keep the hooks of other sessions out for the ``with`` block.
+        """Lock the records against the hooks of other sessions for the ``with`` block.
 
         Raises:
-            StorageUnavailableError: Another one was at it for five seconds.
+            StorageUnavailableError: Another hook held the lock for five seconds.
         """
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(self._directory / "lock") as lock:
@@ -72,26 +68,26 @@ class SessionRecords:
             yield
 
     def get(self, session_id: str) -> SessionRecord | None:
-        """Return the record of a session, or ``None`` where there is none, or none that can be read.
+        """Return the record of a session; ``None`` if it is missing or cannot be read.
 
         Raises:
-            InvalidInputError: It is not a UUID.
+            InvalidInputError: The id is not a UUID.
         """
         return _load(self._path(session_id))
 
     def beside(self, transcript: Path) -> list[SessionRecord]:
-        """Return the records of the sessions of a transcript's project, the latest touched first."""
+        """Return the records of the project of a transcript, latest change first."""
         found = [(path.stat().st_mtime, path) for path in self._paths()]
         records = [_load(path) for _, path in sorted(found, reverse=True)]
         return [record for record in records if record and record.transcript.parent == transcript.parent]
 
     def add(self, record: SessionRecord) -> None:
-        """Write the record of a session that has none; it needs no lock, for it replaces nothing.
+        """Write the record of a new session, without the lock: it replaces no record.
 
-        What is known of is learned from sooner or later, also where the lock cannot be had.
+        So a later hook learns from the session even if this one cannot get the lock.
 
         Raises:
-            StorageUnavailableError: It cannot be written.
+            StorageUnavailableError: The record cannot be written.
         """
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._path(record.session_id)
@@ -105,10 +101,10 @@ class SessionRecords:
             raise StorageUnavailableError(f"{path}: {error.strerror}") from error
 
     def put(self, record: SessionRecord) -> None:
-        """Write a record, all or nothing.
+        """Write a record atomically.
 
         Raises:
-            StorageUnavailableError: It cannot be written.
+            StorageUnavailableError: The record cannot be written.
         """
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self._path(record.session_id)
@@ -121,7 +117,7 @@ class SessionRecords:
             raise StorageUnavailableError(f"{path}: {error.strerror}") from error
 
     def forget_old(self) -> None:
-        """Remove the records of sessions of which nothing was heard for thirty days."""
+        """Delete records without a change for thirty days."""
         oldest = time.time() - KEPT_S
         for path in self._paths():
             with suppress(FileNotFoundError):

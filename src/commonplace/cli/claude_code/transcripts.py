@@ -1,8 +1,8 @@
-"""Transcripts of Claude Code: what was said in a session, and a digest of it. Pure.
+"""Transcripts of Claude Code: the messages of a session, and a digest of them. Pure.
 
 A transcript is a file of JSON lines. Prompts are ``user`` lines, answers ``assistant`` lines, one line for each block
-of an answer; results of tools are ``user`` lines too. What hooks injected stands in ``attachment`` lines, which are
-never read; an answer that quotes it loses the quotation.
+of an answer; results of tools are ``user`` lines too. The output of hooks is in ``attachment`` lines, which are never
+read; an answer that quotes it loses the quotation.
 Source: measured on Claude Code 2.1.197.
 """
 
@@ -22,13 +22,13 @@ from commonplace.llm.injected import without_injected
 
 MAX_DIGEST_CHARS: Final = 6_000
 MAX_EXCHANGES: Final = 12
-"""The first and the latest of a long session; what it was about, and how it ended."""
+"""A long session keeps its first exchange and its latest ones."""
 
 MAX_LINE_CHARS: Final = 4_000_000
-"""A longer line is a pasted file or picture, and is passed over."""
+"""Longer lines are pasted files or pictures and are skipped."""
 
 _SYNTHETIC: Final = "<synthetic>"
-"""The model of an answer that the client made up, such as an error of the API."""
+"""The model of an answer by the client itself, such as an API error."""
 
 _REMINDER: Final = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
 _COMMAND: Final = re.compile(r"\s*<(?:command-|local-command-|bash-)")
@@ -38,13 +38,13 @@ Role = Literal["user", "assistant"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """Something that was said.
+    """A message of a session.
 
     Attributes:
-        id: Of its line; a copy of a session has the same ones.
-        role: Who said it.
-        text: What, without what memory had put there.
-        said_at: When; ``None`` where the line does not say.
+        id: The id of the line; a copied session has the same ids.
+        role: The author.
+        text: The text, without blocks that commonplace injected.
+        said_at: The time; ``None`` if the line has none.
     """
 
     id: str
@@ -54,7 +54,7 @@ class Message:
 
 
 def read_messages(lines: Iterable[str]) -> Iterator[Message]:
-    """Yield what user and assistant said, in order; lines of any other kind, and broken ones, are passed over."""
+    """Yield the messages of user and assistant in order; skip other lines and damaged ones."""
     for line in lines:
         if len(line) > MAX_LINE_CHARS:
             continue
@@ -67,13 +67,13 @@ def read_messages(lines: Iterable[str]) -> Iterator[Message]:
 
 
 def digest(messages: Sequence[Message]) -> str:
-    """Return what an episode should keep of some messages: prompts, and the last words of the answer to each.
+    """Return the text of an episode: prompts, and the last text of the answer to each.
 
-    Secrets are masked. Where it would be too long, the first exchange and the latest ones stay, and long texts are cut,
-    all to the same length.
+    Secrets are masked. A digest that would be too long keeps the first exchange and the latest ones, and cuts long
+    texts to the same length.
 
     Returns:
-        At most 6,000 characters; empty where there is no prompt.
+        At most 6,000 characters; empty if there is no prompt.
     """
     exchanges = _exchanges(messages)
     if not exchanges:
@@ -95,7 +95,7 @@ def digest(messages: Sequence[Message]) -> str:
     ]
     if note:
         paragraphs.insert(1 + bool(exchanges[0][1]), note)
-    # A label at the end of one text and the beginning of the next can look like a secret together.
+    # The end of one text and the label of the next can look like a secret together.
     return trim_to(mask_secrets("\n\n".join(paragraphs)), MAX_DIGEST_CHARS)
 
 
@@ -127,7 +127,7 @@ def _message(record: Mapping[str, Any]) -> Message | None:
 
 
 def _text(content: object) -> str:
-    """Return the text of a message: the content itself, or that of its text blocks; a result of a tool has none."""
+    """Return the text of a message, or of its text blocks; a tool result has none."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

@@ -1,1 +1,1 @@
-"""The tour."""
+"""Tour of the memories."""

@@ -1,4 +1,4 @@
-"""The steps of the tour on knowledge memory: storing and finding, and a session that becomes knowledge."""
+"""Steps of the tour about knowledge memory: storage and search, and consolidation of a session."""
 
 import json
 from typing import Any, Final
@@ -44,7 +44,7 @@ ANSWER: Final[dict[str, Any]] = {
     ],
     "new_rules": [{"content": "Leave Anna out of checkout alerts: she moved to search"}],
 }
-"""What a model might make of the episodes; played by a script, since the tour needs none."""
+"""An answer that a model could give; a script plays the model in the tour."""
 
 QUESTION: Final = "Why do deploys of checkout take so long?"
 
@@ -54,15 +54,15 @@ async def know(out: Console, settings: Settings) -> None:
     step(
         out,
         6,
-        "Agents share what they know: episodes, facts and rules in PostgreSQL",
-        "An embedded server with pgvector, an embedding model without torch; 19 tools over MCP.",
+        "Agents share knowledge: episodes, facts and rules in PostgreSQL",
+        "Embedded PostgreSQL with pgvector, an embedding model without torch, 19 tools over MCP.",
     )
     async with KnowledgeMemory.open(settings) as memory:
         for content in EPISODES:
             await memory.store_episode(content=content, butler="ops")
         for subject, predicate, content in KNOWN:
             receipt = await memory.store_fact(subject=subject, predicate=predicate, content=content)
-            became = "stored" if receipt.superseded_id is None else "in place of what was known before"
+            became = "stored" if receipt.superseded_id is None else "supersedes an older fact"
             out.print(
                 f"memory_store_fact → [green]{became}[/] {shown(f'[{subject}] [{predicate}] {content}')}"
             )
@@ -77,12 +77,12 @@ async def know(out: Console, settings: Settings) -> None:
 
 
 async def consolidate(out: Console, settings: Settings) -> None:
-    """Let a scripted model make facts and a rule of the episodes, and show what the next session knows."""
+    """Let a scripted model derive facts and a rule from the episodes, and show the next session's context."""
     step(
         out,
         7,
         "Sessions become knowledge",
-        "A model reads the episodes that wait, fenced as data, and proposes facts and rules. A script plays it here.",
+        "A model reads new episodes, fenced as data, and proposes facts and rules. A script plays the model here.",
     )
     answer = f"```json\n{json.dumps(ANSWER)}\n```"
     spawner = model_spawner(Script(answer).model())
@@ -99,13 +99,12 @@ async def consolidate(out: Console, settings: Settings) -> None:
             for action in (await memory.get_run(run.id)).actions
         ]
         out.print(
-            table("became", "about", "text", rows=rows, title=f"{len(run.episode_ids)} episodes, one run")
+            table("action", "subject", "text", rows=rows, title=f"{len(run.episode_ids)} episodes, one run")
         )
         after = await memory.context(QUESTION, "ops")
     fresh = [line for line in after.splitlines() if line.startswith("-") and line not in before.splitlines()]
-    out.print(f'\nThe next session asks: [bold]"{QUESTION}"[/] — new in its context:')
+    out.print(f'\nThe next session asks: [bold]"{QUESTION}"[/] New in its context:')
     out.print(Panel(shown("\n".join(fresh)), title="memory_context", title_align="left", expand=False))
     out.print(
-        "[dim]Each new fact is linked to its episodes. A run is one unit, and "
-        "`commonplace knowledge runs undo` takes it back.[/]"
+        "[dim]Each new fact is linked to its episodes. `commonplace knowledge runs undo` reverts a run as a whole.[/]"
     )

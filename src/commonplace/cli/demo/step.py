@@ -1,10 +1,10 @@
-"""How a step of the tour begins."""
+"""Heading of a step of the tour."""
 
 from rich.console import Console
 
 
 def step(out: Console, number: int, title: str, text: str) -> None:
-    """Print a step's number and title, and what it is about."""
+    """Print the number, title and introduction of a step."""
     out.print()
     out.rule(f"[bold]{number}. {title}[/]", align="left")
     out.print(text)

@@ -1,4 +1,4 @@
-"""``commonplace demo``: a tour of the memories on real input, in a home that is deleted afterwards."""
+"""``commonplace demo``: a tour of the memories with real input, in a temporary home."""
 
 import asyncio
 import json
@@ -24,9 +24,14 @@ from commonplace.cli.run import run
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import SecretRefusedError
 from commonplace.core.settings import Settings
-from commonplace.operational.context import GENERAL, format_confidence
-from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
+from commonplace.operational import (
+    GENERAL,
+    OperationalMemory,
+    Receipt,
+    ReceiptKind,
+    ReceiptOutcome,
+    format_confidence,
+)
 from commonplace.storage.embedded import remove_cluster
 from commonplace.workspace.memory import WorkspaceMemory
 
@@ -41,13 +46,13 @@ FACTS: Final = (
 SECRET: Final = "The deploy token is ghp_R4nd0mL00kingDemoT0kenR4nd0mL00king"  # noqa: S105 - made up, to be refused
 MESSAGE: Final = "Which port does postgresql use, and how do I run the integration tests?"
 AWAY_DAYS: Final = 44
-app = typer.Typer(add_completion=False, help="Tour of the memories on real input; needs nothing.")
+app = typer.Typer(add_completion=False, help="Tour of the memories; needs no setup.")
 
 
 @app.command()
 def demo() -> None:
-    """Show each memory at work: on a recorded transcript, in a temporary home, in under a minute."""
-    logging.getLogger().setLevel(logging.CRITICAL)  # the tour tells itself what is rejected
+    """Show each memory at work on recorded input, in a temporary home, in under a minute."""
+    logging.getLogger().setLevel(logging.CRITICAL)  # the tour shows rejected markers itself
     with tempfile.TemporaryDirectory(prefix="commonplace-demo-") as directory:
         root = Path(directory)
         (root / "workspace").mkdir()
@@ -76,21 +81,21 @@ async def _learn(out: Console, operational: OperationalMemory) -> None:
     step(
         out,
         1,
-        "An ops agent ran three times; its transcript is read",
-        "Its output holds markers such as [bold]\\[MEMORY:timing:jellyfin] Takes 60s to start[/]. Each gets a receipt.",
+        "Operational memory reads the transcript of three agent sessions",
+        "The agent prints markers such as [bold]\\[MEMORY:timing:jellyfin] Takes 60s to start[/]. Each gets a receipt.",
     )
     path = example_path(TRANSCRIPT)
     reports = await operational.ingest(_chunks(path), tiers=(1, 2, 3))
     receipts = [receipt for report in reports for receipt in report.receipts]
     rows = [_receipt_row(receipt) for receipt in receipts if receipt.kind is not ReceiptKind.EVENT]
-    out.print(table("session", "what", "became", "text", "confidence", rows=rows))
+    out.print(table("session", "marker", "outcome", "text", "confidence", rows=rows))
     for receipt in receipts:
         if receipt.outcome is ReceiptOutcome.REINFORCED:
-            out.print(f"[cyan]Said again in other words[/], so trusted more: {shown(receipt.reason)}")
+            out.print(f"[cyan]Reinforced[/] by a paraphrase: {shown(receipt.reason)}")
         for effect in receipt.contradicted:
-            out.print(f"[yellow]Contradicted[/], so trusted less: {effect_line(effect)}")
+            out.print(f"[yellow]Contradicted[/] by a new observation: {effect_line(effect)}")
     lines = path.read_text(encoding="utf-8").count("\n")
-    ignored = "A marker inside a file that the agent read was ignored: only what it says itself is learned."
+    ignored = "A marker inside a file that the agent read was ignored: only the agent's own text counts."
     out.print(
         f"[dim]{lines} lines of stream-json, {len(reports)} sessions, {len(receipts)} receipts. {ignored}[/]"
     )
@@ -108,12 +113,12 @@ async def _brief(out: Console, operational: OperationalMemory) -> None:
     step(
         out,
         2,
-        "What the next session's system prompt gets",
-        "The most trusted memories within a budget of tokens, grouped by service.",
+        "The next session's system prompt gets a block of memories",
+        "The most trusted memories within a token budget, grouped by service.",
     )
-    block = await operational.build_memory_context()
+    block = await operational.context()
     out.print(Panel(shown(block.text), title="--append-system-prompt", title_align="left", expand=False))
-    small = await operational.build_memory_context(budget_tokens=120)
+    small = await operational.context(budget_tokens=120)
     header = small.text.splitlines()[0]
     out.print(f"With 120 tokens instead of {block.budget_tokens}: [bold]{shown(header)}[/]")
 
@@ -122,8 +127,8 @@ async def _forget(out: Console, operational: OperationalMemory, clock: ManualClo
     step(
         out,
         3,
-        f"{AWAY_DAYS} days later, nothing was confirmed",
-        "After 30 days a memory loses 0.1 a week, each week once; below 0.3 it is kept, and no longer shown.",
+        f"{AWAY_DAYS} days without reinforcement lower the confidence",
+        "After 30 days a memory loses 0.1 a week. Below 0.3 it is stored, but no longer shown.",
     )
     clock.advance(days=AWAY_DAYS)
     effects = await operational.run_decay()
@@ -138,15 +143,15 @@ async def _forget(out: Console, operational: OperationalMemory, clock: ManualClo
         for effect in sorted(effects, key=lambda one: -one.confidence_after)[:4]
     ]
     out.print(table("service", "observation", "confidence", rows=rows))
-    out.print(f"[dim]{len(effects)} memories faded; a second check moved {len(again)}.[/]")
+    out.print(f"[dim]{len(effects)} memories lost confidence; a second check changed {len(again)}.[/]")
 
 
 async def _remember(out: Console, settings: Settings) -> None:
     step(
         out,
         4,
-        "A coding agent keeps facts beside the code",
-        "One line of JSON each in [bold].aegis/memory/memories.jsonl[/]; three tools, also over MCP.",
+        "Workspace memory stores facts beside the code",
+        "Each fact is a line of [bold].aegis/memory/memories.jsonl[/]. An agent has three tools, also over MCP.",
     )
     async with WorkspaceMemory.open(settings) as memory:
         for text, tag in FACTS:
@@ -156,7 +161,7 @@ async def _remember(out: Console, settings: Settings) -> None:
             await memory.store(SECRET)
         except SecretRefusedError as error:
             out.print(f"memory_store → [red]refused[/] {shown(str(error))}")
-        out.print(f'\nThe user asks: [bold]"{MESSAGE}"[/] — the model call gets:')
+        out.print(f'\nThe user asks: [bold]"{MESSAGE}"[/] The model call gets:')
         out.print(
             Panel(
                 shown(await memory.context_block(MESSAGE)),
@@ -166,15 +171,17 @@ async def _remember(out: Console, settings: Settings) -> None:
         )
         for relevance in await memory.explain(MESSAGE):
             words = ", ".join(sorted(relevance.words))
-            out.print(f"[dim]{relevance.memory.id} scores {relevance.score:.2f} for: {shown(words)}[/]")
+            out.print(
+                f"[dim]{relevance.memory.id} scores {relevance.score:.2f} for the words: {shown(words)}[/]"
+            )
 
 
 async def _digest(out: Console, settings: Settings) -> None:
     step(
         out,
         5,
-        "A conversation with an app ends, and a digest of it is kept",
-        "At most ten for each app. Without a model, sentences are picked out of it and never invented.",
+        "App memory stores a digest of a conversation that has ended",
+        "Each app has at most ten. Without a model, the digest consists of sentences of the conversation.",
     )
     document = json.loads(await asyncio.to_thread(example_path(CONVERSATION).read_text, "utf-8"))
     messages = [Message(role=one["role"], content=one["content"]) for one in document["messages"]]
@@ -184,43 +191,43 @@ async def _digest(out: Console, settings: Settings) -> None:
         told = "extractive" if receipt.extractive else "written by a model"
         out.print(f"{len(messages)} messages → [green]{receipt.outcome}[/] ({told})")
         context = await memory.context("calendar")
-        out.print(Panel(shown(context.text), title="the next time", title_align="left", expand=False))
+        out.print(Panel(shown(context.text), title="the next conversation", title_align="left", expand=False))
 
 
 async def _examine(out: Console, settings: Settings) -> None:
     step(
         out,
         8,
-        "Is everything here and working?",
-        "The doctor tries each part: it writes, reads, searches and deletes.",
+        "The doctor checks every part",
+        "It writes, reads, searches and deletes in each part.",
     )
     async for check in run_checks(settings):
         out.print(check_line(check))
 
 
 def _part(out: Console) -> None:
-    step(out, 9, "What to do next", "")
+    step(out, 9, "Next steps", "")
     rows = [
         (
             "commonplace ops ingest FILE",
-            "learn from a transcript of your own: claude -p … --output-format stream-json",
+            "read your own transcript: claude -p … --output-format stream-json",
         ),
-        ("commonplace ops context", "print the block; give it to --append-system-prompt"),
-        ("commonplace workspace store TEXT", "remember something about the directory you are in"),
-        ("commonplace knowledge store-fact A B C", "keep a fact for every agent"),
+        ("commonplace ops context", "print the block for --append-system-prompt"),
+        ("commonplace workspace store TEXT", "store a fact about the current directory"),
+        ("commonplace knowledge store-fact A B C", "store a fact for every agent"),
         (
             "commonplace knowledge consolidate --preview",
-            "see what a model would make of your episodes, and decide",
+            "review the facts that a model derives from your episodes",
         ),
-        ("commonplace install claude-code --dry-run", "see what it takes to give all this to Claude Code"),
+        ("commonplace install claude-code --dry-run", "show how to connect Claude Code"),
         ("commonplace serve", "open the dashboard, REST and MCP over HTTP"),
         ("commonplace doctor", "check this machine"),
     ]
-    out.print(table("command", "what it does", rows=rows))
+    out.print(table("command", "description", rows=rows))
 
 
 def example_path(name: str) -> Path:
-    """Return an example's file: of the installed package, or of the checkout that is being worked on."""
+    """Return the path of an example in the installed package or in the checkout."""
     package = Path(__file__).parents[2]
     installed = package / "examples" / name
     return installed if installed.exists() else package.parents[1] / "examples" / name

@@ -1,42 +1,56 @@
-"""``commonplace ops``: operational memory."""
+"""``commonplace ops``: commands of operational memory."""
 
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import typer
 
 from commonplace.cli.operational import run as ops_run
 from commonplace.cli.operational.output import effect_line, receipt_line
 from commonplace.cli.output import JsonOption, console, plain, print_json, table
-from commonplace.cli.run import run, settings
+from commonplace.cli.run import settings, use
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
-from commonplace.operational.context import GENERAL, MemoryContext, format_confidence
-from commonplace.operational.lifecycle import Effect
-from commonplace.operational.memories import Memory, MemoryFilter, Sort
-from commonplace.operational.memory import OperationalMemory, require_category
-from commonplace.operational.receipts import Receipt, ReceiptOutcome, SessionReport
+from commonplace.core.text import plural
+from commonplace.operational import (
+    DEFAULT_CONFIDENCE,
+    GENERAL,
+    Memory,
+    MemoryContext,
+    MemoryFilter,
+    OperationalMemory,
+    Receipt,
+    Sort,
+    format_confidence,
+    require_category,
+)
 
 CHUNK_BYTES: Final = 1 << 16
+
+T = TypeVar("T")
 
 AllowSecrets = Annotated[bool, typer.Option("--allow-secrets", help="Store text that looks like a secret.")]
 ServiceOption = Annotated[str | None, typer.Option("--service", help="Name of a service, or general.")]
 
 app = typer.Typer(
     add_completion=False,
-    help="Operational memory: what a scheduled ops agent learned about its services.",
+    help="Operational memory: lessons of a scheduled ops agent about its services.",
     no_args_is_help=True,
 )
 app.command("run")(ops_run.run_once)
 app.command("watch")(ops_run.watch)
 
 
+def _use(work: Callable[[OperationalMemory], Awaitable[T]]) -> T:
+    return use(OperationalMemory.open(settings()), work)
+
+
 async def read_chunks(source: str) -> AsyncGenerator[bytes]:
     """Yield a file, or standard input for ``-``, as it comes.
 
     Raises:
-        InvalidInputError: There is no such file, or it cannot be read.
+        InvalidInputError: The file does not exist or cannot be read.
     """
     try:
         with sys.stdin.buffer if source == "-" else Path(source).open("rb") as stream:  # noqa: ASYNC230 - a pipe or a local file, read by nothing else meanwhile
@@ -57,16 +71,16 @@ def ingest(
         typer.Option(
             min=1,
             max=3,
-            help="Tier of the session; given more than once, of the first, second, ….",
+            help="Tier of the session. Repeat it for the second session, the third, and so on.",
             show_default="1",
         ),
     ] = None,
     allow_secrets: AllowSecrets = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Store what a transcript holds, and print a receipt for every marker.
+    """Store the sessions of a transcript and print a receipt for every marker.
 
-    Exit status 1 if anything that was acceptable could not be stored; reading the transcript again stores it.
+    Exit status 1 if a valid marker could not be stored. Run the same command again to store it.
     """
     out = console()
 
@@ -74,32 +88,23 @@ def ingest(
         if not as_json:
             out.print(receipt_line(receipt))
 
-    async def work() -> list[SessionReport]:
-        async with OperationalMemory.open(settings()) as memory:
-            return await memory.ingest(
-                read_chunks(source), tiers=tier or [1], allow_secrets=allow_secrets, on_receipt=show
-            )
-
-    reports = run(work())
+    reports = _use(
+        lambda memory: memory.ingest(
+            read_chunks(source), tiers=tier or [1], allow_secrets=allow_secrets, on_receipt=show
+        )
+    )
     if as_json:
         print_json({"sessions": reports})
     else:
         for report in reports:
-            session = report.session
-            out.print(
-                f"[bold]session {session.id}[/] tier {session.tier}: {session.status}, {len(report.receipts)} receipts"
-            )
+            session, count = report.session, plural(len(report.receipts), "receipt")
+            out.print(f"[bold]session {session.id}[/] tier {session.tier}: {session.status}, {count}")
         if not reports:
-            out.print("no session in the transcript")
-    failed = [
-        receipt
-        for report in reports
-        for receipt in report.receipts
-        if receipt.outcome is ReceiptOutcome.FAILED
-    ]
+            out.print("The transcript holds no session.")
+    failed = [receipt for report in reports for receipt in report.failed]
     if failed:
         raise StorageUnavailableError(
-            f"{len(failed)} could not be stored: {failed[0].reason}; run the same command again"
+            f"{plural(len(failed), 'marker')} could not be stored: {failed[0].reason}; run the same command again"
         )
 
 
@@ -108,26 +113,30 @@ def context(
     *,
     budget: Annotated[
         int | None,
-        typer.Option(min=0, help="Tokens for the block.", show_default="CLAUDEOPS_MEMORY_BUDGET, else 2000"),
+        typer.Option(
+            min=0,
+            metavar="TOKENS",
+            help="Size of the block.",
+            show_default="CLAUDEOPS_MEMORY_BUDGET, else 2000",
+        ),
     ] = None,
     service: Annotated[
         list[str] | None,
-        typer.Option(help="A service that the session will check; its memories are chosen first."),
+        typer.Option(
+            help="A service that the session will check; its memories are chosen first. Repeatable."
+        ),
     ] = None,
-    decay: Annotated[
-        bool, typer.Option(help="Run the staleness check first, as a session's start does.")
-    ] = True,
+    decay: Annotated[bool, typer.Option(help="Run the staleness check first, as a session does.")] = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the block for the next session's system prompt; nothing where there is nothing to tell."""
+    """Print the block for the next session's system prompt; print nothing if there are no memories."""
 
-    async def work() -> MemoryContext:
-        async with OperationalMemory.open(settings()) as memory:
-            if decay:
-                await memory.run_decay()
-            return await memory.build_memory_context(budget_tokens=budget, services=service or [])
+    async def work(memory: OperationalMemory) -> MemoryContext:
+        if decay:
+            await memory.run_decay()
+        return await memory.context(budget_tokens=budget, services=service or [])
 
-    block = run(work())
+    block = _use(work)
     if as_json:
         print_json(block)
     elif block.text:
@@ -136,34 +145,38 @@ def context(
 
 @app.command("decay")
 def run_decay(*, as_json: JsonOption = False) -> None:
-    """Run the staleness check: 0.1 a week for what nobody reinforced for 30 days; each week is charged once."""
+    """Run the staleness check: a memory loses 0.1 a week after 30 days without reinforcement.
 
-    async def work() -> list[Effect]:
-        async with OperationalMemory.open(settings()) as memory:
-            return await memory.run_decay()
-
-    effects = run(work())
+    Each week is charged once, however often the check runs.
+    """
+    effects = _use(lambda memory: memory.run_decay())
     if as_json:
         print_json({"decayed": effects})
         return
     out = console()
     for effect in effects:
         out.print(effect_line(effect))
-    out.print(f"{len(effects)} decayed")
+    out.print(f"{plural(len(effects), 'memory', 'memories')} decayed")
 
 
 @app.command("list")
 def list_memories(
     *,
     service: ServiceOption = None,
-    category: Annotated[str | None, typer.Option(help="One of the five categories.")] = None,
-    search: Annotated[str | None, typer.Option(help="Text that the observation holds.")] = None,
-    active: Annotated[bool | None, typer.Option("--active/--inactive", help="Only these.")] = None,
-    sort: Annotated[Sort, typer.Option(help="service groups; confidence and recency rank.")] = "service",
-    limit: Annotated[int, typer.Option(min=1, help="At most this many.")] = 1_000_000,
+    category: Annotated[
+        str | None, typer.Option(help="timing, dependency, behavior, remediation or maintenance.")
+    ] = None,
+    search: Annotated[str | None, typer.Option(help="Text in the observation.")] = None,
+    active: Annotated[
+        bool | None, typer.Option("--active/--inactive", help="Only active or only inactive memories.")
+    ] = None,
+    sort: Annotated[
+        Sort, typer.Option(help="service groups; confidence and recency put the highest first.")
+    ] = "service",
+    limit: Annotated[int, typer.Option(min=1, help="Largest number of memories.")] = 1_000_000,
     as_json: JsonOption = False,
 ) -> None:
-    """Print memories, the inactive ones too."""
+    """Print memories, active and inactive ones."""
     general = service == GENERAL
     wanted = MemoryFilter(
         service=None if general else service,
@@ -174,71 +187,59 @@ def list_memories(
         sort=sort,
         limit=limit,
     )
-
-    async def work() -> list[Memory]:
-        async with OperationalMemory.open(settings()) as memory:
-            return await memory.list_memories(wanted)
-
-    _print_memories(run(work()), as_json=as_json)
+    _print_memories(_use(lambda memory: memory.list_memories(wanted)), as_json=as_json)
 
 
 @app.command()
 def add(
-    observation: Annotated[str, typer.Argument(metavar="TEXT", help="What is known.")],
+    observation: Annotated[str, typer.Argument(metavar="TEXT", help="The observation.")],
     *,
     category: Annotated[str, typer.Option(help="timing, dependency, behavior, remediation or maintenance.")],
     service: ServiceOption = None,
-    confidence: Annotated[float, typer.Option(help="0.0 to 1.0; beyond is clamped.")] = 0.7,
+    confidence: Annotated[
+        float, typer.Option(help="0.0 to 1.0; other values are clamped.")
+    ] = DEFAULT_CONFIDENCE,
     allow_secrets: AllowSecrets = False,
     as_json: JsonOption = False,
 ) -> None:
     """Add a memory by hand."""
-
-    async def work() -> Memory:
-        async with OperationalMemory.open(settings()) as memory:
-            return await memory.add(
-                category=category,
-                observation=observation,
-                service=service,
-                confidence=confidence,
-                allow_secrets=allow_secrets,
-            )
-
-    _print_memories([run(work())], as_json=as_json)
+    added = _use(
+        lambda memory: memory.add(
+            category=category,
+            observation=observation,
+            service=service,
+            confidence=confidence,
+            allow_secrets=allow_secrets,
+        )
+    )
+    _print_memories([added], as_json=as_json)
 
 
 @app.command()
 def edit(
     memory_id: Annotated[int, typer.Argument(metavar="ID")],
     *,
-    observation: Annotated[str | None, typer.Option(help="The new text; confidence stays.")] = None,
+    observation: Annotated[str | None, typer.Option(help="The new text; the confidence stays.")] = None,
     confidence: Annotated[
         float | None,
-        typer.Option(help="Below 0.3 makes inactive, above 0.3 active; beyond 0.0 to 1.0 is clamped."),
+        typer.Option(help="0.0 to 1.0; below 0.3 the memory becomes inactive, above 0.3 active."),
     ] = None,
     allow_secrets: AllowSecrets = False,
     as_json: JsonOption = False,
 ) -> None:
     """Change the text or the confidence of a memory."""
-
-    async def work() -> list[Memory]:
-        async with OperationalMemory.open(settings()) as memory:
-            return await memory.edit(
-                [memory_id], observation=observation, confidence=confidence, allow_secrets=allow_secrets
-            )
-
-    _print_memories(run(work()), as_json=as_json)
+    changed = _use(
+        lambda memory: memory.edit(
+            [memory_id], observation=observation, confidence=confidence, allow_secrets=allow_secrets
+        )
+    )
+    _print_memories(changed, as_json=as_json)
 
 
 @app.command()
 def delete(ids: Annotated[list[int], typer.Argument(metavar="ID")], *, as_json: JsonOption = False) -> None:
-    """Remove memories for good; all of them, or none where one id is unknown."""
-
-    async def work() -> list[int]:
-        async with OperationalMemory.open(settings()) as memory:
-            return await memory.delete(ids)
-
-    deleted = run(work())
+    """Delete memories permanently: all of them, or none if an id is unknown."""
+    deleted = _use(lambda memory: memory.delete(ids))
     if as_json:
         print_json({"deleted": deleted})
     else:
@@ -263,4 +264,4 @@ def _print_memories(found: list[Memory], *, as_json: bool) -> None:
         for memory in found
     ]
     columns = ("id", "service", "category", "observation", "confidence", "active", "updated (UTC)", "session")
-    console().print(table(*columns, rows=rows) if rows else "no memories")
+    console().print(table(*columns, rows=rows) if rows else "No memories.")

@@ -1,9 +1,7 @@
-"""How receipts and moved confidences look on a terminal."""
+"""Receipts and changed confidences on a terminal."""
 
 from commonplace.cli.output import shown
-from commonplace.operational.context import format_confidence
-from commonplace.operational.lifecycle import Effect
-from commonplace.operational.receipts import Receipt, ReceiptOutcome
+from commonplace.operational import Effect, Receipt, ReceiptOutcome, format_confidence
 
 
 def receipt_line(receipt: Receipt) -> str:
@@ -27,7 +25,7 @@ def receipt_line(receipt: Receipt) -> str:
 
 
 def effect_line(effect: Effect) -> str:
-    """Return a moved confidence as a line of console markup."""
+    """Return a changed confidence as a line of console markup."""
     moved = f"{format_confidence(effect.confidence_before)} → {format_confidence(effect.confidence_after)}"
     ended = "" if effect.active else ", now inactive"
     headline = f"#{effect.memory_id} {shown(effect.observation)} [bold]({moved}{ended})[/]"

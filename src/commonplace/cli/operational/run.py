@@ -1,4 +1,4 @@
-"""``commonplace ops run`` and ``commonplace ops watch``: sessions of the agent, live."""
+"""``commonplace ops run`` and ``commonplace ops watch``: live sessions of the agent."""
 
 import asyncio
 import logging
@@ -25,21 +25,41 @@ from commonplace.cli.run import run, settings
 from commonplace.core.clock import utc_now
 from commonplace.core.errors import StorageError, StorageUnavailableError
 from commonplace.core.settings import Settings
-from commonplace.operational.memory import OperationalMemory, require_service
-from commonplace.operational.output import OutputKind, Shown
-from commonplace.operational.receipts import Receipt
-from commonplace.operational.run.agent_command import RunRequest, find_claude, load_prompt, require_arguments
-from commonplace.operational.run.lock import RunLock
-from commonplace.operational.run.runner import RunOutcome, RunReport, Watcher, run_session
-from commonplace.operational.run.stop import Stop
-from commonplace.operational.run.watch import first_due
-from commonplace.operational.run.watch import watch as keep_watch
-from commonplace.operational.sessions import SessionStatus
+from commonplace.core.text import plural
+from commonplace.operational import (
+    OperationalMemory,
+    OutputKind,
+    Receipt,
+    RunLock,
+    RunOutcome,
+    RunReport,
+    RunRequest,
+    SessionStatus,
+    Shown,
+    Stop,
+    Watcher,
+    find_claude,
+    first_due,
+    load_prompt,
+    require_arguments,
+    require_service,
+    run_schedule,
+    run_session,
+)
 
 SCHEDULED: Final = "scheduled"
 LOCK_EVERY_S: Final = 1.0
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+_MARKUP: Final = {
+    OutputKind.TEXT: "{}",
+    OutputKind.TOOL: "[cyan]→ {}[/]",
+    OutputKind.TOOL_RESULT: "[dim]  {}[/]",
+    OutputKind.TOOL_ERROR: "[red]  {}[/]",
+    OutputKind.NOTICE: "[yellow]{}[/]",
+    OutputKind.RESULT: "[bold]{}[/]",
+}
 
 log = logging.getLogger(__name__)
 
@@ -48,11 +68,11 @@ TierOption = Annotated[
     int, typer.Option("--tier", min=1, max=3, help="1 observes, 2 investigates, 3 remediates.")
 ]
 PromptOption = Annotated[
-    Path | None, typer.Option("--prompt", metavar="FILE", help="In place of the tier's prompt.")
+    Path | None, typer.Option("--prompt", metavar="FILE", help="Prompt that replaces the tier's prompt.")
 ]
 ServicesOption = Annotated[
     list[str] | None,
-    typer.Option("--service", help="A service to check; its memories are chosen first. May be repeated."),
+    typer.Option("--service", help="A service to check; its memories are chosen first. Repeatable."),
 ]
 
 
@@ -66,10 +86,10 @@ def run_once(
     claude: ClaudeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a session of the agent, show it live, and store what it learns as it comes.
+    """Run a session of the agent, show it live, and store its memories as they come.
 
-    Exit status 1 if the session failed, took too long, or ended without saying how; 130 and 143 if it was ended by
-    Ctrl-C or SIGTERM. A second Ctrl-C kills at once. A database that cannot be reached does not stop the session.
+    Exit status 1 if the session failed, took too long, or ended without a result; 130 after Ctrl-C and 143 after
+    SIGTERM. A second Ctrl-C kills the session at once. A database that cannot be reached does not stop the session.
     """
     loaded = settings()
     told = load_prompt(tier, prompt, directory=loaded.prompts_directory)
@@ -79,7 +99,7 @@ def run_once(
     async def work() -> tuple[RunReport, Stop]:
         with _stop_on_signals() as stop, RunLock(loaded.home) as lock:
             if not lock.acquire():
-                raise StorageUnavailableError(f"{lock.path}: another session runs; wait until it has ended")
+                raise StorageUnavailableError(f"{lock.path}: another session is running; wait until it ends")
             return await run_session(loaded, request, lock=lock, stop=stop, watcher=_watcher(screen)), stop
 
     report, stop = run(work())
@@ -99,7 +119,9 @@ def watch(
     *,
     every: Annotated[
         timedelta,
-        typer.Option(parser=parse_span, metavar="SPAN", help="From one start to the next: 60m, 6h."),
+        typer.Option(
+            parser=parse_span, metavar="SPAN", help="Interval between two starts, such as 60m or 6h."
+        ),
     ],
     tier: TierOption = 1,
     prompt: PromptOption = None,
@@ -107,10 +129,10 @@ def watch(
     timeout: TimeoutOption = None,
     claude: ClaudeOption = None,
 ) -> None:
-    """Run sessions on a schedule until Ctrl-C or SIGTERM, which end a session that runs, too.
+    """Run sessions on a schedule until Ctrl-C or SIGTERM, which also end a running session.
 
-    The first one starts at once, or an interval after the last scheduled one of its tier. A session that fails
-    does not stop the schedule; one that is late waits for no missed ones; two never run at once.
+    The first session starts at once, or an interval after the last scheduled session of its tier. A session that
+    fails does not stop the schedule. Missed sessions are not made up for, and two sessions never run at once.
     """
     loaded = settings()
     told = load_prompt(tier, prompt, directory=loaded.prompts_directory)
@@ -124,7 +146,7 @@ def watch(
                 await _scheduled(loaded, request, stop, screen)
 
             due = first_due(await _last_start(loaded, tier), every, utc_now())
-            await keep_watch(session, every=every, due=due, clock=utc_now, stop=stop, on_wait=screen.wait)
+            await run_schedule(session, every=every, due=due, clock=utc_now, stop=stop, on_wait=screen.wait)
             return stop
 
     stop = run(work())
@@ -135,7 +157,7 @@ def watch(
 async def _scheduled(loaded: Settings, request: RunRequest, stop: Stop, screen: "_Screen") -> None:
     with RunLock(loaded.home) as lock:
         if not lock.acquire():
-            log.warning("%s: another session runs; this one waits until it has ended", lock.path)
+            log.warning("%s: another session is running; this one starts when it ends", lock.path)
             while not lock.acquire():
                 if await stop.wait(LOCK_EVERY_S):
                     return
@@ -146,18 +168,18 @@ async def _scheduled(loaded: Settings, request: RunRequest, stop: Stop, screen: 
 
 
 def _sentence(report: RunReport) -> str:
-    """Say how a session ended that did not complete, in the words of its row."""
+    """Return how a session ended that did not complete, with the status of its row."""
     was = "was interrupted" if report.outcome.status is SessionStatus.INTERRUPTED else "failed"
     return f"the session {was}: {report.reason}"
 
 
 async def _last_start(loaded: Settings, tier: int) -> datetime | None:
-    """Return when the last scheduled session of a tier began; ``None`` where none did or nobody knows."""
+    """Return when the last scheduled session of a tier began, or ``None`` if that is unknown."""
     try:
         async with OperationalMemory.open(loaded) as memory:
             last = await memory.last_session(tier=tier, trigger=SCHEDULED)
     except StorageError as error:
-        log.warning("the schedule begins now, since the last session is not known: %s", error)
+        log.warning("the schedule begins now, because the last session cannot be read: %s", error)
         return None
     return last.started_at if last else None
 
@@ -188,7 +210,7 @@ def _request(
 
 @contextmanager
 def _stop_on_signals() -> Generator[Stop]:
-    """Give what a signal sets, in place of breaking off wherever the program is."""
+    """Yield a stop request that signals set, instead of interrupting the program."""
     loop, stop = asyncio.get_running_loop(), Stop()
     for number in _SIGNALS:
         loop.add_signal_handler(number, stop.ask, number)
@@ -204,37 +226,26 @@ def _watcher(screen: "_Screen | None") -> Watcher:
 
 
 class _Screen:
-    """Shows a session as it goes. Whoever looked on may leave, as in ``… | head``; the session goes on."""
+    """Shows a running session. The reader may close the output, as in ``… | head``; the session goes on."""
 
     def __init__(self, out: Console) -> None:
         self._out: Console | None = out
 
     def output(self, line: Shown) -> None:
-        """Show what the session shows."""
-        text = shown(line.text)
-        match line.kind:
-            case OutputKind.TEXT:
-                self._print(text)
-            case OutputKind.TOOL:
-                self._print(f"[cyan]→ {text}[/]")
-            case OutputKind.TOOL_RESULT:
-                self._print(f"[dim]  {text}[/]")
-            case OutputKind.TOOL_ERROR:
-                self._print(f"[red]  {text}[/]")
-            case OutputKind.NOTICE:
-                self._print(f"[yellow]{text}[/]")
-            case OutputKind.RESULT:
-                self._print(f"[bold]{text}[/]")
+        """Show an output line."""
+        self._print(_MARKUP[line.kind].format(shown(line.text)))
 
     def receipt(self, receipt: Receipt) -> None:
-        """Show what became of a marker."""
+        """Show the receipt of a marker."""
         self._print(receipt_line(receipt))
 
     def end(self, report: RunReport) -> None:
         """Show how the session ended."""
         name = f"session {report.session.id}" if report.session else "session (not stored)"
         why = f": {shown(report.reason)}" if report.reason else ""
-        self._print(f"[bold]{name}[/] {report.outcome.status}{why}, {len(report.receipts)} receipts")
+        self._print(
+            f"[bold]{name}[/] {report.outcome.status}{why}, {plural(len(report.receipts), 'receipt')}"
+        )
 
     def wait(self, due: datetime) -> None:
         """Show when the next session is due."""
@@ -247,4 +258,4 @@ class _Screen:
             self._out.print(markup)
         except OSError as error:
             self._out = None
-            log.warning("nothing more is shown: %s", error)
+            log.warning("the output is closed, and the session goes on: %s", error)

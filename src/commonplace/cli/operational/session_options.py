@@ -12,10 +12,10 @@ _LONGEST: Final = timedelta(days=366)
 
 
 def parse_span(text: str) -> timedelta:
-    """Read a span of time such as ``90s``, ``60m``, ``6h`` or ``1d``; one second to a year.
+    """Return a span of time such as ``90s``, ``60m``, ``6h`` or ``1d``, from one second to a year.
 
     Raises:
-        typer.BadParameter: It is none.
+        typer.BadParameter: The text is not a span in this range.
     """
     found = _SPAN.fullmatch(text)
     span = timedelta(seconds=float(found[1]) * _SECONDS[found[2]]) if found else timedelta()
@@ -27,11 +27,14 @@ def parse_span(text: str) -> timedelta:
 TimeoutOption = Annotated[
     timedelta | None,
     typer.Option(
-        "--timeout", parser=parse_span, metavar="SPAN", help="End a session that takes longer, such as 30m."
+        "--timeout", parser=parse_span, metavar="SPAN", help="Longest duration of a session, such as 30m."
     ),
 ]
 ClaudeOption = Annotated[
-    str | None, typer.Option("--claude", metavar="PATH", help="The claude CLI.", show_default="on the PATH")
+    str | None,
+    typer.Option(
+        "--claude", metavar="PATH", help="Path of the claude CLI.", show_default="claude on the PATH"
+    ),
 ]
 ExtraArguments = Annotated[
     list[str] | None, typer.Argument(metavar="-- ARGUMENTS", help="Further arguments of the claude CLI.")

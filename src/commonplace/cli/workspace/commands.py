@@ -1,26 +1,31 @@
-"""``commonplace workspace``: the small facts of one workspace."""
+"""``commonplace workspace``: commands of workspace memory."""
 
-from typing import Annotated
+from collections.abc import Awaitable, Callable
+from typing import Annotated, TypeVar
 
 import typer
 
 from commonplace.cli.output import JsonOption, console, print_json, table
-from commonplace.cli.run import run, settings
+from commonplace.cli.run import settings, use
 from commonplace.core.clock import format_timestamp
 from commonplace.workspace.memory import WorkspaceMemory
-from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
-from commonplace.workspace.search import SearchResult
+
+T = TypeVar("T")
 
 app = typer.Typer(
-    add_completion=False, help="Workspace memory: small facts beside the code.", no_args_is_help=True
+    add_completion=False, help="Workspace memory: short facts stored beside the code.", no_args_is_help=True
 )
+
+
+def _use(work: Callable[[WorkspaceMemory], Awaitable[T]]) -> T:
+    return use(WorkspaceMemory.open(settings()), work)
 
 
 @app.command()
 def store(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The fact, at most 500 characters.")],
     *,
-    tag: Annotated[list[str] | None, typer.Option(help="A label to find it by; at most five.")] = None,
+    tag: Annotated[list[str] | None, typer.Option(help="A label to search for; at most five.")] = None,
     scope: Annotated[
         str | None, typer.Option(help="user, workspace or session.", show_default="workspace")
     ] = None,
@@ -29,36 +34,28 @@ def store(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Remember a fact."""
-
-    async def work() -> StoreReceipt:
-        async with WorkspaceMemory.open(settings()) as memory:
-            return await memory.store(text, tags=tag or [], scope=scope, allow_secrets=allow_secrets)
-
-    receipt = run(work())
+    """Store a fact."""
+    receipt = _use(
+        lambda memory: memory.store(text, tags=tag or [], scope=scope, allow_secrets=allow_secrets)
+    )
     pruned = [memory.id for memory in receipt.pruned]
     if as_json:
         print_json({"ok": True, "id": receipt.id, "pruned": pruned})
         return
     typer.echo(f"stored {receipt.id}")
     if pruned:
-        typer.echo(f"made room by dropping the oldest: {', '.join(pruned)}")
+        typer.echo(f"deleted the oldest memories to make room: {', '.join(pruned)}")
 
 
 @app.command()
 def search(
     query: Annotated[str | None, typer.Argument(metavar="QUERY", help="Part of the text.")] = None,
     *,
-    tag: Annotated[str | None, typer.Option(help="A whole tag.")] = None,
+    tag: Annotated[str | None, typer.Option(help="A complete tag.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find at most 20 memories, newest first; with query and tag, both must match."""
-
-    async def work() -> SearchResult:
-        async with WorkspaceMemory.open(settings()) as memory:
-            return await memory.search(query, tag=tag)
-
-    result = run(work())
+    """Find up to 20 memories, newest first. With a query and a tag, both must match."""
+    result = _use(lambda memory: memory.search(query, tag=tag))
     memories = [
         {
             "id": found.id,
@@ -73,18 +70,13 @@ def search(
         print_json({"count": result.count, "memories": memories})
         return
     rows = [(m["id"], m["scope"], ", ".join(m["tags"]), m["text"], m["ts"]) for m in memories]
-    console().print(table("id", "scope", "tags", "text", "since", rows=rows) if rows else "no memories")
+    console().print(table("id", "scope", "tags", "text", "since", rows=rows) if rows else "No memories.")
 
 
 @app.command()
 def delete(memory_id: Annotated[str, typer.Argument(metavar="ID")], *, as_json: JsonOption = False) -> None:
-    """Forget a memory for good."""
-
-    async def work() -> DeleteReceipt:
-        async with WorkspaceMemory.open(settings()) as memory:
-            return await memory.delete(memory_id)
-
-    receipt = run(work())
+    """Delete a memory permanently."""
+    receipt = _use(lambda memory: memory.delete(memory_id))
     if as_json:
         print_json({"ok": True, "id": receipt.id})
     else:
@@ -97,13 +89,8 @@ def context(
     message: Annotated[str, typer.Option(help="The last message of the user.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Print the block that a model call with this message gets; nothing where there is nothing to show."""
-
-    async def work() -> str:
-        async with WorkspaceMemory.open(settings()) as memory:
-            return await memory.context_block(message)
-
-    block = run(work())
+    """Print the block for a model call with this message; print nothing if no memory matches."""
+    block = _use(lambda memory: memory.context_block(message))
     if as_json:
         print_json({"text": block})
     elif block:

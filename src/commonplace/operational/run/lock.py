@@ -1,4 +1,4 @@
-"""One session at a time on one machine, also when a process that ran one was killed and left its agent behind."""
+"""Lock that allows one session at a time on a machine, and ends an agent whose commonplace was killed."""
 
 import json
 import logging
@@ -19,19 +19,19 @@ FILE: Final = "ops-run.lock"
 _MOST_TOOLS: Final = 1_000
 _MAX_BYTES: Final = 1 << 17
 _LONG_AGO_S: Final = 0.0
-"""A start that no process has."""
+"""A start time that no process has."""
 
 log = logging.getLogger(__name__)
 
 
 class RunLock:
-    """Held while a session runs; the file says which agent that is, and what it started.
+    """Lock held while a session runs; its file names the agent and the agent's tools.
 
     Args:
-        home: The directory of commonplace; made where there is none.
+        home: The home of commonplace; created if it does not exist.
 
     Raises:
-        StorageUnavailableError: There is no writing in the directory.
+        StorageUnavailableError: The directory cannot be written.
     """
 
     def __init__(self, home: Path) -> None:
@@ -52,40 +52,40 @@ class RunLock:
         self._lock.close()
 
     def acquire(self) -> bool:
-        """Take the lock if no session runs, ending what an agent left behind; return whether it was taken."""
+        """Take the lock if no session runs, and end processes of a lost one; return whether it was taken."""
         if not self._lock.acquire():
             return False
         self._end_left_behind()
         return True
 
     def name_agent(self, pid: int, mark: str) -> None:
-        """Note which agent runs under the lock, for whoever takes it after this process was killed.
+        """Write the agent to the file, for the next holder of the lock in case this process is killed.
 
         Args:
-            pid: Of the agent.
-            mark: What its processes carry; see :mod:`commonplace.operational.run.processes`.
+            pid: The process id of the agent.
+            mark: The mark of its processes; see :mod:`commonplace.operational.run.processes`.
         """
         try:
             started = psutil.Process(pid).create_time()
         except psutil.NoSuchProcess:
-            # It has ended already, and what it started may not have: the mark still finds that.
+            # The agent has ended, but its tools may still run; the mark finds them.
             started = _LONG_AGO_S
         self._held = _Held(agent=SeenProcess(pid=pid, started=started), mark=mark)
         self._note(self._held)
 
     def name_tools(self, tools: Sequence[SeenProcess]) -> None:
-        """Note what the agent has started, instead of what was noted before."""
+        """Replace the agent's tools in the file."""
         if self._held is not None:
             self._held = replace(self._held, tools=tuple(tools[:_MOST_TOOLS]))
             self._note(self._held)
 
     def forget_agent(self) -> None:
-        """Note that the agent has ended."""
+        """Remove the agent from the file."""
         self._held = None
         self._note(None)
 
     def _end_left_behind(self) -> None:
-        """End what is left of a run whose commonplace was killed: its agent, and what that had started."""
+        """End the agent and the tools of a run whose commonplace was killed."""
         held = self._read()
         if held is None:
             return
@@ -95,7 +95,7 @@ class RunLock:
         known = [agent, *(tool.find() for tool in held.tools)]
         ended = end_processes(held.mark, [process for process in known if process is not None])
         if others := [str(pid) for pid in ended if agent is None or pid != agent.pid]:
-            log.warning("ended what a lost session had left running: processes %s", ", ".join(others))
+            log.warning("ended processes that a lost session left running: %s", ", ".join(others))
         self.forget_agent()
 
     def _read(self) -> "_Held | None":
@@ -108,16 +108,18 @@ class RunLock:
     def _note(self, held: "_Held | None") -> None:
         data = json.dumps({} if held is None else held.document()).encode()
         try:
-            # In this order it is never empty in between; what is behind the document does not count.
+            # In this order the file is never empty; text behind the document is ignored.
             os.pwrite(self._lock.fileno(), data, 0)
             os.ftruncate(self._lock.fileno(), len(data))
         except OSError as error:
-            log.warning("%s: an agent that is left behind could not be found again: %s", self.path, error)
+            log.warning(
+                "%s: cannot be written, so a lost agent could not be found again: %s", self.path, error
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Held:
-    """What the file says: an agent, its mark, and what it has started."""
+    """The content of the file: an agent, its mark, and its tools."""
 
     agent: SeenProcess
     mark: str
@@ -125,12 +127,12 @@ class _Held:
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
-        """Read what :meth:`document` gives."""
+        """Read a document."""
         tools = [SeenProcess(pid=int(pid), started=float(started)) for pid, started in document["tools"]]
         agent = SeenProcess(pid=int(document["pid"]), started=float(document["started"]))
         return cls(agent=agent, mark=str(document["mark"]), tools=tuple(tools))
 
     def document(self) -> dict[str, Any]:
-        """Return what is written."""
+        """Return the JSON document."""
         tools = [[tool.pid, tool.started] for tool in self.tools]
         return {"pid": self.agent.pid, "started": self.agent.started, "mark": self.mark, "tools": tools}

@@ -1,13 +1,17 @@
-"""The processes of a run, found again after the agent that started them has died.
+"""Processes of a session: the one that records it, the agent, and the tools that outlive the agent.
 
-The claude CLI starts its tools in sessions of their own. Once it has ended they belong to init, and no group and no
-parent tells whose they were. Two things do: the mark of the run in the environment, which each process inherits from
-its parent, and the list of those that were seen while the CLI lived, for tools that clear their environment.
+The claude CLI starts its tools in sessions of their own. After its end they belong to init, and neither a group nor a
+parent shows where they came from. Two things do: the mark of the run in the environment, which each process inherits,
+and the list of descendants seen while the CLI lived, for tools that clear their environment.
 """
 
 import contextlib
+import socket
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
@@ -16,26 +20,69 @@ import psutil
 from commonplace.llm.process_tree import kill_found
 
 MARK_VARIABLE: Final = "CLAUDEOPS_RUN"
-"""Names the run in the environment of its agent. A process that drops it and leaves its parent is on its own."""
+"""Names the run in the agent's environment. A process that clears it and leaves its parent is not found."""
+
+SEEN_EVERY_S: Final = 60.0
+"""The interval at which a process stores that it still records a session."""
+
+LOST_AFTER: Final = timedelta(minutes=10)
+"""A session of another machine or container counts as lost when it was not seen for this long."""
 
 _SAME_START_S: Final = 2.0
-"""Start times are counted from the machine's boot, whose time moves a little with the clock."""
+"""Start times are counted from the boot time, which moves a little with the clock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenProcess:
-    """A process that was seen: its id, and when it started in seconds since the epoch, because ids are used again."""
+    """The id of a process and its start in seconds since the epoch, because ids are used again."""
 
     pid: int
     started: float
 
     def find(self) -> psutil.Process | None:
-        """Return the process if it is still there; ``None`` where its id is another's by now."""
+        """Return the process, or ``None`` if it is gone or its id belongs to another process."""
         try:
             process = psutil.Process(self.pid)
             return process if abs(process.create_time() - self.started) <= _SAME_START_S else None
         except psutil.NoSuchProcess:
             return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordingProcess:
+    """The process that records a session: its machine, its id there, and its start."""
+
+    host: str
+    pid: int
+    started_at: datetime
+
+
+@cache
+def this_process() -> RecordingProcess:
+    """Return the identity of this process."""
+    process = psutil.Process()
+    started_at = datetime.fromtimestamp(process.create_time(), UTC)
+    return RecordingProcess(host=_host(), pid=process.pid, started_at=started_at)
+
+
+def is_gone(recorder: RecordingProcess, *, seen_at: datetime, now: datetime) -> bool:
+    """Tell whether a session is no longer recorded.
+
+    On this machine the process is looked up; on another machine or in another container, only the last time that it
+    was seen can tell.
+
+    Args:
+        recorder: The process that began to record the session.
+        seen_at: When it last stored that it still records.
+        now: The current time.
+    """
+    if recorder.host != this_process().host:
+        return now - seen_at > LOST_AFTER
+    process = SeenProcess(pid=recorder.pid, started=recorder.started_at.timestamp()).find()
+    try:
+        return process is None or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def new_mark() -> str:
@@ -44,7 +91,7 @@ def new_mark() -> str:
 
 
 def seen(processes: Iterable[psutil.Process]) -> list[SeenProcess]:
-    """Return what finds these processes again, in the order of their ids; those that have ended are left out."""
+    """Return the ids and starts of processes that still run, by id."""
     found: list[SeenProcess] = []
     for process in processes:
         with contextlib.suppress(psutil.Error):
@@ -54,13 +101,13 @@ def seen(processes: Iterable[psutil.Process]) -> list[SeenProcess]:
 
 
 def end_processes(mark: str, known: Collection[psutil.Process]) -> list[int]:
-    """Kill all that is left of a run, and return their ids.
+    """Kill all processes that are left of a run, and return their ids.
 
-    This process, and those that it descends from, are spared: it may itself be a tool of a run that was lost.
+    This process and its ancestors are spared: it may be a tool of a lost run.
 
     Args:
         mark: The value of ``CLAUDEOPS_RUN`` in the environment of the run.
-        known: Those that were seen; one whose id was given to another process is left alone.
+        known: Processes seen before; one whose id belongs to another process now is spared.
     """
     spared = {psutil.Process(), *psutil.Process().parents()}
     killed = kill_found(lambda: (_with_descendants(known) | _marked(mark)) - spared)
@@ -84,3 +131,11 @@ def _marked(mark: str) -> set[psutil.Process]:
             if process.environ().get(MARK_VARIABLE) == mark:
                 found.add(process)
     return found
+
+
+def _host() -> str:
+    """Return the name of this machine and, on Linux, of its space of process ids: containers may share the name."""
+    try:
+        return f"{socket.gethostname()} {Path('/proc/self/ns/pid').readlink()}"
+    except OSError:
+        return socket.gethostname()

@@ -1,8 +1,8 @@
-"""Runs a session of the agent: what it knows goes in, what it learns comes out, live, and everything ends.
+"""Runner of one session: memories go in, markers and output are stored live, and all processes end.
 
-Memory failing never stops the agent. A database that cannot be reached leaves the session without its block, a
-store that fails leaves the stream in a file that the next start stores; both are logged. Source: OPS-06, OPS-19,
-OPS-20, and the host's part of the ADR.
+A failure of memory never stops the agent. If the database cannot be reached, the session runs without its block; if
+a write fails, the stream stays in a file that the next run stores. Both are logged.
+Source: OPS-06, OPS-19, OPS-20, and the host's part of the ADR.
 """
 
 import asyncio
@@ -20,18 +20,12 @@ from commonplace.core.text import trim_to
 from commonplace.llm.claude_process import outside_a_session
 from commonplace.operational.output import Shown, describe_failure, notice, shown_of
 from commonplace.operational.receipts import Receipt
-from commonplace.operational.run.agent_command import (
-    RunRequest,
-    build_command,
-    build_system_prompt,
-    render_environment,
-)
-from commonplace.operational.run.agent_process import AgentProcess
-from commonplace.operational.run.live_recording import LiveRecording, SessionEnd
+from commonplace.operational.run.agent import AgentProcess, RunRequest, build_command
 from commonplace.operational.run.lock import RunLock
-from commonplace.operational.run.memory_access import open_or_none, recall
-from commonplace.operational.run.stop import Stop
-from commonplace.operational.run.transcript_files import TranscriptFile
+from commonplace.operational.run.prompt import build_system_prompt, render_environment
+from commonplace.operational.run.recall import open_or_none, recall
+from commonplace.operational.run.recording import LiveRecording, SessionEnd, TranscriptFile
+from commonplace.operational.run.schedule import Stop
 from commonplace.operational.sessions import Session, SessionStatus, status_after
 from commonplace.operational.transcript.stream import SessionResult, StreamEvent, StreamReader
 
@@ -42,20 +36,20 @@ log = logging.getLogger(__name__)
 
 
 class RunOutcome(StrEnum):
-    """How a run ended."""
+    """The outcome of a run."""
 
     COMPLETED = "completed"
     FAILED = "failed"
-    """The agent says so, in its result or by its exit status."""
+    """The agent reported a failure in its result or by its exit status."""
     INTERRUPTED = "interrupted"
-    """It ended without saying how."""
+    """The agent ended without a result."""
     TIMED_OUT = "timed_out"
     STOPPED = "stopped"
-    """The operator ended it."""
+    """The operator ended the session."""
 
     @property
     def status(self) -> SessionStatus:
-        """What the session's row says of it."""
+        """The status of the session's row."""
         match self:
             case RunOutcome.COMPLETED:
                 return SessionStatus.COMPLETED
@@ -70,12 +64,12 @@ class RunReport:
     """A run that has ended.
 
     Attributes:
-        outcome: How.
-        reason: Why it was no success, in words; empty for one.
-        exit_code: Of the CLI; negative for a signal.
-        session: Its row; ``None`` where the database could not be reached.
-        receipts: What became of each marker that was stored or refused.
-        transcript: The stream, where not everything in it is stored; the next start will.
+        outcome: The outcome.
+        reason: Why the run did not succeed; empty if it did.
+        exit_code: The exit status of the CLI; negative for a signal.
+        session: The row of the session; ``None`` if the database could not be reached.
+        receipts: A receipt for each marker that was stored or refused.
+        transcript: The file of a stream that is not stored completely; the next run stores it.
     """
 
     outcome: RunOutcome
@@ -91,8 +85,8 @@ class Watcher:
     """An observer of a running session.
 
     Attributes:
-        on_output: Called with each thing to show, as it comes.
-        on_receipt: Called with each receipt as soon as what it says is durable.
+        on_output: Called with each output line as it comes.
+        on_receipt: Called with each receipt as soon as its marker is durable.
     """
 
     on_output: Callable[[Shown], None] | None = None
@@ -111,12 +105,12 @@ async def run_session(
     """Run a session to its end and record it.
 
     Args:
-        settings: Where the database and the home are.
-        request: What runs.
-        lock: Held by the caller.
+        settings: Name the database and the home.
+        request: The session to run.
+        lock: The lock, which the caller holds.
         stop: Ends the session when it is asked.
         watcher: Observes the session.
-        clock: Gives the time of each row.
+        clock: Returns the time of each row.
 
     Raises:
         InvalidInputError: The CLI cannot be started, or the prompt is too long.
@@ -149,7 +143,7 @@ async def run_session(
 
 
 class _Run:
-    """One run while it lasts: reads, shows, hands over for storing, and ends the process when told."""
+    """A run in progress: reads the stream, shows and records it, and ends the process when asked."""
 
     def __init__(
         self,
@@ -171,11 +165,11 @@ class _Run:
         self._ended_by: RunOutcome | None = None
 
     async def to_its_end(self) -> RunReport:
-        """Follow the process, and report."""
+        """Follow the process to its end and return the report."""
         try:
             exit_code = await self._follow()
             if not self._has_finished(exit_code):
-                # What the agent had started outlives it, and nobody looks after it any more.
+                # The tools of an agent that broke off would run on unattended.
                 await self._process.kill()
             return await self._report(exit_code)
         finally:
@@ -240,10 +234,12 @@ class _Run:
             async with asyncio.timeout(self._request.timeout_s):
                 await self._stop.asked.wait()
             self._ended_by = RunOutcome.STOPPED
-            self._say(notice("the operator ends the session"))
+            self._say(notice("the operator ended the session"))
         except TimeoutError:
             self._ended_by = RunOutcome.TIMED_OUT
-            self._say(notice(f"the session is ended: it took longer than {self._request.timeout_s:g} s"))
+            self._say(
+                notice(f"commonplace ended the session: it took longer than {self._request.timeout_s:g} s")
+            )
         stopping = asyncio.create_task(self._process.stop(self._request.grace_s))
         insisting = asyncio.create_task(self._stop.insisted.wait())
         try:
@@ -275,7 +271,7 @@ class _Run:
         )
 
     def _has_finished(self, exit_code: int) -> bool:
-        """Tell whether the agent came to the end of its work; what it left running then was meant to go on."""
+        """Tell whether the agent completed its work; then the tools that it left running may go on."""
         return self._ended_by is None and exit_code == 0 and self._outcome(exit_code) is RunOutcome.COMPLETED
 
     def _outcome(self, exit_code: int) -> RunOutcome:
@@ -294,7 +290,7 @@ class _Run:
             case RunOutcome.TIMED_OUT:
                 return f"it took longer than {self._request.timeout_s:g} s and was ended"
             case RunOutcome.STOPPED:
-                return "it was ended by the operator"
+                return "the operator ended it"
             case RunOutcome.FAILED if self._result is not None:
                 return trim_to(describe_failure(self._result), _REASON_CHARS)
             case RunOutcome.FAILED | RunOutcome.INTERRUPTED:
@@ -303,8 +299,8 @@ class _Run:
                     if exit_code < 0
                     else f"ended with status {exit_code}"
                 )
-                said = trim_to(self._last_error, _REASON_CHARS) or "it said nothing"
-                return f"the claude CLI {how} and no result: {said}"
+                said = trim_to(self._last_error, _REASON_CHARS) or "no error output"
+                return f"the claude CLI {how} without a result: {said}"
 
     def _keep_transcript(self, *, is_complete: bool) -> Path | None:
         if self._transcript is None:
@@ -313,5 +309,5 @@ class _Run:
             self._transcript.remove()
             return None
         self._transcript.close()
-        log.warning("not everything is stored; the next start will, from %s", self._transcript.path)
+        log.warning("the session is not stored completely; the next run will store %s", self._transcript.path)
         return self._transcript.path

@@ -1,7 +1,7 @@
--- Statements for SQLite and PostgreSQL alike; FOR UPDATE is left out on SQLite, where only one transaction writes.
--- Order of locks in a transaction that changes memories: first the advisory lock of what is learned, or of decay; then
--- the memories, by ascending id. Whoever writes a memory has read it with FOR UPDATE in the same transaction, so that
--- no change of somebody else comes in between.
+-- Statements for SQLite and PostgreSQL. FOR UPDATE is left out on SQLite, where only one transaction writes at a time.
+-- Order of locks in a transaction that changes memories: first the advisory lock of a service and category, or of
+-- decay; then the memories, by ascending id. A transaction reads a memory with FOR UPDATE before it writes it, so that
+-- no other change comes in between.
 
 -- name: insert_memory(service, category, observation, confidence, active, moment, session_id, tier)^
 -- Adds a memory and returns it.
@@ -10,16 +10,16 @@ VALUES (:service, :category, :observation, :confidence, :active, :moment, :momen
 RETURNING *;
 
 -- name: get_memory(id)^
--- One memory, or nothing.
+-- A memory, or nothing.
 SELECT * FROM memories WHERE id = :id;
 
 -- name: lock_memory(id)^
--- One memory, which nobody else changes until the transaction ends, or nothing.
+-- A memory, locked until the transaction ends, or nothing.
 SELECT * FROM memories WHERE id = :id FOR UPDATE;
 
 -- name: lock_candidates(service, category)
--- The active memories that a new observation of the same service and category is compared with, oldest first; nobody
--- else changes them until the transaction ends.
+-- The active memories of a service and category, which a new observation is compared with, oldest first; locked until
+-- the transaction ends.
 SELECT * FROM memories
 WHERE active = 1 AND category = :category
   AND lower(service) IS NOT DISTINCT FROM lower(CAST(:service AS TEXT))
@@ -27,18 +27,18 @@ ORDER BY id
 FOR UPDATE;
 
 -- name: update_memory(id, observation, confidence, active, updated_at)^
--- Writes what may change of a memory and returns it.
+-- Writes the columns of a memory that may change, and returns the memory.
 UPDATE memories
 SET observation = :observation, confidence = :confidence, active = :active, updated_at = :updated_at
 WHERE id = :id
 RETURNING *;
 
 -- name: delete_memory(id)^
--- Removes a memory for good and returns its id.
+-- Deletes a memory permanently and returns its id.
 DELETE FROM memories WHERE id = :id RETURNING id;
 
 -- name: memories_by_service(category, active, limit, offset)
--- Every memory, by service; general ones last. Like the two below it reads one index in its order.
+-- Memories by service, general ones last. This statement and the next two read one index in its order.
 SELECT * FROM memories
 WHERE (CAST(:category AS TEXT) IS NULL OR category = :category)
   AND (CAST(:active AS INTEGER) IS NULL OR active = :active)
@@ -46,7 +46,7 @@ ORDER BY service IS NULL, lower(service), confidence DESC, id DESC
 LIMIT :limit OFFSET :offset;
 
 -- name: memories_by_confidence(category, active, limit, offset)
--- Every memory, the most trusted first.
+-- Memories, the most trusted first.
 SELECT * FROM memories
 WHERE (CAST(:category AS TEXT) IS NULL OR category = :category)
   AND (CAST(:active AS INTEGER) IS NULL OR active = :active)
@@ -54,7 +54,7 @@ ORDER BY confidence DESC, updated_at DESC, id DESC
 LIMIT :limit OFFSET :offset;
 
 -- name: memories_by_recency(category, active, limit, offset)
--- Every memory, the last updated first.
+-- Memories, the latest update first.
 SELECT * FROM memories
 WHERE (CAST(:category AS TEXT) IS NULL OR category = :category)
   AND (CAST(:active AS INTEGER) IS NULL OR active = :active)
@@ -62,9 +62,9 @@ ORDER BY updated_at DESC, id DESC
 LIMIT :limit OFFSET :offset;
 
 -- name: narrowed_memories(service, general, category, active, search, sort, limit, offset)
--- Memories of one service, or with some words, in one of the orders above. What few pass is found by reading the table
--- once: in the order of an index it would take three times as long. Ids are put in order first: to sort whole rows
--- takes four times as long for a page deep in a long list.
+-- Memories of one service or with a text, in one of the orders above. Few memories match, so one scan of the table is
+-- three times as fast as an index in its order. Sorting the ids first is four times as fast as sorting whole rows for
+-- a page deep in a long list.
 SELECT memories.* FROM memories JOIN (
   SELECT id AS page_id FROM memories
   WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
@@ -88,11 +88,11 @@ ORDER BY
   id DESC;
 
 -- name: count_eligible(threshold)$
--- How many memories a prompt could hold.
+-- The number of memories that the block could show.
 SELECT count(*) FROM memories WHERE active = 1 AND confidence >= :threshold;
 
 -- name: eligible(threshold, max_chars, after_confidence, after_updated_at, after_id, limit)
--- What still fits a prompt, behind the last one that was read: most trusted first, then most recent.
+-- Memories that still fit the block, after the last one that was read: most trusted first, then most recent.
 SELECT id, service, category, observation, confidence, updated_at FROM memories
 WHERE active = 1 AND confidence >= :threshold AND length(observation) <= :max_chars
   AND (confidence, updated_at, id) < (:after_confidence, CAST(:after_updated_at AS TEXT), :after_id)
@@ -100,15 +100,15 @@ ORDER BY confidence DESC, updated_at DESC, id DESC
 LIMIT :limit;
 
 -- name: eligible_of_services(threshold, max_chars, services)
--- What fits a prompt of the services in a list written as ',a,b,' in lower case, in the same order.
+-- Memories that fit the block, of the services in a lower-case list such as ',a,b,', in the same order.
 SELECT id, service, category, observation, confidence, updated_at FROM memories
 WHERE active = 1 AND confidence >= :threshold AND length(observation) <= :max_chars
   AND CAST(:services AS TEXT) LIKE '%,' || lower(service) || ',%'
 ORDER BY confidence DESC, updated_at DESC, id DESC;
 
 -- name: lock_stale(updated_before)
--- Active memories that were last updated before a moment, with the weeks of decay already charged since then; nobody
--- else changes them until the transaction ends.
+-- Active memories that were last updated before a time, with the weeks of decay charged since then; locked until the
+-- transaction ends.
 SELECT m.*, CASE WHEN d.counted_from = m.updated_at THEN d.weeks_charged ELSE 0 END AS weeks_charged
 FROM memories m LEFT JOIN memory_decay d ON d.memory_id = m.id
 WHERE m.active = 1 AND m.updated_at < :updated_before
@@ -116,7 +116,7 @@ ORDER BY m.id
 FOR UPDATE OF m;
 
 -- name: charge_decay(memory_id, counted_from, weeks_charged)$
--- Notes how many weeks have been charged to a memory since its last update.
+-- Stores how many weeks of decay were charged to a memory since its last update.
 INSERT INTO memory_decay (memory_id, counted_from, weeks_charged)
 VALUES (:memory_id, :counted_from, :weeks_charged)
 ON CONFLICT (memory_id) DO UPDATE
@@ -124,13 +124,13 @@ SET counted_from = excluded.counted_from, weeks_charged = excluded.weeks_charged
 RETURNING memory_id;
 
 -- name: record_change(memory_id, kind, actor, session_id, before, after, reason, moment)$
--- Adds to the history of a memory.
+-- Adds a change to the history of a memory.
 INSERT INTO memory_changes (memory_id, kind, actor, session_id, before, after, reason, created_at)
 VALUES (:memory_id, :kind, :actor, :session_id, :before, :after, :reason, :moment)
 RETURNING id;
 
 -- name: session_changed(memory_id, kind, session_id)$
--- Whether a session has changed a memory in this way before.
+-- Whether a session has made this kind of change to a memory before.
 SELECT 1 FROM memory_changes
 WHERE memory_id = :memory_id AND kind = :kind AND session_id = :session_id
 LIMIT 1;
@@ -140,5 +140,5 @@ LIMIT 1;
 SELECT * FROM memory_changes WHERE memory_id = :memory_id ORDER BY id;
 
 -- name: forget_texts(memory_id)
--- Takes what a deleted memory said out of its history; that it was there, and when, stays.
+-- Clears the texts in the history of a deleted memory; the changes and their times stay.
 UPDATE memory_changes SET before = NULL, after = NULL, reason = '' WHERE memory_id = :memory_id RETURNING id;

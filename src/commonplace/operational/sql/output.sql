@@ -1,7 +1,7 @@
--- What sessions showed while they ran.
+-- Output lines of sessions.
 
 -- name: insert_output(session_id, kind, text, fingerprint, moment)$
--- Adds a line behind the last one of its session and returns its number; nothing where it is there already.
+-- Adds a line to a session and returns its number, or nothing if the line exists.
 INSERT INTO session_output (session_id, seq, kind, text, fingerprint, created_at)
 SELECT :session_id, coalesce(max(seq), 0) + 1, :kind, :text, :fingerprint, :moment
 FROM session_output WHERE session_id = :session_id
@@ -9,15 +9,15 @@ ON CONFLICT DO NOTHING
 RETURNING seq;
 
 -- name: list_output(session_id, after, limit)
--- The lines of a session behind a number, oldest first.
+-- Lines of a session after a number, oldest first.
 SELECT seq, kind, text, created_at FROM session_output
 WHERE session_id = :session_id AND seq > :after
 ORDER BY seq LIMIT :limit;
 
 -- name: trim_output(session_id, up_to)$
--- Removes the oldest lines of a session.
+-- Deletes the oldest lines of a session.
 DELETE FROM session_output WHERE session_id = :session_id AND seq <= :up_to RETURNING seq;
 
 -- name: forget_output(up_to_session)$
--- Removes what the older sessions showed.
+-- Deletes the lines of older sessions.
 DELETE FROM session_output WHERE session_id <= :up_to_session RETURNING session_id;

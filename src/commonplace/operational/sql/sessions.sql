@@ -1,7 +1,7 @@
--- Sessions, and what they told: events and cooldown actions.
+-- Sessions, their events and their cooldown actions.
 
 -- name: insert_session(agent_session_id, tier, model, trigger, prompt_text, moment, host, pid, process_started_at)^
--- Begins a session and returns it; one that the agent's own id names already is resumed.
+-- Begins a session and returns it; a session with the same agent session id is resumed.
 INSERT INTO sessions (agent_session_id, tier, model, trigger, prompt_text, status, started_at, seen_at,
                       recorder_host, recorder_pid, recorder_started_at)
 VALUES (:agent_session_id, :tier, :model, :trigger, :prompt_text, 'running', :moment, :moment,
@@ -13,7 +13,7 @@ SET status = 'running', model = coalesce(excluded.model, sessions.model), seen_a
 RETURNING *;
 
 -- name: announce_session(id, agent_session_id, model)^
--- Gives a session that was begun before its stream what the stream says; an id that another session has stays there.
+-- Stores the model and the agent session id of a session that began before its stream; another session keeps its id.
 UPDATE sessions
 SET model = coalesce(:model, model),
     agent_session_id = CASE
@@ -23,29 +23,29 @@ WHERE id = :id
 RETURNING *;
 
 -- name: last_session(tier, trigger)^
--- The session of a tier that began last for a reason, or nothing.
+-- The latest session of a tier with a trigger, or nothing.
 SELECT * FROM sessions WHERE tier = :tier AND trigger = :trigger ORDER BY started_at DESC, id DESC LIMIT 1;
 
 -- name: see_session(id, moment)$
--- Notes that a session is still being recorded.
+-- Stores that a session is still being recorded.
 UPDATE sessions SET seen_at = :moment WHERE id = :id RETURNING id;
 
 -- name: running_sessions()
--- Sessions that should be running, oldest first; not those of which nobody knows who records them.
+-- Running sessions whose recording process is known, oldest first.
 SELECT * FROM sessions
 WHERE status = 'running' AND recorder_host IS NOT NULL AND recorder_pid IS NOT NULL
   AND recorder_started_at IS NOT NULL AND seen_at IS NOT NULL
 ORDER BY id;
 
 -- name: interrupt_session(id, seen_at)^
--- Ends a session that nobody records any more where it was last seen, unless it was seen again meanwhile.
+-- Ends a lost session at the time when it was last seen, unless it was seen again in between.
 UPDATE sessions SET status = 'interrupted', ended_at = seen_at
 WHERE id = :id AND status = 'running' AND seen_at = :seen_at
 RETURNING *;
 
 -- name: finish_session(id, status, moment, response, cost_usd, num_turns, duration_ms, exit_code)^
--- Ends a session; a result that says nothing of a column leaves it as it was. What is found interrupted once more
--- ended when it was found so first.
+-- Ends a session. A column that the result does not fill keeps its value, and so does the end of a session that is
+-- interrupted a second time.
 UPDATE sessions
 SET status = :status,
     ended_at = CASE WHEN CAST(:status AS TEXT) = 'interrupted' THEN coalesce(ended_at, :moment) ELSE :moment END,
@@ -56,37 +56,23 @@ WHERE id = :id
 RETURNING *;
 
 -- name: get_session(id)^
--- One session, or nothing.
+-- A session, or nothing.
 SELECT * FROM sessions WHERE id = :id;
 
--- name: list_sessions(limit, offset)
--- Sessions, newest first.
-SELECT * FROM sessions ORDER BY started_at DESC, id DESC LIMIT :limit OFFSET :offset;
-
 -- name: note_marker(session_id, fingerprint)$
--- Notes that a marker of a session was taken; returns nothing where it had been already.
+-- Stores that a marker of a session was processed; returns nothing if it was processed before.
 INSERT INTO session_markers (session_id, fingerprint) VALUES (:session_id, :fingerprint)
 ON CONFLICT DO NOTHING
 RETURNING session_id;
 
 -- name: insert_event(session_id, level, service, message, moment)^
--- Records an event.
+-- Stores an event.
 INSERT INTO events (session_id, level, service, message, created_at)
 VALUES (:session_id, :level, :service, :message, :moment)
 RETURNING *;
 
--- name: list_events(session_id, limit, offset)
--- Events of one session or of all, newest first.
-SELECT * FROM events
-WHERE CAST(:session_id AS INTEGER) IS NULL OR session_id = :session_id
-ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset;
-
 -- name: insert_cooldown(session_id, service, action, reason, tier, moment)^
--- Records a remediation that must not be repeated at once.
+-- Stores a remediation that must not be repeated at once.
 INSERT INTO cooldown_actions (session_id, service, action, reason, tier, created_at)
 VALUES (:session_id, :service, :action, :reason, :tier, :moment)
 RETURNING *;
-
--- name: list_cooldowns(limit, offset)
--- Cooldown actions, newest first.
-SELECT * FROM cooldown_actions ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset;

@@ -1,7 +1,7 @@
--- What an operator looks at. Filters count only where they are given; lists come newest first.
+-- Pages for an operator. A filter that is NULL matches everything; lists are newest first.
 
 -- name: count_memories(service, general, category, search)
--- How many active and inactive memories a filter lets through.
+-- The number of active and inactive memories that match a filter.
 SELECT active, count(*) AS count FROM memories
 WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
   AND (CAST(:general AS INTEGER) = 0 OR service IS NULL)
@@ -10,50 +10,50 @@ WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS
 GROUP BY active;
 
 -- name: services_of_memories()
--- Every spelling of a service that has memories, with how many.
+-- Every spelling of a service, with the number of its memories.
 SELECT service, count(*) AS count FROM memories GROUP BY service;
 
 -- name: recent_memories(limit)
--- The memories that were learned last.
+-- The latest memories.
 SELECT * FROM memories ORDER BY id DESC LIMIT :limit;
 
 -- name: fading_memories(updated_before, limit)
--- Active memories that were last updated before a moment, the weakest first, of equal ones the oldest.
+-- Active memories that were last updated before a time, the weakest first, then the oldest.
 SELECT * FROM memories WHERE active = 1 AND updated_at < :updated_before
 ORDER BY confidence, updated_at, id LIMIT :limit;
 
 -- name: memories_of_session(session_id, limit)
--- What a session created, in its order.
+-- The memories that a session created, oldest first.
 SELECT * FROM memories WHERE session_id = :session_id ORDER BY id LIMIT :limit;
 
 -- name: page_of_sessions(status, tier, limit, offset)
--- Sessions of a status and a tier.
+-- Sessions by status and tier.
 SELECT * FROM sessions
 WHERE (CAST(:status AS TEXT) IS NULL OR status = :status)
   AND (CAST(:tier AS INTEGER) IS NULL OR tier = :tier)
 ORDER BY started_at DESC, id DESC LIMIT :limit OFFSET :offset;
 
 -- name: count_sessions(status, tier)$
--- How many of them there are.
+-- Their number.
 SELECT count(*) FROM sessions
 WHERE (CAST(:status AS TEXT) IS NULL OR status = :status)
   AND (CAST(:tier AS INTEGER) IS NULL OR tier = :tier);
 
 -- name: page_of_events(service, session_id, limit, offset)
--- Events of a service and a session.
+-- Events by service and session.
 SELECT * FROM events
 WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
   AND (CAST(:session_id AS INTEGER) IS NULL OR session_id = :session_id)
 ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset;
 
 -- name: count_events(service, session_id)$
--- How many of them there are.
+-- Their number.
 SELECT count(*) FROM events
 WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
   AND (CAST(:session_id AS INTEGER) IS NULL OR session_id = :session_id);
 
 -- name: page_of_events_of_level(level, service, session_id, limit, offset)
--- Those of one level, which an index has in their order: critical ones are few.
+-- Events of one level, in the order of an index: critical events are few.
 SELECT * FROM events
 WHERE level = :level
   AND (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
@@ -61,21 +61,21 @@ WHERE level = :level
 ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset;
 
 -- name: count_events_of_level(level, service, session_id)$
--- How many of them there are.
+-- Their number.
 SELECT count(*) FROM events
 WHERE level = :level
   AND (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
   AND (CAST(:session_id AS INTEGER) IS NULL OR session_id = :session_id);
 
 -- name: page_of_cooldowns(service, session_id, limit, offset)
--- Cooldown actions of a service and a session.
+-- Cooldown actions by service and session.
 SELECT * FROM cooldown_actions
 WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
   AND (CAST(:session_id AS INTEGER) IS NULL OR session_id = :session_id)
 ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :offset;
 
 -- name: count_cooldowns(service, session_id)$
--- How many of them there are.
+-- Their number.
 SELECT count(*) FROM cooldown_actions
 WHERE (CAST(:service AS TEXT) IS NULL OR lower(service) = lower(CAST(:service AS TEXT)))
   AND (CAST(:session_id AS INTEGER) IS NULL OR session_id = :session_id);
@@ -94,6 +94,6 @@ SELECT
   (SELECT coalesce(sum(cost_usd), 0.0) FROM sessions WHERE started_at >= :week_ago) AS cost_in_week_usd;
 
 -- name: learned_by_day(since)
--- How many memories that are still there were learned on each day from a moment on; days without any are left out.
+-- The number of memories by day of creation since a time, without days that have none.
 SELECT substr(created_at, 1, 10) AS day, count(*) AS memories FROM memories
 WHERE created_at >= :since GROUP BY 1 ORDER BY 1;

@@ -1,1 +1,1 @@
-"""Transcripts of the agent: the stream, its markers, and what is stored of them."""
+"""Transcripts of the agent: the stream reader, the marker parser, and the recorder that stores sessions."""

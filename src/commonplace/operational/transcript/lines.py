@@ -1,23 +1,23 @@
-"""Bytes in pieces of any size become lines, with bounded memory."""
+"""Splitter of a byte stream into lines, with bounded memory."""
 
 from dataclasses import dataclass
 from typing import Final
 
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
-"""A longer line is skipped: it would be held in memory whole, and no text block comes near it."""
+"""Longer lines are skipped; a text block of the agent is never this long."""
 
 HEAD_BYTES: Final = 1_024
-"""How much is kept of a line that is skipped."""
+"""The bytes kept of a skipped line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One line without its newline.
+    """A line without its newline.
 
     Attributes:
         number: Counted from 1.
-        data: The line; of one that was too long, its first 1,024 bytes.
-        size: Its length in bytes as it came.
+        data: The line, or the first 1,024 bytes of a line that is too long.
+        size: The full length in bytes.
     """
 
     number: int
@@ -26,18 +26,18 @@ class Line:
 
     @property
     def too_long(self) -> bool:
-        """Whether the line went over the limit and only its head is here."""
+        """Whether ``data`` holds only the head of the line."""
         return self.size > len(self.data)
 
 
 class LineSplitter:
-    r"""Splits a stream of bytes at ``\n`` and nothing else.
+    r"""Splits a stream of bytes at ``\n`` only.
 
-    U+0085 stands raw in the CLI's JSON, so ``str.splitlines`` would break lines apart. The same bytes give
-    the same lines, however they are cut into pieces.
+    The CLI's JSON holds raw U+0085, where ``str.splitlines`` would split. The same bytes give the same lines, however
+    they are cut into pieces.
 
     Args:
-        max_line_bytes: The longest line that is kept whole; at least 1,024.
+        max_line_bytes: The longest line that is kept completely; at least 1,024.
     """
 
     def __init__(self, *, max_line_bytes: int = MAX_LINE_BYTES) -> None:
@@ -55,7 +55,7 @@ class LineSplitter:
         return lines
 
     def close(self) -> list[Line]:
-        """Return the last line where it has no newline; nothing is held afterwards."""
+        """Return the last line if it has no newline."""
         return [self._complete(b"")] if self._size else []
 
     def _complete(self, end: bytes) -> Line:

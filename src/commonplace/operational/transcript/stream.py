@@ -1,20 +1,19 @@
-"""The claude CLI's stream-json output, read line by line into typed events.
+"""Reader of the claude CLI's stream-json output, from lines to typed events.
 
 Facts that shape the reader, each measured on the CLI:
 
-- ``system/init`` is not the first line where hooks exist, and comes again on each resume.
-- There is one ``assistant`` line for each content block; several share a message id, none repeats another.
-- The ``result`` line repeats the last text. It is kept as the session's response, never read for markers.
-- ``stream_event`` lines carry pieces of blocks that still come whole; they are skipped, as is every type that
-  is not known.
-- An API failure comes as an ``assistant`` line of the model ``<synthetic>``: the CLI's words, no agent's.
-- A subagent's texts come only if the host asks for them, with the id of the tool call that started it. They
-  are assistant text blocks of the same session, and count. Its report is a tool result, and does not.
+- ``system/init`` follows hook lines if there are hooks, and comes again on each resume.
+- Each content block has its own ``assistant`` line; the lines of one message share its id and do not repeat blocks.
+- The ``result`` line repeats the last text. It is the session's response and is never read for markers.
+- ``stream_event`` lines hold pieces of blocks that also come complete; they are skipped, like all unknown types.
+- An API failure comes as an ``assistant`` line of the model ``<synthetic>``: text of the CLI, not of the agent.
+- A subagent's texts come only if the host asks for them, with the id of the tool call that started it. They are
+  assistant text blocks of the same session and may hold markers. Its report is a tool result and may not.
 - A session that was killed has no ``result`` line.
 
-No input raises: a line that cannot be read becomes a :class:`Damaged` event, a field of an unexpected type
-counts as missing. The standard ``json`` is used because it reads the lone surrogate escapes that JavaScript
-writes when it cuts an emoji in two; stricter parsers refuse the line, and the markers in it.
+No input raises: an unreadable line becomes a :class:`Damaged` event, and a field of an unexpected type counts as
+missing. The standard ``json`` reads the lone surrogate escapes that JavaScript writes when it cuts an emoji in two;
+stricter parsers would refuse such a line with its markers.
 """
 
 import json
@@ -29,10 +28,10 @@ from commonplace.core.text import clean_text, trim_to
 from commonplace.operational.transcript.lines import MAX_LINE_BYTES, Line, LineSplitter
 
 EXCERPT_CHARS: Final = 500
-"""How much is kept of a tool's input, of its output, and of a damaged line."""
+"""The characters kept of a tool's input, of its output, and of a damaged line."""
 
 MAX_ID_CHARS: Final = 200
-"""A longer identifier or name is ignored."""
+"""Longer identifiers and names are ignored."""
 
 _MAX_COUNT: Final = 2**53
 _MAX_NAMES: Final = 1_000
@@ -41,12 +40,12 @@ _CLI_MODEL: Final = "<synthetic>"
 _LOOK_AHEAD: Final = 4
 _JSON: Final = json.JSONDecoder()
 _ESCAPE: Final = re.compile(r"\\+(?:u[0-9A-Fa-f]{4}|[nrtbf\"/])")
-"""The letter of an escape stands right before the next word, where it hides that a word begins there."""
+"""Escapes; the letter of an escape would hide the start of the word behind it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionStarted:
-    """The session's ``init`` line; on a resume there is another one with the same id."""
+    """The ``init`` line of a session; a resume repeats it with the same id."""
 
     session_id: str | None
     model: str | None
@@ -56,13 +55,13 @@ class SessionStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantText:
-    """A whole text block that the agent wrote: the only event that may hold markers (OPS-03).
+    """A complete text block of the agent, the only event that may hold markers (OPS-03).
 
     Attributes:
-        text: Without NUL and lone surrogates; may hold many lines.
+        text: The text without NUL and lone surrogates; may hold many lines.
         session_id: The session that the line names.
-        message_id: Shared by the blocks of one message.
-        parent_tool_use_id: The tool call that started the subagent that wrote it, else ``None``.
+        message_id: The id that the blocks of one message share.
+        parent_tool_use_id: The tool call that started the subagent, or ``None`` for the agent itself.
     """
 
     text: str
@@ -73,7 +72,7 @@ class AssistantText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolUse:
-    """A tool call; ``summary`` holds the first few plain fields of its input, to 500 characters."""
+    """A tool call; ``summary`` holds the first plain fields of its input, up to 500 characters."""
 
     id: str | None
     name: str | None
@@ -83,7 +82,7 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a tool call returned; ``excerpt`` is the start of its text, to 500 characters."""
+    """The result of a tool call; ``excerpt`` is the start of its text, up to 500 characters."""
 
     tool_use_id: str | None
     is_error: bool
@@ -93,7 +92,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CliNotice:
-    """What the CLI wrote in the model's place, such as an API failure; ``error`` is its kind, if named."""
+    """A text of the CLI, such as an API failure; ``error`` is the kind of failure, if named."""
 
     text: str
     error: str | None
@@ -101,16 +100,16 @@ class CliNotice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionResult:
-    """The ``result`` line: how a run ended.
+    """The ``result`` line at the end of a run.
 
     Attributes:
         subtype: ``success``, ``error_max_turns``, ``error_during_execution``, …
-        is_error: Also true with ``success``, where the API failed.
-        response: The last text, or ``None`` where the run ended without one.
-        errors: What went wrong, where the CLI says so.
-        cost_usd: Finite and not negative, else ``None``.
-        turns: Turns of the conversation.
-        duration_ms: Wall-clock time in milliseconds.
+        is_error: Whether the run failed; also true with ``success`` if the API failed.
+        response: The last text, or ``None``.
+        errors: Reasons for a failure, if the CLI names them.
+        cost_usd: The cost in US dollars, or ``None``.
+        turns: The number of turns.
+        duration_ms: Wall-clock time.
         session_id: The session that ended.
         api_error_status: The HTTP status of a failed API request.
     """
@@ -128,7 +127,7 @@ class SessionResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Damaged:
-    """A line that cannot be read: its number from 1, why, and its start, to 500 characters, its secrets masked."""
+    """A line that cannot be read; ``excerpt`` is its start, up to 500 characters, with secrets masked."""
 
     line_number: int
     reason: str
@@ -139,15 +138,15 @@ StreamEvent = SessionStarted | AssistantText | ToolUse | ToolResult | CliNotice 
 
 
 class StreamReader:
-    """Turns pieces of stream-json output into events, as they come.
+    """Turns pieces of stream-json output into events as they come.
 
     The same bytes give the same events, however they are cut into pieces.
 
     Args:
-        max_line_bytes: A longer line is skipped up to its newline and reported as damaged.
+        max_line_bytes: The longest line that is read; longer lines are reported as damaged.
 
     Attributes:
-        skipped_lines: Lines in order that held nothing to tell: unknown types, hooks, thinking, prompts.
+        skipped_lines: The number of valid lines without events: unknown types, hooks, thinking, prompts.
     """
 
     def __init__(self, *, max_line_bytes: int = MAX_LINE_BYTES) -> None:
@@ -159,7 +158,7 @@ class StreamReader:
         return self._read(self._lines.feed(chunk))
 
     def close(self) -> list[StreamEvent]:
-        """Return the events of a last line without newline; one that was cut off comes as damaged."""
+        """Return the events of a last line without newline; a line that was cut off is damaged."""
         return self._read(self._lines.close())
 
     def _read(self, lines: list[Line]) -> list[StreamEvent]:
@@ -172,7 +171,7 @@ class StreamReader:
 
 
 def decode_line(line: Line) -> list[StreamEvent]:
-    """Return the events of one line: none for an empty line and for what is of no interest."""
+    """Return the events of a line; empty lines and unknown types have none."""
     text = line.data.decode("utf-8", "replace").removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}").strip()
     if line.too_long:
         return [_damaged(line, text, f"line of {line.size} bytes is too long")]
@@ -288,7 +287,7 @@ def _object(value: object) -> dict[str, object]:
 
 
 def _blocks(value: object) -> list[dict[str, object]]:
-    """Return content blocks; content that is a plain string is one text block."""
+    """Return content blocks; a plain string is one text block."""
     if isinstance(value, str):
         return [{"type": "text", "text": value}]
     return [_object(item) for item in cast("list[object]", value)] if isinstance(value, list) else []
@@ -304,7 +303,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def _name(value: object) -> str | None:
-    """Return an identifier, or ``None`` where the value cannot be one."""
+    """Return an identifier, or ``None`` if the value is not one."""
     if not isinstance(value, str) or len(value) > MAX_ID_CHARS:
         return None
     return value or None if value.isprintable() else clean_text(value)

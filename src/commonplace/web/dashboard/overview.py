@@ -12,8 +12,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from commonplace.access.roles import Principal
 from commonplace.core.errors import NotFoundError
-from commonplace.operational.sessions import SessionStatus
-from commonplace.operational.transcript.markers import EventLevel
+from commonplace.operational import EventLevel, SessionStatus
 from commonplace.web.access import installation_reader, memories, reader
 from commonplace.web.dashboard import learning
 from commonplace.web.dashboard.cards import Card, read_card, read_cards

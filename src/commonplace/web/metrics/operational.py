@@ -4,7 +4,7 @@ from typing import Final
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from commonplace.operational.memory import OperationalMemory
+from commonplace.operational import OperationalMemory
 
 PREFIX: Final = "commonplace_operational_"
 

@@ -1,1 +1,1 @@
-"""The prompts of the three tiers of a scheduled ops agent, as package data."""
+"""The tier prompts that the package ships."""

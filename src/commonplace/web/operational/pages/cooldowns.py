@@ -1,11 +1,11 @@
-"""The cooldowns page: what the agent restarted or deployed again, and when (OPS-20.3)."""
+"""Cooldowns page: restarts and redeployments by the agent (OPS-20.3)."""
 
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.operational.memory import MAX_SERVICE_CHARS
+from commonplace.operational import MAX_SERVICE_CHARS
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.paging import PAGE_SIZE, read_page

@@ -1,12 +1,11 @@
-"""The events page: what happened, as the agent told it (OPS-20.2)."""
+"""Events page: events that the agent reported (OPS-20.2)."""
 
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.operational.memory import MAX_SERVICE_CHARS
-from commonplace.operational.transcript.markers import EventLevel
+from commonplace.operational import MAX_SERVICE_CHARS, EventLevel
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.paging import PAGE_SIZE, read_page

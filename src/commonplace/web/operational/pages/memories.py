@@ -1,4 +1,4 @@
-"""The memories page: what the agent knows, by service, with filters, search and sorting (OPS-12, OPS-16, OPS-17)."""
+"""Memories page: memories by service, with filters, search and sorting (OPS-12, OPS-16, OPS-17)."""
 
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -7,12 +7,16 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.operational.context import GENERAL
-from commonplace.operational.decay import GRACE
-from commonplace.operational.memories import Memory, MemoryFilter, Sort
-from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.transcript.markers import MemoryCategory
-from commonplace.operational.views import ServiceCount
+from commonplace.operational import (
+    GENERAL,
+    GRACE,
+    Memory,
+    MemoryCategory,
+    MemoryFilter,
+    OperationalMemory,
+    ServiceCount,
+    Sort,
+)
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.paging import PAGE_SIZE, counted_pager
@@ -37,7 +41,7 @@ MemoryId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What the address of the page asks for; an empty text asks for everything."""
+    """The filters in the address of the page; an empty text matches everything."""
 
     service: str
     category: str
@@ -48,7 +52,7 @@ class Wanted:
 
     @property
     def query(self) -> dict[str, object]:
-        """The filters as they stand in an address, without the page; what is usual is left out."""
+        """The filters for an address, without the offset and without defaults."""
         return {
             "service": self.service,
             "category": self.category,
@@ -59,7 +63,7 @@ class Wanted:
 
     @property
     def narrows(self) -> bool:
-        """Whether anything is filtered out."""
+        """Whether a filter is set."""
         return bool(self.service or self.category or self.search) or self.status != "all"
 
     @property
@@ -78,7 +82,7 @@ class Wanted:
         )
 
     def url(self, **changed: object) -> str:
-        """Return the address with other filters, from the first page on."""
+        """Return the address of the first page with other filters."""
         return link(PATH, **{**self.query, **changed})
 
 
@@ -90,7 +94,7 @@ def wanted(
     sort: Annotated[Sort | Literal[""], Query()] = "",
     offset: Offset = 0,
 ) -> Wanted:
-    """Read what the address asks for."""
+    """Read the filters from the address."""
     return Wanted(
         service=service.strip(),
         category=category,
@@ -110,7 +114,7 @@ router = APIRouter(
 
 @router.get("")
 async def memories_page(request: Request, memories: OpenMemories, wanted: WantedMemories) -> HTMLResponse:
-    """Show memories; to HTMX the table alone."""
+    """Show memories; HTMX gets only the table."""
     views = memories.operational.views
     page = await views.memories(wanted.filter)
     counts = {"all": page.active + page.inactive, "active": page.active, "inactive": page.inactive}
@@ -138,14 +142,14 @@ async def memories_page(request: Request, memories: OpenMemories, wanted: Wanted
 
 
 def choices(services: list[ServiceCount], chosen: str) -> list[tuple[str, int]]:
-    """Return the names of services with how many memories they have; the chosen one also where it has none."""
+    """Return the names of services with the number of their memories, and the chosen one in any case."""
     found = [(count.service or GENERAL, count.memories) for count in services]
     names = {name.lower() for name, _ in found}
     return found if not chosen or chosen.lower() in names else [*found, (chosen, 0)]
 
 
 def grouped(found: list[Memory], *, by_service: bool) -> list[tuple[str | None, list[Memory]]]:
-    """Return memories with the name of their group, in their order; one group without a name if not by service."""
+    """Return memories in groups by service, in their order; without grouping, one group without a name."""
     if not by_service:
         return [(None, found)] if found else []
     names: dict[str, str] = {}
@@ -158,7 +162,7 @@ def grouped(found: list[Memory], *, by_service: bool) -> list[tuple[str | None, 
 
 
 async def memory_values(operational: OperationalMemory, memory_id: int) -> dict[str, Any]:
-    """Return what the page of one memory shows.
+    """Return the values for the page of a memory.
 
     Raises:
         NotFoundError: No memory has this id.
@@ -177,6 +181,6 @@ async def memory_values(operational: OperationalMemory, memory_id: int) -> dict[
 
 @router.get("/{memory_id:int}")
 async def memory_page(request: Request, memories: OpenMemories, memory_id: MemoryId) -> HTMLResponse:
-    """Show one memory with its history."""
+    """Show a memory with its history."""
     values = await memory_values(memories.operational, memory_id)
     return render(request, "memories/one.html", errors={}, **values)

@@ -1,4 +1,4 @@
-"""What an operator does to memories: add, edit, change confidence, delete; one or many (OPS-13, OPS-16.3, OPS-18)."""
+"""Forms to add, edit and delete memories and to set their confidence (OPS-13, OPS-16.3, OPS-18)."""
 
 from typing import Annotated, Final
 
@@ -7,10 +7,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
-from commonplace.operational.decay import GRACE
-from commonplace.operational.memories import DEFAULT_CONFIDENCE, Memory
-from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.transcript.markers import MemoryCategory
+from commonplace.operational import DEFAULT_CONFIDENCE, GRACE, Memory, MemoryCategory, OperationalMemory
 from commonplace.web.access import OpenMemories, installation_writer
 from commonplace.web.dashboard.errors import PageRoute, message_of
 from commonplace.web.dashboard.forms import INVALID, Text
@@ -20,7 +17,7 @@ from commonplace.web.limits import LARGEST_ID
 from commonplace.web.operational.pages.memories import PATH, MemoryId, memory_values
 
 CHANGED: Final = "memories-changed"
-"""The event by which lists of memories refresh themselves."""
+"""The event that refreshes lists of memories."""
 MOST_AT_ONCE: Final = 500
 
 Id = Annotated[int, Query(ge=1, le=LARGEST_ID)]
@@ -55,7 +52,7 @@ async def add(
     observation: Text = "",
     confidence: Text = "",
 ) -> Response:
-    """Add a memory, or show the form again with what is wrong."""
+    """Add a memory, or show the form again with its errors."""
     operational = memories.operational
     try:
         memory = await operational.add(
@@ -91,14 +88,14 @@ async def _new_form(
 
 @router.get("/delete")
 async def delete_form(request: Request, memories: OpenMemories, ids: Ids) -> HTMLResponse:
-    """Ask whether memories are to be deleted."""
+    """Ask whether to delete memories."""
     found = await _found(memories.operational, ids)
     return render_dialog(request, "memories/delete.html", found=found)
 
 
 @router.post("/delete")
 async def delete(request: Request, memories: OpenMemories, ids: FormIds) -> Response:
-    """Delete memories, all or none."""
+    """Delete all of the memories, or none."""
     deleted = await memories.operational.delete(ids)
     notice = f"{plural(len(deleted), 'memory', 'memories')} deleted."
     return done(request, notice, location=PATH, changed=CHANGED)
@@ -106,9 +103,9 @@ async def delete(request: Request, memories: OpenMemories, ids: FormIds) -> Resp
 
 @router.get("/confidence")
 async def confidence_form(request: Request, memories: OpenMemories, ids: Ids) -> HTMLResponse:
-    """Ask which confidence memories are to have."""
+    """Ask for the confidence of memories."""
     found = await _found(memories.operational, ids)
-    # What all of them have; inactive ones are here to become active.
+    # The confidence that the active ones share; inactive ones are here to become active.
     values = {memory.confidence for memory in found if memory.active}
     value = values.pop() if len(values) == 1 else DEFAULT_CONFIDENCE
     return render_dialog(request, "memories/confidence.html", found=found, value=value, errors={})
@@ -118,7 +115,7 @@ async def confidence_form(request: Request, memories: OpenMemories, ids: Ids) ->
 async def set_confidence(
     request: Request, memories: OpenMemories, ids: FormIds, confidence: Text = ""
 ) -> Response:
-    """Give memories a confidence, all or none."""
+    """Set the confidence of all of the memories, or of none."""
     try:
         changed = await memories.operational.edit(ids, confidence=_number(confidence))
     except InvalidInputError as error:
@@ -139,7 +136,7 @@ async def set_confidence(
 
 @router.get("/{memory_id:int}/edit")
 async def edit_form(request: Request, memories: OpenMemories, memory_id: MemoryId) -> Response:
-    """Turn the row of a memory into a form; without HTMX the memory's own page has the form."""
+    """Turn the row of a memory into a form; without HTMX, redirect to the page of the memory."""
     if not wants_fragment(request):
         return RedirectResponse(f"{PATH}/{memory_id}", status_code=303)
     memory = await memories.operational.get(memory_id)
@@ -169,7 +166,7 @@ async def edit(
     confidence: Text = "",
     confidence_was: Text = "",
 ) -> Response:
-    """Change a memory; what the operator left as it was stays as it is now, whoever changed it meanwhile."""
+    """Change the fields of a memory that the operator changed; other fields keep their current value."""
     operational = memories.operational
     text = None if _same_text(observation, observation_was) else observation
     try:
@@ -213,12 +210,12 @@ async def _found(operational: OperationalMemory, ids: list[int]) -> list[Memory]
 
 
 def _same_text(one: str, other: str) -> bool:
-    """Compare what a form sent, which writes every line break as two characters."""
+    """Compare two texts of a form, which writes a line break as two characters."""
     return one.replace("\r\n", "\n") == other.replace("\r\n", "\n")
 
 
 def _same_number(one: str, other: str) -> bool:
-    """Compare two positions of a slider; it has steps of 0.01, whatever a confidence has."""
+    """Compare two positions of a slider with steps of 0.01."""
     if one == other:
         return True
     try:

@@ -1,13 +1,11 @@
-"""The pages of sessions: which ones ran, and what one did, live while it runs (OPS-20.1)."""
+"""Session pages: the list, and one session with its live output (OPS-20.1)."""
 
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.output import OutputLine
-from commonplace.operational.sessions import TIERS, Session, SessionStatus
+from commonplace.operational import TIERS, OperationalMemory, OutputLine, Session, SessionStatus
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.paging import PAGE_SIZE, read_page
@@ -18,7 +16,7 @@ from commonplace.web.paging import Offset
 PATH: Final = "/sessions"
 LINES_AT_ONCE: Final = 500
 LISTED: Final = 100
-"""How many events and cooldowns of one session its page lists; the rest is behind a link."""
+"""The number of events and cooldowns on the page of a session; a link leads to the others."""
 
 Status = SessionStatus | Literal[""]
 Tier = Literal["", "1", "2", "3"]
@@ -60,7 +58,7 @@ async def sessions_page(
 
 @router.get("/{session_id:int}")
 async def session_page(request: Request, memories: OpenMemories, session_id: SessionId) -> HTMLResponse:
-    """Show one session: how it went, what it learned and told, and what it printed."""
+    """Show a session with its memories, events, cooldowns and output."""
     operational = memories.operational
     views = operational.views
     session, lines, next_url = await _output(operational, session_id, after=0)
@@ -83,7 +81,7 @@ async def session_output(
     session_id: SessionId,
     after: Annotated[int, Query(ge=0, le=LARGEST_ID)] = 0,
 ) -> HTMLResponse:
-    """Show what a session printed after a line; to HTMX the lines alone."""
+    """Show the output of a session after a line; HTMX gets only the lines."""
     session, lines, next_url = await _output(memories.operational, session_id, after=after)
     return render(request, "sessions/output.html", session=session, lines=lines, next_url=next_url)
 
@@ -91,9 +89,9 @@ async def session_output(
 async def _output(
     operational: OperationalMemory, session_id: int, *, after: int
 ) -> tuple[Session, list[OutputLine], str | None]:
-    """Return a session, what it printed after a line, and where what it prints next will be.
+    """Return a session, its output after a line, and the address of later output.
 
-    The session is read first: if it has ended by then, all of its lines are there.
+    The session is read first: if it has ended, all of its lines are stored.
     """
     session = await operational.views.session(session_id)
     lines = await operational.session_output(session_id, after=after, limit=LINES_AT_ONCE)

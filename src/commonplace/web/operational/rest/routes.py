@@ -1,14 +1,18 @@
-"""Operational memory under ``/api/v1/operational``. Source: OPS-13, OPS-16, OPS-17, OPS-18, OPS-20."""
+"""REST routes of operational memory under ``/api/v1/operational``. Source: OPS-13, OPS-16, OPS-17, OPS-18, OPS-20."""
 
 from http import HTTPStatus
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Body, Depends, Query
 
-from commonplace.operational.memories import MemoryFilter, Sort
-from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.sessions import SessionStatus
-from commonplace.operational.transcript.markers import EventLevel, MemoryCategory
+from commonplace.operational import (
+    EventLevel,
+    MemoryCategory,
+    MemoryFilter,
+    OperationalMemory,
+    SessionStatus,
+    Sort,
+)
 from commonplace.web.access import OpenMemories, installation_admin, installation_reader, installation_writer
 from commonplace.web.limits import LARGEST_ID, MAX_BUDGET_TOKENS
 from commonplace.web.operational.rest.shapes import (
@@ -40,8 +44,10 @@ MAX_FILTER_CHARS: Final = 1000
 MAX_OUTPUT_LINES: Final = 2000
 
 Text = Annotated[str | None, Query(min_length=1, max_length=MAX_FILTER_CHARS, pattern=r"^[^\x00]+$")]
-OfService = Annotated[Text, Query(description="of one service, in any case of letters")]
-OfSession = Annotated[int | None, Query(alias="sessionId", ge=1, le=LARGEST_ID, description="of one session")]
+OfService = Annotated[Text, Query(description="only this service; case does not matter")]
+OfSession = Annotated[
+    int | None, Query(alias="sessionId", ge=1, le=LARGEST_ID, description="only this session")
+]
 MemoryId = Annotated[int, Depends(row_id("memory", "memoryId"))]
 SessionId = Annotated[int, Depends(row_id("session", "sessionId"))]
 
@@ -67,25 +73,23 @@ router = APIRouter(
     operation_id="listObservations",
     dependencies=READ,
     response_description="The memories of the page",
-    summary="List what the scheduled agent learned",
+    summary="List the memories of the scheduled agent",
 )
 async def list_memories(
     memory: Operational,
     page: WantedPage,
     service: Annotated[
-        Text, Query(description="of one service, in any case of letters; `general` for those of none")
+        Text, Query(description="only this service, or `general`; case does not matter")
     ] = None,
-    category: Annotated[MemoryCategory | None, Query(description="of one category")] = None,
-    active: Annotated[bool | None, Query(description="only active or only inactive ones")] = None,
-    search: Annotated[
-        Text, Query(description="text that the observation holds, in any case of letters")
-    ] = None,
+    category: Annotated[MemoryCategory | None, Query(description="only this category")] = None,
+    active: Annotated[bool | None, Query(description="only active or only inactive memories")] = None,
+    search: Annotated[Text, Query(description="text in the observation; case does not matter")] = None,
     sort: Annotated[
         Sort,
         Query(description="`service` groups, general last; `confidence` and `recency` put the highest first"),
     ] = "service",
 ) -> ObservationsShape:
-    """A page at a time, inactive ones too unless `active` says otherwise."""
+    """Return a page of memories, active and inactive ones unless `active` is set."""
     general = service == "general"
     found = await memory.views.memories(
         MemoryFilter(
@@ -115,14 +119,14 @@ async def list_memories(
     operation_id="addObservation",
     dependencies=WRITE,
     status_code=HTTPStatus.CREATED,
-    response_description="The memory as it was written",
+    response_description="The memory as stored",
     summary="Add a memory by hand",
     responses=BODY,
 )
 async def add_memory(
     memory: Operational, wanted: Annotated[NewObservation, Body(description="the memory")]
 ) -> ObservationShape:
-    """It is compared with no other, and begins with the confidence that is given."""
+    """Store the memory without comparing it with others."""
     return ObservationShape.model_validate(
         await memory.add(
             category=wanted.category,
@@ -138,13 +142,14 @@ async def add_memory(
     operation_id="editObservations",
     dependencies=WRITE,
     response_description="The memories as they are now",
-    summary="Give several memories a confidence",
+    summary="Set the confidence of several memories",
     responses=may_answer(NOT_FOUND) | BODY,
 )
 async def edit_memories(
-    memory: Operational, wanted: Annotated[ChangedConfidences, Body(description="which, and how much")]
+    memory: Operational,
+    wanted: Annotated[ChangedConfidences, Body(description="the memories and their confidence")],
 ) -> ChangedRowsShape:
-    """All of them, or none where one id is unknown."""
+    """Change all of the memories, or none if an id is unknown."""
     changed = await memory.edit(wanted.ids, confidence=wanted.confidence)
     return ChangedRowsShape(memories=[ObservationShape.model_validate(one) for one in changed])
 
@@ -153,14 +158,14 @@ async def edit_memories(
     "/memories/bulk-delete",
     operation_id="deleteObservations",
     dependencies=WRITE,
-    response_description="They are gone",
+    response_description="The ids of the deleted memories",
     summary="Delete several memories",
     responses=may_answer(NOT_FOUND) | BODY,
 )
 async def delete_memories(
-    memory: Operational, wanted: Annotated[WantedRows, Body(description="which")]
+    memory: Operational, wanted: Annotated[WantedRows, Body(description="the memories")]
 ) -> DeletedRowsShape:
-    """All of them, or none where one id is unknown. Their history stays."""
+    """Delete all of the memories, or none if an id is unknown. Their history stays, without its texts."""
     return DeletedRowsShape(deleted=await memory.delete(wanted.ids))
 
 
@@ -173,7 +178,7 @@ async def delete_memories(
     responses=may_answer(NOT_FOUND),
 )
 async def get_memory(memory: Operational, memory_id: MemoryId) -> ObservationShape:
-    """Inactive ones too."""
+    """Return a memory, active or inactive."""
     return ObservationShape.model_validate(await memory.get(memory_id))
 
 
@@ -188,9 +193,9 @@ async def get_memory(memory: Operational, memory_id: MemoryId) -> ObservationSha
 async def edit_memory(
     memory: Operational,
     memory_id: MemoryId,
-    wanted: Annotated[ChangedObservation, Body(description="what is to change")],
+    wanted: Annotated[ChangedObservation, Body(description="the changes")],
 ) -> ObservationShape:
-    """Its text, its confidence, or both; a changed text alone changes no confidence."""
+    """Change the text, the confidence, or both. A new text alone keeps the confidence."""
     (changed,) = await memory.edit([memory_id], observation=wanted.observation, confidence=wanted.confidence)
     return ObservationShape.model_validate(changed)
 
@@ -199,12 +204,12 @@ async def edit_memory(
     "/memories/{memoryId}",  # noqa: FAST003
     operation_id="deleteObservation",
     dependencies=WRITE,
-    response_description="It is gone",
+    response_description="The id of the deleted memory",
     summary="Delete one memory",
     responses=may_answer(NOT_FOUND),
 )
 async def delete_memory(memory: Operational, memory_id: MemoryId) -> DeletedRowsShape:
-    """For good; its history stays."""
+    """Delete a memory permanently. Its history stays, without its texts."""
     return DeletedRowsShape(deleted=await memory.delete([memory_id]))
 
 
@@ -213,11 +218,11 @@ async def delete_memory(memory: Operational, memory_id: MemoryId) -> DeletedRows
     operation_id="observationHistory",
     dependencies=READ,
     response_description="The changes",
-    summary="What happened to a memory",
+    summary="List the changes of a memory",
     responses=may_answer(NOT_FOUND),
 )
 async def history(memory: Operational, memory_id: MemoryId) -> HistoryShape:
-    """Oldest first; also of one that was deleted, and none for one that never was."""
+    """Return changes, oldest first. A deleted memory keeps them; an unknown memory has none."""
     changes = await memory.history(memory_id)
     return HistoryShape(changes=[ChangeShape.model_validate(one) for one in changes])
 
@@ -232,10 +237,10 @@ async def history(memory: Operational, memory_id: MemoryId) -> HistoryShape:
 async def list_sessions(
     memory: Operational,
     page: WantedPage,
-    status: Annotated[SessionStatus | None, Query(description="of one status")] = None,
-    tier: Annotated[int | None, Query(ge=1, le=3, description="of one tier")] = None,
+    status: Annotated[SessionStatus | None, Query(description="only this status")] = None,
+    tier: Annotated[int | None, Query(ge=1, le=3, description="only this tier")] = None,
 ) -> SessionsShape:
-    """Newest first."""
+    """Return a page, newest first."""
     found = await memory.views.sessions(status=status, tier=tier, limit=page.one_more, offset=page.offset)
     return page.envelope(SessionsShape, "sessions", found.items, total=found.total)
 
@@ -249,7 +254,7 @@ async def list_sessions(
     responses=may_answer(NOT_FOUND),
 )
 async def get_session(memory: Operational, session_id: SessionId) -> SessionShape:
-    """Also while it runs."""
+    """Return a session, running or ended."""
     return SessionShape.model_validate(await memory.views.session(session_id))
 
 
@@ -258,7 +263,7 @@ async def get_session(memory: Operational, session_id: SessionId) -> SessionShap
     operation_id="sessionOutput",
     dependencies=READ,
     response_description="The lines",
-    summary="What a session showed",
+    summary="Read the output of a session",
     responses=may_answer(NOT_FOUND),
 )
 async def session_output(
@@ -266,11 +271,14 @@ async def session_output(
     session_id: SessionId,
     after: Annotated[
         int,
-        Query(ge=0, le=LARGEST_ID, description="the `seq` of the last line that is known; 0 from the first"),
+        Query(ge=0, le=LARGEST_ID, description="the `seq` of the last known line; 0 starts with the first"),
     ] = 0,
-    limit: Annotated[int, Query(ge=1, le=MAX_OUTPUT_LINES, description="at most this many lines")] = 500,
+    limit: Annotated[int, Query(ge=1, le=MAX_OUTPUT_LINES, description="largest number of lines")] = 500,
 ) -> OutputShape:
-    """Also while it runs: ask again with the last `seq`. Only the newest lines are kept, so numbers may be missing."""
+    """Return lines of a session. While it runs, ask again with the last `seq`.
+
+    Only the newest lines are stored, so the first numbers may be missing.
+    """
     await memory.views.session(session_id)
     lines = await memory.session_output(session_id, after=after, limit=limit)
     return OutputShape(lines=[OutputLineShape.model_validate(one) for one in lines])
@@ -281,16 +289,16 @@ async def session_output(
     operation_id="listEvents",
     dependencies=READ,
     response_description="The events of the page",
-    summary="List what happened",
+    summary="List events",
 )
 async def list_events(
     memory: Operational,
     page: WantedPage,
-    level: Annotated[EventLevel | None, Query(description="of one level")] = None,
+    level: Annotated[EventLevel | None, Query(description="only this level")] = None,
     service: OfService = None,
     session_id: OfSession = None,
 ) -> EventsShape:
-    """Newest first."""
+    """Return a page, newest first."""
     found = await memory.views.events(
         level=level, service=service, session_id=session_id, limit=page.one_more, offset=page.offset
     )
@@ -302,7 +310,7 @@ async def list_events(
     operation_id="listCooldowns",
     dependencies=READ,
     response_description="The actions of the page",
-    summary="List remediations that must not be repeated at once",
+    summary="List cooldown actions",
 )
 async def list_cooldowns(
     memory: Operational,
@@ -310,7 +318,7 @@ async def list_cooldowns(
     service: OfService = None,
     session_id: OfSession = None,
 ) -> CooldownsShape:
-    """Newest first."""
+    """Return a page, newest first."""
     found = await memory.views.cooldowns(
         service=service, session_id=session_id, limit=page.one_more, offset=page.offset
     )
@@ -322,7 +330,7 @@ async def list_cooldowns(
     operation_id="operationalContext",
     dependencies=READ,
     response_description="The block",
-    summary="The block for the next session's system prompt",
+    summary="Read the block for the next session's system prompt",
 )
 async def context(
     memory: Operational,
@@ -332,18 +340,20 @@ async def context(
             alias="budgetTokens",
             ge=0,
             le=MAX_BUDGET_TOKENS,
-            description="for the whole block; by default the configured one",
+            description="for the whole block; by default the configured budget",
         ),
     ] = None,
     services: Annotated[
         list[str] | None,
         Query(
-            alias="service", max_length=100, description="services that the session will check, chosen first"
+            alias="service",
+            max_length=100,
+            description="services that the session will check; their memories come first",
         ),
     ] = None,
 ) -> OperationalContextShape:
-    """Active memories by confidence until the budget is spent, grouped by service."""
-    block = await memory.build_memory_context(budget_tokens=budget_tokens, services=services or ())
+    """Return active memories by confidence until the budget is spent, grouped by service."""
+    block = await memory.context(budget_tokens=budget_tokens, services=services or ())
     return OperationalContextShape.model_validate(block)
 
 
@@ -351,9 +361,9 @@ async def context(
     "/decay",
     operation_id="decayObservations",
     dependencies=ADMINISTER,
-    response_description="What moved",
-    summary="Charge memories for the weeks without reinforcement",
+    response_description="The memories whose confidence changed",
+    summary="Lower the confidence of memories that were not reinforced",
 )
 async def decay(memory: Operational) -> DecayShape:
-    """Each elapsed week counts once, however often this is asked for."""
+    """Run the staleness check. Each week is charged once, however often it runs."""
     return DecayShape(effects=[EffectShape.model_validate(one) for one in await memory.run_decay()])

@@ -1,20 +1,21 @@
-"""The JSON of operational memory."""
+"""JSON shapes of operational memory."""
 
 from datetime import datetime
 from typing import Annotated, Any, Final
 
 from pydantic import Field, StringConstraints
 
-from commonplace.operational.memories import DEFAULT_CONFIDENCE, ChangeKind
-from commonplace.operational.memory import MAX_SERVICE_CHARS
-from commonplace.operational.output import OutputKind
-from commonplace.operational.sessions import SessionStatus
-from commonplace.operational.transcript.markers import (
+from commonplace.operational import (
+    DEFAULT_CONFIDENCE,
+    MAX_SERVICE_CHARS,
     MAX_TEXT_CHARS,
     SERVICE_PATTERN,
+    ChangeKind,
     CooldownAction,
     EventLevel,
     MemoryCategory,
+    OutputKind,
+    SessionStatus,
 )
 from commonplace.web.paging import CountedPageShape
 from commonplace.web.rows import RowIds
@@ -31,41 +32,39 @@ Observation = Annotated[
 class ObservationShape(Shape):
     """A memory of the scheduled agent."""
 
-    id: int = Field(description="never used again, not after deletion either")
-    service: str | None = Field(description="what it is about; null: general")
+    id: int = Field(description="never used again, even after deletion")
+    service: str | None = Field(description="the service; null for a general memory")
     category: MemoryCategory
     observation: str
-    confidence: float = Field(description="0 to 1; below 0.3 it is inactive")
-    active: bool = Field(description="whether the agent is shown it")
+    confidence: float = Field(description="0 to 1; below 0.3 the memory is inactive")
+    active: bool = Field(description="whether the agent sees the memory")
     created_at: datetime
     updated_at: datetime = Field(description="the last creation, reinforcement or edit")
-    session_id: int | None = Field(description="the session that created it; null: an operator")
+    session_id: int | None = Field(description="the session that created it; null if an operator did")
     tier: int = Field(description="the tier of that session")
 
 
 class ObservationsShape(CountedPageShape):
-    """Memories of the scheduled agent; one page of them."""
+    """A page of memories of the scheduled agent."""
 
     memories: list[ObservationShape]
-    active: int = Field(description="how many active ones it lets through, whatever it says of active")
-    inactive: int = Field(description="how many inactive ones, likewise")
+    active: int = Field(description="number of active matches")
+    inactive: int = Field(description="number of inactive matches")
 
 
 class NewObservation(Wanted):
-    """A memory to add by hand, as it is: it is compared with no other."""
+    """A memory to add by hand."""
 
     category: MemoryCategory
     observation: Observation = Field(description="the text of the memory")
     service: Annotated[str, Field(pattern=SERVICE, max_length=MAX_SERVICE_CHARS)] | None = Field(
-        default=None, description="the service that the memory is about; null or `general`: no single service"
+        default=None, description="null or `general` for a general memory"
     )
-    confidence: Confidence = Field(
-        default=DEFAULT_CONFIDENCE, description="below 0.3 the memory begins inactive"
-    )
+    confidence: Confidence = Field(default=DEFAULT_CONFIDENCE, description="below 0.3 the memory is inactive")
 
 
 class ChangedObservation(Wanted):
-    """What is to change of a memory; what is left out stays."""
+    """Changes of a memory; a field that is left out keeps its value."""
 
     observation: Observation | None = Field(default=None, description="the new text")
     confidence: Confidence | None = Field(
@@ -74,45 +73,45 @@ class ChangedObservation(Wanted):
 
 
 class ChangedConfidences(Wanted):
-    """A confidence for several memories: all of them change, or none."""
+    """A confidence for several memories."""
 
     ids: RowIds
     confidence: Confidence = Field(description="below 0.3 makes a memory inactive, above it active")
 
 
 class WantedRows(Wanted):
-    """Several memories: all of them, or none where one is unknown."""
+    """Several memories to delete."""
 
     ids: RowIds
 
 
 class ChangedRowsShape(Shape):
-    """Memories as they are now."""
+    """Memories after a change."""
 
     memories: list[ObservationShape]
 
 
 class DeletedRowsShape(Shape):
-    """Memories are gone."""
+    """Deleted memories."""
 
     deleted: list[int] = Field(description="their ids, ascending")
 
 
 class ChangeShape(Shape):
-    """Something that happened to a memory."""
+    """A change of a memory."""
 
     memory_id: int
     kind: ChangeKind
-    actor: str = Field(description="who did it")
+    actor: str = Field(description="the author of the change")
     session_id: int | None
-    before: dict[str, Any] | None = Field(description="the fields that differ, as they were")
-    after: dict[str, Any] | None = Field(description="and as they became")
+    before: dict[str, Any] | None = Field(description="changed fields before the change")
+    after: dict[str, Any] | None = Field(description="changed fields after the change")
     reason: str
     created_at: datetime
 
 
 class HistoryShape(Shape):
-    """What happened to a memory, oldest first."""
+    """Changes of a memory, oldest first."""
 
     changes: list[ChangeShape]
 
@@ -125,7 +124,7 @@ class SessionShape(Shape):
     tier: int = Field(description="1 observes, 2 investigates, 3 remediates")
     status: SessionStatus
     model: str | None
-    trigger: str = Field(description="why it ran")
+    trigger: str = Field(description="the reason why the session ran")
     prompt_text: str | None
     started_at: datetime
     ended_at: datetime | None
@@ -137,13 +136,13 @@ class SessionShape(Shape):
 
 
 class SessionsShape(CountedPageShape):
-    """Sessions, newest first; one page of them."""
+    """A page of sessions, newest first."""
 
     sessions: list[SessionShape]
 
 
 class OutputLineShape(Shape):
-    """A line that a session showed."""
+    """An output line of a session."""
 
     seq: int = Field(description="counts from 1 in its session")
     kind: OutputKind
@@ -152,13 +151,13 @@ class OutputLineShape(Shape):
 
 
 class OutputShape(Shape):
-    """What a session showed, in order; more may follow after the last `seq`."""
+    """Output of a session, in order; more lines may follow the last `seq`."""
 
     lines: list[OutputLineShape]
 
 
 class EventShape(Shape):
-    """Something that the agent said had happened."""
+    """An event that the agent reported."""
 
     id: int
     session_id: int | None
@@ -169,13 +168,13 @@ class EventShape(Shape):
 
 
 class EventsShape(CountedPageShape):
-    """Events, newest first; one page of them."""
+    """A page of events, newest first."""
 
     events: list[EventShape]
 
 
 class CooldownShape(Shape):
-    """A remediation that must not be repeated at once."""
+    """A remediation that the agent must not repeat at once."""
 
     id: int
     session_id: int | None
@@ -187,7 +186,7 @@ class CooldownShape(Shape):
 
 
 class CooldownsShape(CountedPageShape):
-    """Cooldown actions, newest first; one page of them."""
+    """A page of cooldown actions, newest first."""
 
     cooldowns: list[CooldownShape]
 
@@ -195,15 +194,15 @@ class CooldownsShape(CountedPageShape):
 class OperationalContextShape(Shape):
     """The block for the next session's system prompt."""
 
-    text: str = Field(description="Markdown; empty where nothing is shown")
-    memory_ids: list[int] = Field(description="the memories shown, in the order of their choice")
-    eligible: int = Field(description="how many could have been shown")
+    text: str = Field(description="Markdown; empty if there are no memories")
+    memory_ids: list[int] = Field(description="the memories in the block, most trusted first")
+    eligible: int = Field(description="number of memories that could have been shown")
     tokens: int = Field(description="estimated size of the text")
     budget_tokens: int
 
 
 class EffectShape(Shape):
-    """What decay did to a memory."""
+    """A confidence that decay lowered."""
 
     memory_id: int
     confidence_before: float
@@ -211,6 +210,6 @@ class EffectShape(Shape):
 
 
 class DecayShape(Shape):
-    """The memories whose confidence moved."""
+    """The memories whose confidence changed."""
 
     effects: list[EffectShape]

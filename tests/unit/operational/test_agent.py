@@ -12,17 +12,17 @@ from commonplace.cli.operational.session_options import parse_span
 from commonplace.core.errors import InvalidInputError
 from commonplace.llm.claude_process import outside_a_session
 from commonplace.operational.cooldowns import Cooldown
-from commonplace.operational.run.agent_command import (
+from commonplace.operational.run.agent import find_claude, require_arguments
+from commonplace.operational.run.prompt import (
     COOLDOWNS_SHOWN,
     MAX_ARGUMENT_BYTES,
+    MEMORY_HEADING,
     build_system_prompt,
-    find_claude,
     load_prompt,
+    load_tier_prompt,
     render_environment,
-    require_arguments,
 )
-from commonplace.operational.run.tier_prompts import MEMORY_HEADING, load_tier_prompt
-from commonplace.operational.run.watch import first_due, next_due
+from commonplace.operational.run.schedule import first_due, next_due
 from commonplace.operational.transcript.markers import CooldownAction
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -92,7 +92,9 @@ def test_arguments_that_would_undo_ours_are_refused() -> None:
     """So is a word that the CLI would take for a second prompt."""
     assert require_arguments(["--model", "haiku"]) == ("--model", "haiku")
     for wrong in ("--output-format", "--append-system-prompt=x", "--input-format"):
-        with pytest.raises(InvalidInputError, match="arguments: expected none of those"):
+        with pytest.raises(
+            InvalidInputError, match="arguments: expected options that commonplace does not set"
+        ):
             require_arguments(["--model", "haiku", wrong])
     with pytest.raises(InvalidInputError, match="arguments: expected options"):
         require_arguments(["please"])

@@ -1,7 +1,4 @@
-"""What a run has of memory, and that it runs without: no failure here stops the agent.
-
-A database that cannot be reached or does not answer in time is logged, and costs the session its block of memories.
-"""
+"""Memory inputs of one agent run; a failure here costs the session its memories and never stops it."""
 
 import asyncio
 import logging
@@ -16,15 +13,15 @@ from commonplace.core.errors import StorageError, StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.operational.cooldowns import Cooldown
 from commonplace.operational.memory import OperationalMemory
-from commonplace.operational.receipts import ReceiptOutcome
-from commonplace.operational.run import transcript_files
-from commonplace.operational.run.agent_command import COOLDOWNS_SHOWN, RunRequest
+from commonplace.operational.run.agent import RunRequest
+from commonplace.operational.run.prompt import COOLDOWNS_SHOWN
+from commonplace.operational.run.recording import read_transcript, unstored_transcripts
 
 MEMORY_S: Final = 20.0
-"""How long a session waits for its memories before it begins without."""
+"""How long a session waits for its memories before it begins without them."""
 
 RECOVER_S: Final = 60.0
-"""How long it waits for what earlier sessions left behind to be stored."""
+"""How long a session waits until the transcripts of earlier sessions are stored."""
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +30,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
-    """What goes into the prompt: recent actions, newest first, and the block of memories."""
+    """Recent actions, newest first, and the block of memories."""
 
     actions: tuple[Cooldown, ...] = ()
     block: str = ""
@@ -41,7 +38,7 @@ class Recalled:
 
 @asynccontextmanager
 async def open_or_none(settings: Settings, clock: Clock) -> AsyncGenerator[OperationalMemory | None]:
-    """Open operational memory, or give ``None`` where it cannot be reached."""
+    """Open operational memory; yield ``None`` if the database cannot be reached."""
     opening = OperationalMemory.open(settings, clock=clock)
     memory = await _or_none(opening.__aenter__(), "the session runs without memory", within_s=MEMORY_S)
     try:
@@ -52,42 +49,42 @@ async def open_or_none(settings: Settings, clock: Clock) -> AsyncGenerator[Opera
 
 
 async def recall(memory: OperationalMemory | None, request: RunRequest, home: Path) -> Recalled:
-    """Put right what earlier processes left behind, then return what the session is to know."""
+    """Store what earlier sessions left behind, then return the memories of the session."""
     if memory is None:
         return Recalled()
-    failure = "what earlier sessions left behind is stored later"
+    failure = "the transcripts of earlier sessions are stored later"
     await _or_none(_recover(memory, home), failure, within_s=RECOVER_S)
     failure = "the session runs without its memories"
     return await _or_none(_recall(memory, request), failure, within_s=MEMORY_S) or Recalled()
 
 
 async def _recover(memory: OperationalMemory, home: Path) -> None:
-    """End sessions that count as running though their process is gone, and store streams that were not stored."""
+    """End running sessions whose process is gone, and store the transcripts that are not stored yet."""
     for session in await memory.interrupt_lost_sessions():
         log.warning("session %d was interrupted: the process that recorded it is gone", session.id)
-    for path, tier in transcript_files.left_behind(home):
-        reports = await memory.ingest(transcript_files.read_chunks(path), tiers=[tier], trigger="recovered")
-        receipts = [receipt for report in reports for receipt in report.receipts]
-        if any(receipt.outcome is ReceiptOutcome.FAILED for receipt in receipts):
-            raise StorageUnavailableError(f"{path} could not be stored whole")
+    for path, tier in unstored_transcripts(home):
+        reports = await memory.ingest(read_transcript(path), tiers=[tier], trigger="recovered")
+        if any(report.failed for report in reports):
+            raise StorageUnavailableError(f"{path} could not be stored completely")
         path.unlink(missing_ok=True)
-        log.warning("stored what an earlier session left in %s: %d receipts", path.name, len(receipts))
+        count = sum(len(report.receipts) for report in reports)
+        log.warning("stored %s of an earlier session: %d receipts", path.name, count)
 
 
 async def _recall(memory: OperationalMemory, request: RunRequest) -> Recalled:
     """Read recent actions and the block of memories, after the staleness check (OPS-11)."""
     await memory.run_decay()
     actions = await memory.cooldowns(limit=COOLDOWNS_SHOWN)
-    block = await memory.build_memory_context(services=request.services)
+    block = await memory.context(services=request.services)
     return Recalled(actions=tuple(actions), block=block.text)
 
 
 async def _or_none(work: Awaitable[T], failure: str, *, within_s: float) -> T | None:
-    """Do some work of memory, or log why not."""
+    """Await some work with memory; log a failure and return ``None``."""
     try:
         async with asyncio.timeout(within_s):
             return await work
-    except (StorageError, OSError) as error:  # a time-out is one of the latter
+    except (StorageError, OSError) as error:  # a time-out is an OSError
         log.warning("%s: %s", failure, str(error) or f"no answer in {within_s:g} s")
     except Exception:
         log.exception("%s", failure)

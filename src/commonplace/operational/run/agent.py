@@ -1,19 +1,22 @@
-"""The claude CLI as a process: its output while it runs, and its end together with all that it started.
+"""The claude CLI as the agent of a session: its command line and its process.
 
-Facts measured on Claude Code 2.1.197 that shape it:
+Facts measured on Claude Code 2.1.197 that shape this module:
 
-- Tools run in sessions of their own and outlive the CLI that dies, out of reach of a signal to its group. So the CLI
-  gets a mark that they inherit, and descendants are listed while it lives.
-- SIGINT ends running tools and gives a result line; SIGTERM, after which its status is 143, and SIGKILL do neither.
-- A tool left behind may hold the output open. The CLI's own end is waited for, never the end of the output.
+- The CLI opens ``@/path`` in a prompt, but not in a system prompt. So the prompt holds no text of others.
+- Tools run in sessions of their own and outlive a CLI that dies; a signal to its group does not reach them. So the CLI
+  gets a mark that its tools inherit, and its descendants are listed while it lives.
+- SIGINT ends running tools and gives a result line; SIGTERM (exit status 143) and SIGKILL do neither.
+- A tool left behind may hold the output open. So the end of the CLI counts, not the end of its output.
 """
 
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -31,21 +34,102 @@ from commonplace.operational.run.processes import (
 
 CHUNK_BYTES: Final = 1 << 16
 LIST_EVERY_S: Final = 2.0
-"""How often descendants are listed."""
+"""The interval at which descendants are listed."""
 
 QUIET_S: Final = 0.5
-"""Once the CLI has ended, its output has ended too when nothing comes for so long."""
+"""After the end of the CLI, its output ends with a silence of this length."""
 
 DRAIN_S: Final = 5.0
-"""And after so long whatever still writes is not ours."""
+"""After the end of the CLI, its output is read for at most this long."""
+
+_OWN_OPTIONS: Final = frozenset(
+    {"--output-format", "--input-format", "--append-system-prompt", "--append-system-prompt-file"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """A session to run.
+
+    Attributes:
+        executable: The ``claude`` program.
+        tier: 1, 2 or 3.
+        prompt: The tier prompt.
+        services: The services to check; their memories are chosen first.
+        arguments: Further arguments of the CLI.
+        trigger: The reason why the session runs.
+        timeout_s: The longest duration; ``None`` for no limit.
+        grace_s: The time to end after SIGINT, and again after SIGTERM, before SIGKILL.
+        environ: The environment of the agent.
+        directory: The working directory; ``None`` for the current one.
+    """
+
+    executable: Path
+    tier: int
+    prompt: str
+    services: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    trigger: str = "manual"
+    timeout_s: float | None = None
+    grace_s: float = 10.0
+    environ: Mapping[str, str]
+    directory: Path | None = None
+
+    @property
+    def task(self) -> str:
+        """The prompt of the session, which only asks it to begin."""
+        asked = f" Check these services: {', '.join(self.services)}." if self.services else ""
+        return f"Begin your tier {self.tier} session now.{asked}"
+
+
+def find_claude(named: str | None, environ: Mapping[str, str]) -> Path:
+    """Return the path of the claude CLI: a named program or path, or ``claude`` on the PATH of an environment.
+
+    Raises:
+        InvalidInputError: The program does not exist or cannot be executed.
+    """
+    found = shutil.which(named or "claude", path=environ.get("PATH"))
+    if found is None:
+        expected = "the claude CLI (npm install -g @anthropic-ai/claude-code), or its path with --claude"
+        raise InvalidInputError("claude", expected, named or "no claude on the PATH")
+    return Path(found).absolute()
+
+
+def require_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
+    """Return further arguments of the CLI.
+
+    Raises:
+        InvalidInputError: An argument is an option that commonplace sets, or the first one is not an option.
+    """
+    if arguments and not arguments[0].startswith("-"):
+        raise InvalidInputError(
+            "arguments", "options of the claude CLI, such as -- --model haiku", arguments[0]
+        )
+    for argument in arguments:
+        if argument.partition("=")[0] in _OWN_OPTIONS:
+            raise InvalidInputError("arguments", "options that commonplace does not set itself", argument)
+    return tuple(arguments)
+
+
+def build_command(request: RunRequest, system_prompt: str) -> list[str]:
+    """Return the command line; the further arguments come last, because some options take all that follows."""
+    return [
+        str(request.executable),
+        "-p",
+        request.task,
+        *("--output-format", "stream-json"),
+        "--verbose",
+        *("--append-system-prompt", system_prompt),
+        *request.arguments,
+    ]
 
 
 class AgentProcess:
-    """A running CLI; use :meth:`start`, and :meth:`close` at the end, whatever happened.
+    """A running CLI; create it with :meth:`start` and always end with :meth:`close`.
 
     Attributes:
-        mark: What all that it starts inherits; see :mod:`commonplace.operational.run.processes`.
-        on_listed: Called with its descendants whenever others were found than before.
+        mark: The mark that its descendants inherit; see :mod:`commonplace.operational.run.processes`.
+        on_listed: Called with its descendants whenever they change.
     """
 
     def __init__(
@@ -64,10 +148,10 @@ class AgentProcess:
     async def start(
         cls, command: Sequence[str], *, environ: Mapping[str, str], directory: Path | None
     ) -> "AgentProcess":
-        """Start a command with nothing on its standard input, leading a session of its own.
+        """Start a command in a session of its own, without standard input.
 
         Raises:
-            InvalidInputError: It cannot be started.
+            InvalidInputError: The command cannot be started.
         """
         mark = new_mark()
         stdout, stderr = await OutputPipe.open(), await OutputPipe.open()
@@ -84,7 +168,7 @@ class AgentProcess:
         except OSError as error:
             stdout.close()
             stderr.close()
-            expected = f"a claude CLI that can be started ({error.strerror or error})"
+            expected = f"a claude CLI that starts ({error.strerror or error})"
             raise InvalidInputError("claude", expected, command[0]) from None
         except BaseException:
             stdout.close()
@@ -96,47 +180,47 @@ class AgentProcess:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """The process id."""
         return self._process.pid
 
     def output(self) -> AsyncGenerator[bytes]:
-        """Yield standard output as it comes, to the last byte that the CLI wrote."""
+        """Yield standard output as it comes, up to the last byte that the CLI writes."""
         return self._read(self._stdout)
 
     def errors(self) -> AsyncGenerator[bytes]:
-        """Yield standard error likewise."""
+        """Yield standard error as it comes."""
         return self._read(self._stderr)
 
     async def wait(self) -> int:
-        """Wait for the CLI itself; return its exit status, negative for a signal."""
+        """Wait for the end of the CLI and return its exit status, negative for a signal."""
         return await asyncio.shield(self._ended)
 
     async def stop(self, grace_s: float) -> None:
-        """End it and all that it started: SIGINT, which lets it say how far it came, then SIGTERM, then SIGKILL.
+        """End the CLI and its descendants with SIGINT, which gives a result line, then SIGTERM, then SIGKILL.
 
         Args:
-            grace_s: From one to the next.
+            grace_s: The time between two signals.
         """
         for number in (signal.SIGINT, signal.SIGTERM):
             await self._list_descendants()
             if self._ended.done():
                 break
-            # Not by the process's own method: that one looks first whether the CLI has died, and then its exit
-            # status is lost to the event loop, which reports 255.
+            # The process's own method checks first whether the CLI has died; then the event loop loses its exit
+            # status and reports 255.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
             await asyncio.wait({self._ended}, timeout=grace_s)
         await self.kill()
 
     async def kill(self) -> None:
-        """Kill it, if it still runs, and whatever else is left of what it started."""
+        """Kill the CLI and its descendants."""
         if not self._ended.done():
             await asyncio.to_thread(kill_tree, self.pid)
             await self._ended
         await asyncio.to_thread(end_processes, self.mark, self._descendants)
 
     async def close(self) -> None:
-        """Release the pipes; kill it if it still runs."""
+        """Release the pipes; kill a CLI that still runs."""
         self._listing.cancel()
         await asyncio.wait({self._listing})
         if not self._ended.done():
@@ -176,7 +260,7 @@ class AgentProcess:
 
 
 class OutputPipe:
-    """A pipe of our own: asyncio's would wait, with the process, for whoever else holds it open."""
+    """A pipe for output; asyncio's own pipe would wait until every process closes it."""
 
     def __init__(
         self, reader: asyncio.StreamReader, transport: asyncio.ReadTransport, writing_end: int
@@ -187,7 +271,7 @@ class OutputPipe:
 
     @classmethod
     async def open(cls) -> "OutputPipe":
-        """Open one; its reading end is read by the event loop."""
+        """Open a pipe whose reading end the event loop reads."""
         reading_end, writing_end = os.pipe()
         reader = asyncio.StreamReader()
         transport, _ = await asyncio.get_running_loop().connect_read_pipe(
@@ -196,7 +280,7 @@ class OutputPipe:
         return cls(reader, transport, writing_end)
 
     def close_writing_end(self) -> None:
-        """Leave the writing end to the process that got it; a second call does nothing."""
+        """Leave the writing end to the process that inherited it; a second call does nothing."""
         if self.writing_end >= 0:
             os.close(self.writing_end)
             self.writing_end = -1
@@ -208,7 +292,7 @@ class OutputPipe:
 
 
 def _descendants_of(pid: int, known: set[psutil.Process]) -> set[psutil.Process]:
-    """Return the descendants of a process, and the known ones that it has lost, with theirs."""
+    """Return the descendants of a process, and known orphans with their descendants."""
     found: set[psutil.Process] = set()
     with contextlib.suppress(psutil.Error):
         found.update(psutil.Process(pid).children(recursive=True))

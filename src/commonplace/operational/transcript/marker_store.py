@@ -1,0 +1,114 @@
+"""Storage of markers, one transaction each.
+
+A marker is durable when its receipt is given, and a marker that cannot be stored does not affect the others. The
+fingerprints of stored markers are kept, so that reading a transcript again stores only the missing ones.
+Source: OPS-03, OPS-04, OPS-20.
+"""
+
+from dataclasses import replace
+from typing import Final, assert_never
+
+from commonplace.core.errors import StorageError
+from commonplace.core.secrets import find_secret, mask_secrets
+from commonplace.operational import cooldowns, events, lifecycle, sessions
+from commonplace.operational.memories import Author
+from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
+from commonplace.operational.sessions import Session
+from commonplace.operational.transcript.markers import (
+    CooldownMarker,
+    EventMarker,
+    Marker,
+    MemoryMarker,
+    RejectedMarker,
+)
+from commonplace.storage.database import Statements
+from commonplace.storage.store import Store
+
+AGENT: Final = "agent"
+
+ValidMarker = MemoryMarker | EventMarker | CooldownMarker
+
+
+async def store_marker(
+    store: Store, session: Session, marker: Marker, fingerprint: str, *, allow_secrets: bool
+) -> Receipt:
+    """Store a marker of a session, or refuse it, and return the receipt.
+
+    Args:
+        store: The store of operational memory.
+        session: The session that the marker belongs to.
+        marker: The marker.
+        fingerprint: Names the marker in its session.
+        allow_secrets: Whether to store text that looks like a secret.
+    """
+    receipt = _receipt(session, marker)
+    if isinstance(marker, RejectedMarker):
+        return replace(receipt, reason=marker.reason)
+    if not allow_secrets and (secret := find_secret(receipt.text) or find_secret(marker.service or "")):
+        reason = f"text appears to contain a secret ({secret.kind})"
+        service = mask_secrets(marker.service or "") or None
+        return replace(receipt, text="(not shown)", service=service, reason=reason)
+    try:
+        async with store.writing(lock=_lock(marker)) as sql:
+            if not await sessions.note_marker(sql, session.id, fingerprint):
+                reason = "this session stored it before"
+                return replace(receipt, outcome=ReceiptOutcome.REPEATED, reason=reason)
+            return await _store(store, sql, session, marker, receipt)
+    except StorageError as error:
+        return replace(receipt, outcome=ReceiptOutcome.FAILED, reason=str(error))
+
+
+async def _store(
+    store: Store, sql: Statements, session: Session, marker: ValidMarker, receipt: Receipt
+) -> Receipt:
+    now = store.now()
+    match marker:
+        case MemoryMarker():
+            author = Author(actor=AGENT, session_id=session.id, tier=session.tier)
+            learned = await lifecycle.learn(sql, marker, author, now)
+            return replace(
+                receipt,
+                outcome=ReceiptOutcome(learned.outcome.value),
+                reason=learned.reason,
+                record_id=learned.memory.id,
+                confidence=learned.memory.confidence,
+                contradicted=learned.contradicted,
+            )
+        case EventMarker():
+            recorded = await events.record(sql, marker, session.id, now)
+        case CooldownMarker():
+            recorded = await cooldowns.record(sql, marker, session.id, session.tier, now)
+        case _:
+            assert_never(marker)
+    return replace(receipt, outcome=ReceiptOutcome.RECORDED, record_id=recorded.id)
+
+
+def _lock(marker: ValidMarker) -> str | None:
+    """Return the lock of a memory's service and category, or two processes could create the same memory."""
+    if isinstance(marker, MemoryMarker):
+        return f"operational:{marker.category}:{(marker.service or '').lower()}"
+    return None
+
+
+def _receipt(session: Session, marker: Marker) -> Receipt:
+    """Return the receipt of a marker that is not stored yet."""
+    service = None if isinstance(marker, RejectedMarker) else marker.service
+    match marker:
+        case MemoryMarker():
+            kind, category, text = ReceiptKind.MEMORY, marker.category, marker.observation
+        case EventMarker():
+            kind, category, text = ReceiptKind.EVENT, marker.level, marker.message
+        case CooldownMarker():
+            kind, category, text = ReceiptKind.COOLDOWN, marker.action, marker.reason
+        case RejectedMarker():
+            kind, category, text = ReceiptKind.MARKER, None, marker.line
+        case _:
+            assert_never(marker)
+    return Receipt(
+        session=session.id,
+        kind=kind,
+        outcome=ReceiptOutcome.REJECTED,
+        text=text,
+        category=category,
+        service=service,
+    )
