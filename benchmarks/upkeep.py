@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -160,7 +160,7 @@ async def measure(
             name: getattr(swept, name) for name in ("facts_evaluated", "facts_fading", "facts_expired")
         },
         "cleanup_s": cleanup_s,
-        "cleaned": cleaned,
+        "cleaned": asdict(cleaned),
         "readers": {
             "before": before.summary(),
             "sweep": during_sweep.summary(),

@@ -77,7 +77,8 @@ async def store_some(
         )
         for place, content in enumerate(contents)
     ]
-    return await store_episodes(pool, engine, drafts, clock=clock)
+    receipts = await store_episodes(pool, engine, drafts, clock=clock)
+    return [receipt.id for receipt in receipts if receipt.id is not None]
 
 
 async def fetch(pool: asyncpg.Pool, query: str, *arguments: object) -> list[Any]:

@@ -183,17 +183,16 @@ async def check_knowledge(settings: Settings) -> str:
         read = await scratch.get_memory("episode", stored.id)
         found = await scratch.search(WORD, types=["episode"])
         await scratch.forget_memory("episode", stored.id)
-        left = (await scratch.run_episode_cleanup())["remaining"]
+        left = (await scratch.run_episode_cleanup()).remaining
         if read.id != stored.id or stored.id not in [each.memory.id for each in found] or left:
             raise StorageUnavailableError(
                 f"episode {stored.id} was stored and deleted, but the results do not match"
             )
     where = "PostgreSQL at the configured URL" if settings.postgres_url else str(settings.postgres_directory)
-    rules = sum(count for state, count in stats["rules"].items() if state != "forgotten")
     counts = [
-        plural(stats["episodes"]["total"], "episode"),
-        plural(stats["facts"]["active"], "fact"),
-        plural(rules, "rule"),
+        plural(stats.episodes.total, "episode"),
+        plural(stats.facts.active, "fact"),
+        plural(stats.rules.total - stats.rules.forgotten, "rule"),
     ]
     return f"wrote, read, searched, deleted; {', '.join(counts)} in {where}"
 

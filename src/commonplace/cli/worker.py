@@ -1,20 +1,20 @@
-"""``commonplace worker``: background work, and what is to be seen of it."""
+"""``commonplace worker``: does background work and shows its status."""
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Final
 
 import typer
+from rich.table import Table
 
 from commonplace.cli.output import JsonOption, console, print_json, table
 from commonplace.cli.run import run, settings
-from commonplace.core.clock import utc_now
 from commonplace.core.settings import Settings
-from commonplace.knowledge.consolidation.pipeline import this_worker
+from commonplace.knowledge.consolidation import this_worker
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.workers.status import WorkerStatus, worker_status
-from commonplace.knowledge.workers.worker import Worker
+from commonplace.knowledge.workers import FailedJob, ScheduleState, Worker, WorkerStatus, worker_status
 
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
 
@@ -23,17 +23,17 @@ app = typer.Typer(add_completion=False)
 
 @app.callback(invoke_without_command=True)
 def worker(ctx: typer.Context) -> None:
-    """Do background work until Ctrl-C or SIGTERM; jobs that are under way are finished first, or handed back."""
+    """Do background work until Ctrl-C or SIGTERM; running jobs are finished or returned to the queue."""
     if ctx.invoked_subcommand is None:
         run(_work(settings()))
 
 
 @app.command()
 def status(*, as_json: JsonOption = False) -> None:
-    """Show workers, schedules, what waits, and what failed."""
+    """Show workers, schedules, waiting jobs and failures."""
     seen = run(_look(settings()))
     if as_json:
-        print_json(_document(seen))
+        print_json(seen)
     else:
         _print(seen)
 
@@ -51,18 +51,18 @@ async def _work(chosen: Settings) -> None:
 
 async def _announce(working: Worker) -> None:
     await working.began.wait()
-    typer.echo(f"worker {this_worker()} does background work (Ctrl-C stops it)", err=True)
+    typer.echo(f"worker {this_worker()} is running; press Ctrl-C to stop it", err=True)
 
 
 def _on_first_signal(stop: Callable[[], None]) -> None:
-    """Call a function on the first signal to stop; a second one ends the process at once."""
+    """Call a function on the first signal to stop; a second signal ends the process at once."""
     loop = asyncio.get_running_loop()
 
     def first() -> None:
         for number in STOPPING:
             loop.remove_signal_handler(number)
             signal.signal(number, signal.SIG_DFL)
-        typer.echo("stopping when the jobs under way are done; a second signal ends it at once", err=True)
+        typer.echo("stopping when the running jobs are done; a second signal stops at once", err=True)
         stop()
 
     for number in STOPPING:
@@ -71,36 +71,15 @@ def _on_first_signal(stop: Callable[[], None]) -> None:
 
 async def _look(chosen: Settings) -> WorkerStatus:
     async with KnowledgeMemory.open(chosen) as memory:
-        return await worker_status(await memory.database.pool(), chosen, utc_now())
-
-
-def _document(seen: WorkerStatus) -> dict[str, object]:
-    schedules = [
-        {
-            "upkeep": one.upkeep,
-            "cron": one.cron,
-            "last_at": one.last_at,
-            "ran_at": one.ran_at,
-            "next_at": one.next_at,
-            "outcome": one.outcome,
-            "jobs": one.jobs,
-        }
-        for one in seen.schedules
-    ]
-    return {
-        "began": seen.began,
-        "workers": seen.workers,
-        "jobs": seen.jobs,
-        "oldest_waiting_at": seen.oldest_waiting_at,
-        "schedules": schedules,
-        "failures": seen.failures,
-    }
+        return await worker_status(memory, chosen)
 
 
 def _print(seen: WorkerStatus) -> None:
     out = console()
     if not any(one.alive for one in seen.workers):
-        out.print("[bold red]no worker is alive[/]: `commonplace worker` or `commonplace serve` starts one")
+        out.print(
+            "[bold red]no worker is alive[/]: start one with `commonplace worker` or `commonplace serve`"
+        )
     if seen.workers:
         rows = [
             (
@@ -111,37 +90,42 @@ def _print(seen: WorkerStatus) -> None:
             )
             for one in seen.workers
         ]
-        out.print(table("worker", "state", "doing", "at most", rows=rows))
-    out.print(
-        table(
-            *("what", "cron (UTC)", "last run for", "outcome", "jobs", "next run"),
-            rows=[
-                (
-                    one.upkeep,
-                    one.cron or "off",
-                    f"{one.last_at:%Y-%m-%d %H:%M}" if one.last_at else None,
-                    one.outcome,
-                    ", ".join(f"{number} {state}" for state, number in one.jobs.items()),
-                    f"{one.next_at:%Y-%m-%d %H:%M}" if one.next_at else None,
-                )
-                for one in seen.schedules
-            ],
-        )
-    )
-    waiting = f", the oldest since {seen.oldest_waiting_at:%Y-%m-%d %H:%M}" if seen.oldest_waiting_at else ""
-    counted = ", ".join(f"{number} {state}" for state, number in seen.jobs.items()) or "none"
-    out.print(f"jobs: {counted}{waiting}")
+        out.print(table("worker", "state", "running jobs", "at most", rows=rows))
+    out.print(_schedules(seen.schedules))
+    waiting = f", the oldest waits since {_minute(seen.oldest_waiting_at)}" if seen.oldest_waiting_at else ""
+    out.print(f"jobs: {_counted(seen.jobs) or 'none'}{waiting}")
     if seen.failures:
-        rows = [
-            (
-                one.job_id,
-                one.task,
-                "/".join(
-                    str(one.arguments[name]) for name in ("tenant_id", "butler") if name in one.arguments
-                ),
-                f"{one.ended_at:%Y-%m-%d %H:%M}" if one.ended_at else None,
-                one.error,
-            )
-            for one in seen.failures
-        ]
-        out.print(table("job", "task", "of", "failed at (UTC)", "error", title="Failed", rows=rows))
+        out.print(_failures(seen.failures))
+
+
+def _schedules(schedules: list[ScheduleState]) -> Table:
+    columns = ("schedule", "cron (UTC)", "last tick", "outcome", "jobs", "next tick")
+    rows = [
+        (
+            one.upkeep,
+            one.cron or "off",
+            _minute(one.last_at),
+            one.outcome,
+            _counted(one.jobs),
+            _minute(one.next_at),
+        )
+        for one in schedules
+    ]
+    return table(*columns, rows=rows)
+
+
+def _failures(failures: list[FailedJob]) -> Table:
+    columns = ("job", "task", "of", "failed at (UTC)", "error")
+    rows = [
+        (one.job_id, one.task, "/".join(map(str, one.arguments.values())), _minute(one.ended_at), one.error)
+        for one in failures
+    ]
+    return table(*columns, title="Failed jobs", rows=rows)
+
+
+def _counted(jobs: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {state}" for state, number in jobs.items())
+
+
+def _minute(moment: datetime | None) -> str | None:
+    return None if moment is None else f"{moment:%Y-%m-%d %H:%M}"

@@ -21,6 +21,7 @@ from commonplace.knowledge.lifecycle.feedback import RuleApplication
 from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.knowledge.links import Direction, Link, LinkReceipt
 from commonplace.knowledge.outage import OUTAGES
+from commonplace.knowledge.reembedding.facade import ReembeddingMethods
 from commonplace.knowledge.rules import RuleDraft, RuleReceipt
 from commonplace.knowledge.search import context as context_for_prompt
 from commonplace.knowledge.search import recall, search
@@ -32,7 +33,7 @@ from commonplace.knowledge.upkeep.facade import UpkeepMethods
 _log = logging.getLogger(__name__)
 
 
-class KnowledgeMemory(EntityMethods, UpkeepMethods):
+class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
     """Episodes, facts, rules and entities of one tenant, on PostgreSQL.
 
     Use :meth:`open`. All methods are safe to call from several tasks at once, and from several processes on one

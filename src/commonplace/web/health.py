@@ -24,7 +24,7 @@ from commonplace.core.settings import Settings
 from commonplace.embedding.backend import BackendName
 from commonplace.embedding.model_files import find_model
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.workers.status import worker_status
+from commonplace.knowledge.workers import worker_status
 from commonplace.llm.ledger import Ledger
 from commonplace.memories import Memories
 from commonplace.web.access import OpenMemories, known_caller
@@ -136,8 +136,7 @@ class Checks:
 
 
 async def _working(knowledge: KnowledgeMemory, settings: Settings) -> State:
-    async with knowledge.acting() as pool:
-        status = await worker_status(pool, settings, knowledge.clock())
+    status = await worker_status(knowledge, settings)
     if any(worker.alive for worker in status.workers):
         return State.OK
     return State.DEGRADED if status.began else State.STARTING

@@ -192,7 +192,7 @@ async def test_modules_start_in_order_and_one_that_fails_stops_no_session(
         outcome = await host.run_session("Which port?")
         stats = await module.memory.stats()
     assert outcome.answer == "It is 5433."
-    assert stats["episodes"]["total"] == 1
+    assert stats.episodes.total == 1
     assert recorder.seen == ["started", "stopped"]
     assert "'recorder' gave no context" in caplog.text
     assert "'recorder' took no notice" in caplog.text

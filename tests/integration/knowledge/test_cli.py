@@ -93,7 +93,7 @@ def test_a_cleanup_by_hand_keeps_what_the_setting_says(
     assert (told["capacity_deleted"], told["remaining"]) == (1, 1)
 
 
-@pytest.mark.parametrize(("command", "said"), [("sweep", "rules looked at: 0"), ("cleanup", "deleted: 0")])
+@pytest.mark.parametrize(("command", "said"), [("sweep", "rules checked: 0"), ("cleanup", "deleted: 0")])
 def test_upkeep_shows_on_a_terminal_how_far_it_is(
     commonplace: CommandLine, knowledge_url: str, command: str, said: str
 ) -> None:
@@ -112,7 +112,7 @@ def test_upkeep_shows_on_a_terminal_how_far_it_is(
             os.close(theirs)
             written = terminal.read(65_536).decode()
         assert (said in written) == shown
-        assert b"looked at" not in done.stdout
+        assert b"checked" not in done.stdout
     plain = commonplace("knowledge", command, COMMONPLACE_POSTGRES_URL=knowledge_url)
     assert (plain.status, plain.err) == (0, "")
 
@@ -142,7 +142,7 @@ def test_entities_are_kept_apart_and_put_together(knowledge: Knowledge) -> None:
     assert (found["count"], found["candidates"][0]["name_match"]) == (1, "alias")
     assert found["candidates"][0]["score"] > 80
     assert "Anna Smith" in knowledge("entity", "resolve", "Ana Smith", "--fuzzy").out
-    assert knowledge("entity", "resolve", "Zoe", "--type", "place").out == "no entity\n"
+    assert knowledge("entity", "resolve", "Zoe", "--type", "place").out == "no entities\n"
     merged = knowledge("entity", "merge", smith["id"], anna["id"], "--json").json
     assert merged["target_entity_id"] == anna["id"]
     assert knowledge("entity", "get", smith["id"], "--json").json["survivor_id"] == anna["id"]

@@ -112,7 +112,7 @@ async def test_the_clock_reaches_every_function(
         assert (swept.facts_expired, await memory.search("fleeting")) == (1, [])
         with pytest.raises(NotFoundError):
             await memory.get_memory("episode", str(episode.id))
-        assert (await memory.run_episode_cleanup())["expired_deleted"] == 1
+        assert (await memory.run_episode_cleanup()).expired_deleted == 1
 
 
 @pytest.mark.requirement("KNW-23.1", "KNW-23.2", "KNW-20.2", "KNW-34.2")
@@ -208,7 +208,7 @@ async def test_a_lazy_memory_may_begin_in_the_background(tmp_path: Path, engine:
     remove_cluster(tmp_path / "postgres")
     async with open_knowledge(None, tmp_path, engine=engine, lazy=True) as memory:
         memory.begin()
-        assert (await memory.stats())["episodes"]["total"] == 0
+        assert (await memory.stats()).episodes.total == 0
     remove_cluster(tmp_path / "postgres")
 
 
@@ -364,7 +364,7 @@ async def test_slow_work_on_a_database_that_answers_is_not_given_up(
         *(memory.store_episode(content=f"episode {number}", butler="ops") for number in range(200))
     )
     assert all(receipt.stored for receipt in receipts)
-    assert (await memory.stats())["episodes"]["total"] == 200
+    assert (await memory.stats()).episodes.total == 200
 
 
 async def test_an_answer_to_another_is_an_answer(

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ async def test_sql_in_any_field_is_text(memory: KnowledgeMemory, text: str) -> N
         found = await memory.search(text, mode=mode, scope=text, limit=50)
         assert mode == "keyword" or {each.memory.id for each in found} == {fact.id, episode.id, rule_id}
     assert len(await memory.recall(text, scope=text)) == 2
-    assert (await memory.stats(scope=text))["facts"]["active"] == 1
+    assert (await memory.stats(scope=text)).facts.active == 1
     block = await memory.context(text, text)
     assert sum(line.startswith("- ") for line in block.splitlines()) == 2
     assert sum(line.startswith("## ") for line in block.splitlines()) == 2
@@ -229,7 +230,7 @@ async def test_many_at_once_leave_one_truth(memory: KnowledgeMemory) -> None:
         *(memory.store_fact(subject="a", predicate="b", content=f"version {n}") for n in range(50))
     )
     assert len({receipt.superseded_id for receipt in receipts}) == 50
-    assert (await memory.stats())["facts"] | {"retracted": 0} == {
+    assert asdict((await memory.stats()).facts) | {"retracted": 0} == {
         "active": 1, "fading": 0, "superseded": 49, "expired": 0, "retracted": 0,
     }  # fmt: skip
     made = await asyncio.gather(

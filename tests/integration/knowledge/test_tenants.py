@@ -227,6 +227,9 @@ FUNCTIONS: Mapping[str, Call] = {
     "entity_unmerge": lambda m, w: m.entity_unmerge(w.pick("entity")),
 }
 
+OF_ALL_TENANTS = {"reembed", "reembedding_status", "abort_reembedding", "drop_former_vectors"}
+"""Methods that an operator calls for the whole database; their answers hold numbers and names of models."""
+
 Arguments = Callable[[World], dict[str, Any]]
 MEMORY: Arguments = lambda w: dict(zip(("memory_type", "memory_id"), w.memory(), strict=True))  # noqa: E731 - one of many below
 TOOLS: Mapping[str, Arguments] = {
@@ -308,7 +311,7 @@ def methods() -> set[str]:
 @pytest.mark.usefixtures("statements")
 async def test_no_function_shows_another_tenants_row(tenants: dict[str, KnowledgeMemory]) -> None:
     """Random calls of every function, by three tenants in turn, with one another's ids."""
-    assert methods() == FUNCTIONS.keys()
+    assert methods() - OF_ALL_TENANTS == FUNCTIONS.keys()
     world = World(random.Random(29))  # noqa: S311 - dice
     answered: set[str] = set()
     for tenant, name in shuffled(

@@ -1,6 +1,7 @@
 """The words of the audit stream: what writes them and what filters by them agree on one list."""
 
 import re
+from importlib.resources import files
 
 import pytest
 
@@ -10,8 +11,8 @@ from commonplace.knowledge.unit_of_work import SQL_DIRECTORIES
 _WRITTEN = re.compile(
     r"INSERT INTO memory_events[^;]*?current_setting\('commonplace\.tenant_id'\),\s+'(\w+)'(?!\s*\|\|)"
 )
-_CHOSEN = re.compile(r"changing\.left_over, '(\w+)'")
-"""By the sweep, which writes what it chose."""
+_SWEPT = re.compile(r"changing\.left_over, '\$\{memory_type\}(\w+)'")
+"""The endings of the events of the sweep, whose statement is filled in for facts and for rules."""
 
 _ENDED = ("consolidation_failed", "consolidation_refused")
 """What ``end_run`` makes of the state of the run."""
@@ -24,7 +25,10 @@ def test_every_word_that_a_statement_writes_is_known() -> None:
         path.read_text(encoding="utf-8")
         for path in (path for folder in SQL_DIRECTORIES for path in folder.glob("*.sql"))
     )
-    written = {*_WRITTEN.findall(statements), *_CHOSEN.findall(statements), *_ENDED}
+    (sweep,) = files("commonplace.knowledge.upkeep").joinpath("sql_by_table").iterdir()
+    endings = _SWEPT.findall(sweep.read_text(encoding="utf-8"))
+    swept = {f"{memory_type}{ending}" for memory_type in ("fact", "rule") for ending in endings}
+    written = {*_WRITTEN.findall(statements), *swept, *_ENDED}
     assert written <= set(EventType)
     assert set(EventType) - written == {
         EventType.RULE_HELPFUL,

@@ -1,4 +1,4 @@
-"""The part of ``commonplace knowledge`` that turns episodes into facts and rules, and looks after how that went."""
+"""``commonplace knowledge consolidate``, ``dead-letters`` and ``runs``."""
 
 from typing import Annotated, Any
 
@@ -6,21 +6,28 @@ import typer
 from rich.console import Console
 
 from commonplace.cli.knowledge.options import TENANT, IdArgument, TenantOption, use
-from commonplace.cli.output import JsonOption, console, print_json, shown, table
+from commonplace.cli.output import JsonOption, console, plain, print_json, shown, table
 from commonplace.cli.question import confirmed
 from commonplace.core.text import plural, trim_to
-from commonplace.knowledge.consolidation.configured import COUNTS, consolidate, outcome, planned
-from commonplace.knowledge.consolidation.pipeline import ConsolidationReport, Plan
-from commonplace.knowledge.consolidation.preview import plan_rows
-from commonplace.knowledge.consolidation.runs import DEFAULT_LIMIT, MAX_LIMIT, Run
+from commonplace.knowledge.consolidation import (
+    COUNTS,
+    DEFAULT_LIMIT,
+    MAX_LIMIT,
+    ConsolidationReport,
+    Plan,
+    Run,
+    RunState,
+    consolidate,
+    plan_rows,
+)
 from commonplace.knowledge.memory import KnowledgeMemory
 
 SHOWN_CHARS = 120
-"""Of a text in a table; ``--json`` shows it whole."""
+"""The most characters of a text in a table; ``--json`` prints the whole text."""
 
 app = typer.Typer()
 runs_app = typer.Typer(
-    add_completion=False, help="Runs of consolidation: what each did; undo one.", no_args_is_help=True
+    add_completion=False, help="List, show and undo consolidation runs.", no_args_is_help=True
 )
 
 ButlerOption = Annotated[
@@ -33,23 +40,29 @@ def consolidate_command(
     *,
     butler: ButlerOption = None,
     preview: Annotated[
-        bool, typer.Option("--preview", help="Show each plan and ask before it is applied.")
+        bool, typer.Option("--preview", help="Show each plan and ask before applying it.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="With --preview: show each plan, and apply it.")] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="With --preview: apply each plan without asking.")
+    ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Count what waits, and name the runs to be made; no model is asked."),
+        typer.Option(
+            "--dry-run",
+            help="Count waiting episodes and list the runs that would be made, without asking a model.",
+        ),
     ] = False,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:
-    """Have the configured model turn episodes that wait into facts and rules; without one, count what waits."""
+    """Turn waiting episodes into facts and rules with the configured model; without a model, count the episodes."""
     if yes and not preview:
         raise typer.BadParameter(
-            "goes with --preview; without it, plans are applied without asking", param_hint="--yes"
+            "works only with --preview; without --preview, plans are applied without asking",
+            param_hint="--yes",
         )
     if dry_run and preview:
-        raise typer.BadParameter("asks for no plan that could be shown", param_hint="--dry-run")
+        raise typer.BadParameter("makes no plan for --preview to show", param_hint="--dry-run")
     talk = console(stderr=True)
 
     async def approve(plan: Plan) -> bool:
@@ -83,19 +96,14 @@ def _show_plan(out: Console, plan: Plan) -> None:
         for each in plan_rows(plan.rehearsal)
     ]
     title = f"{plural(len(plan.lease.episodes), 'episode')} of {plan.lease.butler}"
-    out.print(table("", "what", "now", "then", "episodes", title=title, rows=rows))
+    out.print(table("", "memory", "now", "then", "episodes", title=title, rows=rows))
     for message in plan.rehearsal.errors:
-        out.print(f"[yellow]will not be done:[/] {shown(message)}", soft_wrap=True)
+        out.print(f"[yellow]not possible:[/] {shown(message)}", soft_wrap=True)
 
 
 def _show_report(report: ConsolidationReport, *, as_json: bool) -> None:
-    counted: dict[str, Any] = {
-        "episodes_pending": report.episodes_pending,
-        "groups": dict(report.groups),
-        "consolidated": report.episodes_consolidated > 0,
-    }
     if as_json:
-        print_json(counted | (planned(report) if report.dry_run else outcome(report)))
+        print_json(report.to_json())
         return
     out = console()
     if not report.groups:
@@ -105,7 +113,10 @@ def _show_report(report: ConsolidationReport, *, as_json: bool) -> None:
         _show_planned(out, report)
     elif report.runs:
         out.print(_runs_table(report.runs))
-    for butlers, said in ((report.busy, "another worker has"), (report.waiting, "waiting after a failure:")):
+    for butlers, said in (
+        (report.busy, "another worker holds"),
+        (report.waiting, "waiting after a failure:"),
+    ):
         if butlers:
             out.print(f"{said} episodes of {shown(', '.join(butlers))}")
     for message in report.errors:
@@ -117,7 +128,7 @@ def _show_report(report: ConsolidationReport, *, as_json: bool) -> None:
 
 
 def _show_planned(out: Console, report: ConsolidationReport) -> None:
-    out.print(table("butler", "episodes that wait", rows=list(report.groups.items())))
+    out.print(table("butler", "waiting episodes", rows=list(report.groups.items())))
     rows = [
         (
             number,
@@ -136,19 +147,19 @@ def _show_planned(out: Console, report: ConsolidationReport) -> None:
 def dead_letters(
     *,
     requeue: Annotated[
-        bool, typer.Option("--requeue", help="Have them tried again, from the first attempt.")
+        bool, typer.Option("--requeue", help="Retry dead letters from the first attempt.")
     ] = False,
     butler: ButlerOption = None,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the episodes on which every attempt failed, with the last error; or have them tried again."""
+    """List episodes with no more retries and their last errors, or requeue them."""
     if requeue:
         number = use(tenant, lambda memory: memory.requeue_dead_letters(butler=butler))
         if as_json:
             print_json({"requeued": number})
         else:
-            typer.echo(plural(number, "episode waits again", "episodes wait again"))
+            typer.echo(f"requeued {plural(number, 'episode')}")
         return
     letters = use(tenant, lambda memory: memory.list_dead_letters(butler=butler))
     if as_json:
@@ -164,7 +175,7 @@ def dead_letters(
 
 @runs_app.callback()
 def group() -> None:
-    """Runs of consolidation: what each did; undo one."""
+    """List, show and undo consolidation runs."""
 
 
 @runs_app.command(name="list")
@@ -172,9 +183,9 @@ def list_command(
     *,
     butler: ButlerOption = None,
     state: Annotated[
-        str | None, typer.Option(help="running, applied, failed, refused or undone.", show_default="any")
+        str | None, typer.Option(help=f"Only this state: {', '.join(RunState)}.", show_default="any")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="At most so many.")] = DEFAULT_LIMIT,
+    limit: Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="The most runs to list.")] = DEFAULT_LIMIT,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:
@@ -188,7 +199,7 @@ def list_command(
 
 @runs_app.command()
 def show(run_id: IdArgument, *, tenant: TenantOption = TENANT, as_json: JsonOption = False) -> None:
-    """Show what a run did, and what of that still stands."""
+    """Show a run's changes and the present state of each memory."""
     record = use(tenant, lambda memory: memory.get_run(run_id))
     if as_json:
         print_json(record)
@@ -205,7 +216,7 @@ def show(run_id: IdArgument, *, tenant: TenantOption = TENANT, as_json: JsonOpti
         )
         for each in record.actions
     ]
-    out.print(table("did", "id", "about", "text", "is now", rows=rows) if rows else "it changed nothing")
+    out.print(table("action", "id", "about", "text", "state", rows=rows) if rows else "no changes")
     for message in record.run.errors:
         out.print(f"[red]not done:[/] {shown(message)}", soft_wrap=True)
 
@@ -214,32 +225,23 @@ def show(run_id: IdArgument, *, tenant: TenantOption = TENANT, as_json: JsonOpti
 def undo(
     run_id: IdArgument,
     *,
-    requeue: Annotated[bool, typer.Option("--requeue", help="Have its episodes consolidated again.")] = False,
+    requeue: Annotated[bool, typer.Option("--requeue", help="Consolidate the run's episodes again.")] = False,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:
-    """Undo a run: what it stored is taken back, what it replaced holds again, unless somebody changed it since."""
+    """Undo a run: retract the memories it stored and restore those it replaced, unless they changed since."""
     report = use(tenant, lambda memory: memory.undo_run(run_id, requeue=requeue))
     if as_json:
         print_json(report)
         return
     if report.already_undone:
-        typer.echo(f"run {report.run_id} had been undone before; nothing was done")
+        typer.echo(f"run {report.run_id} was already undone; nothing was changed")
         return
     out = console()
-    names = (
-        "facts_retracted",
-        "facts_restored",
-        "rules_forgotten",
-        "confirmations_undone",
-        "episodes_requeued",
-        "episodes_expired",
-    )
-    out.print(
-        table("what", "number", rows=[(name.replace("_", " "), getattr(report, name)) for name in names])
-    )
+    numbers = {name: value for name, value in plain(report).items() if type(value) is int}
+    out.print(table("change", "number", rows=[(name.replace("_", " "), n) for name, n in numbers.items()]))
     for said in report.kept:
-        out.print(f"[yellow]left:[/] {shown(said)}", soft_wrap=True)
+        out.print(f"[yellow]kept:[/] {shown(said)}", soft_wrap=True)
 
 
 def _runs_table(runs: list[Run] | tuple[Run, ...]) -> Any:  # noqa: ANN401 - rich's table

@@ -14,9 +14,9 @@ from commonplace.cli.knowledge.options import (
     use,
 )
 from commonplace.cli.output import JsonOption, console, plain, print_json, table
-from commonplace.knowledge.entities.merging import MergeReceipt
-from commonplace.knowledge.entities.registry import Entity
-from commonplace.knowledge.entities.unmerging import UnmergeReceipt
+from commonplace.knowledge.entities import Entity, EntityType, MergeReceipt, UnmergeReceipt
+
+TYPES = ", ".join(EntityType)
 
 app = typer.Typer(
     add_completion=False,
@@ -24,11 +24,9 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-AliasOption = Annotated[
-    list[str] | None, typer.Option("--alias", help="A further name; may be given more than once.")
-]
+AliasOption = Annotated[list[str] | None, typer.Option("--alias", help="A further name; may be repeated.")]
 MetadataOption = Annotated[str | None, typer.Option(help="A JSON object.")]
-KindOption = Annotated[str | None, typer.Option("--type", help="person, organization, place or other.")]
+KindOption = Annotated[str | None, typer.Option("--type", help=f"Only this type: {TYPES}.")]
 
 
 @app.callback()
@@ -38,16 +36,16 @@ def group() -> None:
 
 @app.command()
 def create(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The name that it is best known by.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The best-known name.")],
     *,
-    kind: Annotated[str, typer.Option("--type", help="person, organization, place or other.")],
+    kind: Annotated[str, typer.Option("--type", help=f"The type: {TYPES}.")],
     alias: AliasOption = None,
     metadata: MetadataOption = None,
     tenant: TenantOption = TENANT,
     allow_secrets: AllowSecrets = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Add an entity; one name and type exist once."""
+    """Add an entity; name and type together are unique."""
     details = json_object(metadata, field="metadata")
     entity = use(
         tenant,
@@ -64,7 +62,7 @@ def create(
 
 @app.command()
 def get(entity_id: IdArgument, *, tenant: TenantOption = TENANT, as_json: JsonOption = False) -> None:
-    """Print an entity; of one that was merged, where it went."""
+    """Print an entity; the survivor_id of a merged entity names the entity that replaced it."""
     entity = use(tenant, lambda memory: memory.entity_get(entity_id))
     _show(entity, as_json=as_json)
 
@@ -73,15 +71,15 @@ def get(entity_id: IdArgument, *, tenant: TenantOption = TENANT, as_json: JsonOp
 def update(
     entity_id: IdArgument,
     *,
-    name: Annotated[str | None, typer.Option(help="Takes the place of the name.")] = None,
+    name: Annotated[str | None, typer.Option(help="The new name.")] = None,
     alias: AliasOption = None,
-    no_aliases: Annotated[bool, typer.Option("--no-aliases", help="Remove all further names.")] = False,
+    no_aliases: Annotated[bool, typer.Option("--no-aliases", help="Remove all aliases.")] = False,
     metadata: MetadataOption = None,
     tenant: TenantOption = TENANT,
     allow_secrets: AllowSecrets = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Change an entity: the given aliases take the place of all, keys of the metadata are set one by one."""
+    """Change an entity: the list of aliases is replaced, metadata keys are set one by one."""
     details = json_object(metadata, field="metadata")
     aliases = [] if no_aliases else alias
     entity = use(
@@ -95,15 +93,15 @@ def update(
 
 @app.command()
 def resolve(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name, or a part of one.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name or a part of one.")],
     *,
     kind: KindOption = None,
-    topic: Annotated[str | None, typer.Option(help="What the talk is about.")] = None,
+    topic: Annotated[str | None, typer.Option(help="The topic of the conversation.")] = None,
     mentioned_with: Annotated[
         list[str] | None,
-        typer.Option("--with", help="A name mentioned beside it; may be given more than once."),
+        typer.Option("--with", help="A name mentioned with it; may be repeated."),
     ] = None,
-    fuzzy: Annotated[bool, typer.Option("--fuzzy", help="Similar spellings count as well.")] = False,
+    fuzzy: Annotated[bool, typer.Option("--fuzzy", help="Also find similar spellings.")] = False,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:
@@ -131,13 +129,13 @@ def resolve(
         for each in found
     ]
     columns = ("id", "name", "type", "aliases", "match", "score")
-    console().print(table(*columns, rows=rows) if rows else "no entity")
+    console().print(table(*columns, rows=rows) if rows else "no entities")
 
 
 @app.command()
 def merge(
-    source_id: Annotated[str, typer.Argument(metavar="SOURCE", help="The one that is merged away.")],
-    target_id: Annotated[str, typer.Argument(metavar="TARGET", help="The one that stays.")],
+    source_id: Annotated[str, typer.Argument(metavar="SOURCE", help="The entity to merge away.")],
+    target_id: Annotated[str, typer.Argument(metavar="TARGET", help="The entity that stays.")],
     *,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
@@ -149,12 +147,12 @@ def merge(
 
 @app.command()
 def unmerge(
-    source_id: Annotated[str, typer.Argument(metavar="SOURCE", help="The one that was merged away.")],
+    source_id: Annotated[str, typer.Argument(metavar="SOURCE", help="The entity that was merged.")],
     *,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:
-    """Undo a merge; what was changed since then stays, and is named."""
+    """Undo a merge; fields that changed since stay, and are named."""
     receipt = use(tenant, lambda memory: memory.entity_unmerge(source_id))
     _show(receipt, as_json=as_json)
 

@@ -1,7 +1,6 @@
-"""``commonplace knowledge reembed``: all memories of all tenants to another embedding model."""
+"""``commonplace knowledge reembed``: moves all memories of all tenants to another embedding model."""
 
-from collections.abc import Awaitable, Callable
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -13,21 +12,10 @@ from commonplace.cli.run import settings
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.reembedding import moves
-from commonplace.knowledge.reembedding.pipeline import (
-    BATCH_ROWS,
-    MoveReceipt,
-    MoveStatus,
-    abort_reembedding,
-    drop_former_vectors,
-    reembed,
-    reembedding_status,
-)
+from commonplace.knowledge import reembedding
+from commonplace.knowledge.reembedding import BATCH_ROWS, MoveReceipt, MoveState, MoveStatus
 
 app = typer.Typer()
-
-_T = TypeVar("_T")
 
 
 @app.command("reembed")
@@ -36,34 +24,36 @@ def reembed_command(
     model: Annotated[
         str | None,
         typer.Option(
-            help="Name or directory of the model to move to.",
+            help="Name or directory of the new model.",
             show_default="the embedding_model of the settings",
         ),
     ] = None,
-    batch: Annotated[int, typer.Option(help="Memories a batch.")] = BATCH_ROWS,
+    batch: Annotated[int, typer.Option(help="Memories per batch.")] = BATCH_ROWS,
     status: Annotated[
-        bool, typer.Option("--status", help="Show how far a move is, and change nothing.")
+        bool, typer.Option("--status", help="Show the progress of the move, and change nothing.")
     ] = False,
     abort: Annotated[
-        bool, typer.Option("--abort", help="End the move that is under way, and remove what it has made.")
+        bool, typer.Option("--abort", help="End the running move and remove its vectors.")
     ] = False,
     drop_former: Annotated[
         bool,
         typer.Option(
-            "--drop-former", help="Remove the vectors of the model before; there is no way back then."
+            "--drop-former", help="Remove the former model's vectors; going back then embeds all memories."
         ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Move all memories of all tenants to another embedding model; go on with a move that was interrupted."""
+    """Move all memories of all tenants to another embedding model, or resume a move that was interrupted."""
     if status + abort + drop_former > 1:
         raise InvalidInputError("reembed", "one of --status, --abort and --drop-former", "several")
     if status:
-        _show_status(_use(reembedding_status), as_json=as_json)
-    elif abort or drop_former:
-        remove = abort_reembedding if abort else drop_former_vectors
-        removed = _use(remove, batch_rows=batch)
-        _say({"removed": removed}, f"removed {removed} vectors that were not in use", as_json=as_json)
+        _show_status(use(TENANT, lambda memory: memory.reembedding_status()), as_json=as_json)
+    elif abort:
+        _show_removed(use(TENANT, lambda memory: memory.abort_reembedding(batch_rows=batch)), as_json=as_json)
+    elif drop_former:
+        _show_removed(
+            use(TENANT, lambda memory: memory.drop_former_vectors(batch_rows=batch)), as_json=as_json
+        )
     else:
         loaded = settings()
         options = EmbeddingOptions.from_settings(
@@ -72,41 +62,35 @@ def reembed_command(
         _show_receipt(_move(options, batch), options.model, as_json=as_json)
 
 
-def _use(function: Callable[..., Awaitable[_T]], *arguments: object, **options: object) -> _T:
-    """Run a function on the connections of knowledge memory, whose tenant does not matter here."""
-
-    async def work(memory: KnowledgeMemory) -> _T:
-        async with memory.acting() as connections:
-            return await function(connections, *arguments, **options)
-
-    return use(TENANT, work)
-
-
 def _move(options: EmbeddingOptions, batch: int) -> MoveReceipt:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     engine = EmbeddingEngine(options)
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("embedding", total=None)
 
-        def show(progress: moves.Progress) -> None:
+        def show(progress: reembedding.Progress) -> None:
             bar.update(task, description=progress.step, completed=progress.done, total=progress.total)
 
         try:
-            return _use(reembed, engine, batch_rows=batch, on_progress=show)
+            return use(TENANT, lambda memory: memory.reembed(engine, batch_rows=batch, on_progress=show))
         finally:
             engine.close()
+
+
+def _show_removed(removed: int, *, as_json: bool) -> None:
+    _say({"removed": removed}, f"removed {plural(removed, 'unused vector')}", as_json=as_json)
 
 
 def _show_receipt(receipt: MoveReceipt, model: str, *, as_json: bool) -> None:
     if receipt.model is None:
         said = "nothing to move: no memory was ever stored"
     elif not receipt.moved:
-        said = f"nothing to move: every memory is of {receipt.model}"
+        said = f"nothing to move: every memory has vectors of {receipt.model}"
     else:
         said = (
-            f"embedded {plural(receipt.embedded, 'memory', 'memories')}; all are searched by {receipt.model} now\n"
-            f"restart what runs with COMMONPLACE_EMBEDDING_MODEL={model}: until then it searches by words alone and "
-            "stores nothing"
+            f"embedded {plural(receipt.embedded, 'memory', 'memories')}; the active model is now {receipt.model}\n"
+            f"Restart all processes with COMMONPLACE_EMBEDDING_MODEL={model}. Until then they search by words alone "
+            "and store nothing."
         )
     _say(receipt, said, as_json=as_json)
 
@@ -116,25 +100,23 @@ def _show_status(status: MoveStatus, *, as_json: bool) -> None:
         print_json(status)
         return
     last = status.last
-    rows: list[tuple[str, object]] = [("memories are searched by", status.active or "no model yet")]
+    rows: list[tuple[str, object]] = [("active model", status.active or "none yet")]
     if last is not None:
         rows += [
             ("last move", f"to {last.to}"),
             ("state", f"{last.state}{_at_work(status)}"),
             ("step", last.step),
             ("embedded", f"{last.done} of {last.total}"),
-            ("began (UTC)", f"{last.started_at:%Y-%m-%d %H:%M:%S}"),
-            ("got on (UTC)", f"{last.updated_at:%Y-%m-%d %H:%M:%S}"),
+            ("started (UTC)", f"{last.started_at:%Y-%m-%d %H:%M:%S}"),
+            ("last progress (UTC)", f"{last.updated_at:%Y-%m-%d %H:%M:%S}"),
         ]
-    console().print(table("what", "", rows=rows))
+    console().print(table("field", "value", rows=rows))
 
 
 def _at_work(status: MoveStatus) -> str:
-    if status.last is None or status.last.state != "running":
+    if status.last is None or status.last.state is not MoveState.RUNNING:
         return ""
-    return (
-        ", a process is at it" if status.working else ", and no process is at it: run reembed again to go on"
-    )
+    return ", in progress" if status.working else ", but interrupted: run reembed again to resume"
 
 
 def _say(document: object, said: str, *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""The part of ``commonplace knowledge`` that looks after what is stored: feedback, forgetting, numbers, upkeep."""
+"""``commonplace knowledge confirm``, ``forget``, ``helpful``, ``harmful``, ``stats``, ``cleanup`` and ``sweep``."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeVar
@@ -15,11 +15,11 @@ from commonplace.cli.knowledge.options import (
     TypeArgument,
     use,
 )
-from commonplace.cli.output import JsonOption, console, print_json, table
+from commonplace.cli.output import JsonOption, console, plain, print_json, table
 from commonplace.knowledge.kinds import Rule
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.serialization import json_safe
-from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress
+from commonplace.knowledge.upkeep import CleanupReceipt, DecayReceipt, OnUpkeep, UpkeepProgress
 
 app = typer.Typer()
 
@@ -34,7 +34,7 @@ def confirm(
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:
-    """Say that a fact or rule still holds; its decay starts over."""
+    """Confirm that a fact or rule still holds; its decay restarts."""
     use(tenant, lambda memory: memory.confirm_memory(memory_type, memory_id))
     _say("confirmed", memory_type, memory_id, as_json=as_json)
 
@@ -47,14 +47,14 @@ def forget(
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:
-    """Take a memory out of every search and prompt; the audit trail keeps it."""
+    """Remove a memory from every search and prompt; the audit trail keeps it."""
     use(tenant, lambda memory: memory.forget_memory(memory_type, memory_id))
     _say("forgot", memory_type, memory_id, as_json=as_json)
 
 
 @app.command()
 def helpful(rule_id: IdArgument, *, tenant: TenantOption = TENANT, as_json: JsonOption = False) -> None:
-    """Say that a rule was followed and helped."""
+    """Record that a rule was followed and helped."""
     _mark(tenant, rule_id, lambda memory: memory.mark_helpful(rule_id), as_json=as_json)
 
 
@@ -66,21 +66,23 @@ def harmful(
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:
-    """Say that a rule was followed and did harm, which weighs four times."""
+    """Record that a rule was followed and did harm, which counts four times."""
     _mark(tenant, rule_id, lambda memory: memory.mark_harmful(rule_id, reason=reason), as_json=as_json)
 
 
 @app.command()
 def stats(*, scope: ScopeOption = None, tenant: TenantOption = TENANT, as_json: JsonOption = False) -> None:
-    """Count memories by their state."""
+    """Count memories by state."""
     counted = use(tenant, lambda memory: memory.stats(scope=scope))
     if as_json:
         print_json(counted)
         return
     rows = [
-        (kind, state, _number(value)) for kind, states in counted.items() for state, value in states.items()
+        (kind, state, "" if value is None else f"{round(value, 2):g}")
+        for kind, states in plain(counted).items()
+        for state, value in states.items()
     ]
-    console().print(table("what", "state", "number", rows=rows))
+    console().print(table("memories", "state", "number", rows=rows))
 
 
 @app.command()
@@ -89,37 +91,39 @@ def cleanup(
     max_entries: Annotated[
         int | None,
         typer.Option(
-            help="Most episodes to keep; those not yet consolidated stay.",
+            help="The number of episodes to keep; unconsolidated episodes stay.",
             show_default="episode_max_entries of the settings",
         ),
     ] = None,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:
-    """Delete expired episodes, then the oldest consolidated ones beyond a number."""
-
-    def run(memory: KnowledgeMemory, on_progress: OnUpkeep) -> Awaitable[dict[str, int]]:
-        most = memory.database.settings.episode_max_entries if max_entries is None else max_entries
-        return memory.run_episode_cleanup(max_entries=most, on_progress=on_progress)
-
-    _report(_with_progress(tenant, run, as_json=as_json), as_json=as_json)
+    """Delete expired episodes, then the oldest consolidated episodes over a limit."""
+    receipt = _with_progress(
+        tenant,
+        lambda memory, on_progress: memory.run_episode_cleanup(
+            max_entries=max_entries, on_progress=on_progress
+        ),
+        as_json=as_json,
+    )
+    _report(receipt, as_json=as_json)
 
 
 @app.command()
 def sweep(*, tenant: TenantOption = TENANT, as_json: JsonOption = False) -> None:
-    """Let facts and rules that nobody confirmed fade, and in the end expire."""
+    """Fade unconfirmed facts and rules, and in the end expire them."""
     receipt = _with_progress(
         tenant,
         lambda memory, on_progress: memory.run_decay_sweep(on_progress=on_progress),
         as_json=as_json,
     )
-    _report({name: getattr(receipt, name) for name in receipt.__slots__}, as_json=as_json)
+    _report(receipt, as_json=as_json)
 
 
 def _with_progress(
     tenant: str, work: Callable[[KnowledgeMemory, OnUpkeep], Awaitable[_T]], *, as_json: bool
 ) -> _T:
-    """Do some upkeep, and show on a terminal how far it is."""
+    """Do some upkeep, and show its progress on a terminal."""
     terminal = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     quiet = as_json or not terminal.is_terminal
@@ -154,14 +158,9 @@ def _say(done: str, memory_type: str, memory_id: str, *, as_json: bool) -> None:
         typer.echo(f"{done} {memory_type} {memory_id}")
 
 
-def _report(numbers: dict[str, int], *, as_json: bool) -> None:
+def _report(receipt: CleanupReceipt | DecayReceipt, *, as_json: bool) -> None:
     if as_json:
-        print_json(numbers)
+        print_json(receipt)
     else:
-        console().print(
-            table("what", "number", rows=[(name.replace("_", " "), n) for name, n in numbers.items()])
-        )
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{round(value, 2):g}"
+        rows = [(name.replace("_", " "), number) for name, number in plain(receipt).items()]
+        console().print(table("memories", "number", rows=rows))

@@ -1,13 +1,12 @@
-"""The model's own JSON object in its answer: where it stands, and what only looks like it. Pure.
+"""Finding the model's own JSON object in its answer. Pure.
 
-An object with a known key in a complete ```` ```json ```` block counts before bare ones. Of several of one kind that
-differ, none does: which of them the model quotes, before its answer or behind it, cannot be told, and a quoted attack
-must never be taken for the answer. What stands inside tags of the prompt, or in lines that begin with ``>``, is quoted,
-and never counts; nor does the skill's own worked example. What was meant as an answer and is damaged differs from all
-others; one that is bare may stand before the answer, where models think. Source: KNW-13, R-KNW-11.
+An object with a known key in a complete ```` ```json ```` block has priority over bare objects. If several objects of
+one kind differ, no object counts: a quotation cannot be told from the answer, and a quoted attack must never become the
+answer. Text inside the prompt's tags and lines that begin with ``>`` are quotations and never count; neither does the
+worked example of the skill. A damaged object counts as different from all others; a bare damaged object may stand
+before the answer, where models think. Source: KNW-13, R-KNW-11.
 
-Time is linear in the length of the answer: an object is read once, and reading what turns out to be none is paid from
-a budget.
+Time is linear in the length of the answer: each object is read once, and failed reads use up a budget.
 """
 
 import json
@@ -19,7 +18,7 @@ from typing import Any, Final, cast
 from commonplace.knowledge.consolidation.prompt import EXAMPLE_IDS, QUOTED_TAGS
 
 MAX_ANSWER_CHARS: Final = 1_000_000
-"""Thirty times what models write; longer answers are not read."""
+"""Thirty times the length of usual answers; longer answers are not read."""
 
 _TAGS: Final = "|".join(QUOTED_TAGS)
 _MARK: Final = re.compile(
@@ -30,17 +29,17 @@ _CLOSING: Final = re.compile(rf"<\s{{0,8}}/\s{{0,8}}({_TAGS})\s{{0,8}}>", re.IGN
 _FENCE_BEFORE: Final = re.compile(r"```json\s*\Z", re.IGNORECASE)
 _FENCE_BEHIND: Final = re.compile(r"\s*```")
 _LOOK_BACK_CHARS: Final = 80
-"""How far before an object its fence is looked for, and before a tag the beginning of its line."""
+"""How far before an object to look for its fence, and before a tag for the beginning of its line."""
 
 _MAX_FAILURES: Final = 500
 _WORK_PER_CHAR: Final = 4
 _MAX_INT_DIGITS: Final = 18
-"""Longer whole numbers become floating-point ones; Python refuses to read the longest."""
+"""Longer whole numbers become floats; Python refuses to read the longest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerBlock:
-    """A JSON object in an answer, where it begins, and whether it stands in a complete ```` ```json ```` block."""
+    """A JSON object in an answer, its start, and whether it stands in a complete ```` ```json ```` block."""
 
     values: dict[str, Any]
     start: int
@@ -49,14 +48,14 @@ class AnswerBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockSearch:
-    """The object that counts; without one ``fault`` says what was there instead, empty where there was nothing."""
+    """The object that counts, or a ``fault`` that says what was found instead; empty if nothing was found."""
 
     block: AnswerBlock | None
     fault: str = ""
 
 
 def find_block(text: str, known: Collection[str]) -> BlockSearch:
-    """Return the model's own object: the one with a known key, a fenced one before bare ones. Never raises."""
+    """Return the model's own object: an object with a known key, a fenced one first. Never raises."""
     if len(text) > MAX_ANSWER_CHARS:
         fault = f"the answer has {len(text)} characters, and at most {MAX_ANSWER_CHARS} are read"
         return BlockSearch(block=None, fault=fault)
@@ -66,7 +65,7 @@ def find_block(text: str, known: Collection[str]) -> BlockSearch:
         if any(key in block.values for key in known):
             own.append(block)
         else:
-            scan.fault = f"a JSON object has none of the keys {', '.join(known)}"
+            scan.fault = f"a JSON object has no known key: {', '.join(known)}"
     own = [block for block in own if block.fenced] or own
     if not own or scan.is_damaged(own[-1]):
         return BlockSearch(block=None, fault=scan.fault)
@@ -76,7 +75,7 @@ def find_block(text: str, known: Collection[str]) -> BlockSearch:
 
 
 def read_list(text: str) -> list[Any] | None:
-    """Return the list that a text holds as JSON, or ``None``: models send lists as strings."""
+    """Return the list that a text holds as JSON, or ``None``; models send lists as strings."""
     if not text.lstrip().startswith("["):
         return None
     try:
@@ -87,7 +86,7 @@ def read_list(text: str) -> list[Any] | None:
 
 
 class _Scan:
-    """One pass over an answer: from mark to mark, over quotes and over objects."""
+    """One pass over an answer, from mark to mark, that skips quotations and yields objects."""
 
     def __init__(self, text: str, known: Collection[str]) -> None:
         self._text = text
@@ -96,12 +95,12 @@ class _Scan:
         self._work = _WORK_PER_CHAR * len(text)
         self._failures = 0
         self.fault = ""
-        """Why what looks like an answer is not one."""
+        """Why a candidate is not an answer."""
         self._damaged_at = -1
         self._fence_is_damaged = False
 
     def blocks(self) -> Iterator[AnswerBlock]:
-        """Yield the objects outside of quotes and of each other, in their order."""
+        """Yield the objects outside of quotations and of other objects, in order."""
         at = 0
         while (mark := _MARK.search(self._text, at)) is not None:
             at = mark.end()
@@ -111,7 +110,7 @@ class _Scan:
                 at = self._after_quote(mark)
                 continue
             if self._work < 0 or self._failures > _MAX_FAILURES:
-                self.fault = "it holds too much that begins like JSON and is not"
+                self.fault = "it holds too much text that looks like JSON and is not"
                 self._damaged_at = len(self._text)
                 return
             read = self._read(mark.start())
@@ -126,18 +125,18 @@ class _Scan:
                 yield AnswerBlock(values=values, start=mark.start(), fenced=fenced)
 
     def is_damaged(self, own: AnswerBlock) -> bool:
-        """Tell whether something that cannot be read was as much meant as the answer as this one.
+        """Return whether a damaged object competes with this one as the answer.
 
-        Behind it anything that was meant so is; before it a fenced one, and a bare one where this is bare as well.
+        After this object every damaged answer does; before it a fenced one does, and a bare one if this one is bare.
         """
         if own.fenced and not self._fence_is_damaged:
             return self._damaged_at > own.start
         return self._damaged_at >= 0
 
     def _after_quote(self, opening: re.Match[str]) -> int:
-        """Return where a quote ends: behind its last closing tag, because an earlier one may itself be quoted.
+        """Return the end of a quotation: after its last closing tag, because an earlier one may itself be quoted.
 
-        A tag alone on its line that is never closed quotes all that follows. Another is only spoken of.
+        An unclosed tag that stands alone on its line quotes the rest of the answer. Any other unclosed tag is ignored.
         """
         end = self._closings.get(opening["tag"].lower(), 0)
         if end > opening.end():
@@ -152,20 +151,20 @@ class _Scan:
             values, end = _DECODER.raw_decode(self._text, start)
         except json.JSONDecodeError as error:
             self._failures += 1
-            # A string without an end was looked through to the end.
+            # An unterminated string was read to the end.
             reached = len(self._text) if error.msg.startswith("Unterminated") else error.pos
             self._work -= reached - start
-            self.fault = f"an object is no JSON: {error.msg} at character {error.pos}"
+            self.fault = f"an object is not JSON: {error.msg} at character {error.pos}"
             return None
         except (ValueError, RecursionError) as error:
             self._failures += 1
             self._work -= len(self._text) - start
-            self.fault = f"an object is no JSON: {type(error).__name__}"
+            self.fault = f"an object is not JSON: {type(error).__name__}"
             return None
         return values, end
 
     def _note_damage(self, start: int) -> None:
-        """Note an object that cannot be read where it was meant as the answer: by its fence, or by its first key."""
+        """Note a damaged object if its fence or its first key shows that it was meant as the answer."""
         fenced = self._follows_fence(start)
         self._fence_is_damaged |= fenced
         if fenced or self._own.match(self._text, start) is not None:
@@ -181,4 +180,4 @@ def _whole_number(digits: str) -> float:
 
 
 _DECODER: Final = json.JSONDecoder(parse_int=_whole_number, strict=False)
-"""Takes line breaks inside strings as well, which models write."""
+"""Accepts line breaks inside strings, which models write."""

@@ -1,6 +1,6 @@
-"""Dead letters: episodes on which every attempt failed, kept with the last error until they expire (R-KNW-4, KNW-15.1).
+"""Dead letters: episodes with no more retries, kept with the last error until they expire (R-KNW-4, KNW-15.1).
 
-That is seven days after they were stored, like all episodes; until then somebody can have them tried again.
+Like all episodes they expire seven days after they were stored. Until then an operator can requeue them.
 """
 
 from dataclasses import dataclass
@@ -13,13 +13,14 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.knowledge import inputs
 from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.storage.database import Row
 
 MAX_SHOWN: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLetter:
-    """An episode that is tried no more, without its text; times are aware UTC."""
+    """An episode with no more retries, without its text; times are aware UTC."""
 
     id: UUID
     butler: str
@@ -28,36 +29,41 @@ class DeadLetter:
     retry_count: int
     last_error: str | None
 
+    @classmethod
+    def from_row(cls, row: Row) -> "DeadLetter":
+        """Read a row of ``dead_letters``."""
+        return cls(**row)
+
 
 async def list_dead_letters(pool: asyncpg.Pool, *, butler: str | None = None) -> list[DeadLetter]:
-    """Return the tenant's dead letters, the oldest first, at most 1,000; of one butler where that is given.
+    """Return the tenant's dead letters, or one butler's, the oldest first, at most 1,000.
 
     Raises:
-        InvalidInputError: ``butler`` is no name.
+        InvalidInputError: ``butler`` is not a valid name.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
     """
     wanted = None if butler is None else inputs.require_scope(butler, field="butler")
     async with unit_of_work(pool, readonly=True) as sql:
         rows = await sql.dead_letters(butler=wanted, limit=MAX_SHOWN)
-    return [DeadLetter(**row) for row in rows]
+    return [DeadLetter.from_row(row) for row in rows]
 
 
 async def requeue_dead_letters(
     pool: asyncpg.Pool, *, butler: str | None = None, clock: Clock = utc_now
 ) -> int:
-    """Let dead letters be tried again, from the first attempt; those that have expired are left alone.
+    """Retry dead letters from the first attempt, unless they have expired.
 
     Args:
-        pool: Of the database.
-        butler: Only those of this butler.
-        clock: The present.
+        pool: The pool of the knowledge database.
+        butler: Only this butler's dead letters.
+        clock: Gives the present.
 
     Returns:
-        How many wait again.
+        The number of requeued episodes.
 
     Raises:
-        InvalidInputError: ``butler`` is no name.
+        InvalidInputError: ``butler`` is not a valid name.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
     """

@@ -1,13 +1,14 @@
-"""The dry run: which runs consolidation would make now, without asking a model or changing anything (KNW-12.3)."""
+"""The dry run: the runs that consolidation would make now, without a model and without changes (KNW-12.3)."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import asyncpg
 
-from commonplace.core.clock import Clock
+from commonplace.core.clock import Clock, format_timestamp
 from commonplace.knowledge.consolidation.leases import due_group
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.prompt import MAX_EPISODES
@@ -17,13 +18,13 @@ from commonplace.storage.database import Statements
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRun:
-    """A run that would be made, if those before it went well.
+    """A run that would be made if the runs before it succeed.
 
     Attributes:
-        butler: Whose episodes.
+        butler: The owner of the episodes.
         episode_ids: The episodes that would go to the model together, the oldest first.
-        oldest_at: When the first of them was (aware UTC).
-        newest_at: Likewise of the last.
+        oldest_at: The time of the first episode (aware UTC).
+        newest_at: The time of the last episode.
     """
 
     butler: str
@@ -31,10 +32,19 @@ class PlannedRun:
     oldest_at: datetime
     newest_at: datetime
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the run as JSON-safe values."""
+        return {
+            "butler": self.butler,
+            "episodes": len(self.episode_ids),
+            "oldest_at": format_timestamp(self.oldest_at),
+            "newest_at": format_timestamp(self.newest_at),
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedRuns:
-    """What would be done for some butlers: the runs in their order, and who has to wait for what."""
+    """The runs of some butlers in order, butlers that another worker holds, and butlers whose episodes are not due."""
 
     runs: tuple[PlannedRun, ...]
     busy: tuple[str, ...]
@@ -44,7 +54,7 @@ class PlannedRuns:
 async def planned_runs(
     pool: asyncpg.Pool, butlers: list[str], *, policy: Policy, clock: Clock
 ) -> PlannedRuns:
-    """Return the runs that would be made for some butlers now.
+    """Return the runs that consolidation would make for some butlers now.
 
     Raises:
         TenantUnsetError: No request context is set.
@@ -67,7 +77,7 @@ async def planned_runs(
 
 
 async def _runs_of(sql: Statements, butler: str, policy: Policy, now: datetime) -> AsyncIterator[PlannedRun]:
-    """Yield a butler's runs, up to the first episode whose turn has not come."""
+    """Yield a butler's runs, up to the first episode that is not due."""
     after_created_at, after_order = None, 0
     while True:
         rows = await sql.next_episodes(

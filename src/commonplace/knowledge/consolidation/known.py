@@ -1,4 +1,4 @@
-"""What a butler knows already: given to the model beside the episodes, and all that its answer may refer to."""
+"""Known facts and rules: given to the model with the episodes; an answer may refer only to them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ MAX_RULES: Final = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """Facts and rules by id, those nearest in meaning to the episodes first."""
+    """Facts and rules by id, the nearest in meaning to the episodes first."""
 
     facts: Mapping[UUID, KnownFact]
     rules: Mapping[UUID, KnownRule]
 
 
 async def known_to(pool: asyncpg.Pool, lease: Lease) -> Known:
-    """Return what the butler of a lease sees of facts and rules: its own and the global ones.
+    """Return the facts and rules that the butler of a lease sees: its own and the global ones.
 
     Raises:
         TenantUnsetError: No request context is set.
@@ -37,6 +37,6 @@ async def known_to(pool: asyncpg.Pool, lease: Lease) -> Known:
         facts = await sql.known_facts(run_id=lease.run_id, butler=lease.butler, limit=MAX_FACTS)
         rules = await sql.known_rules(run_id=lease.run_id, butler=lease.butler, limit=MAX_RULES)
     return Known(
-        facts={row["id"]: KnownFact(**row) for row in facts},
-        rules={row["id"]: KnownRule(**row) for row in rules},
+        facts={fact.id: fact for fact in map(KnownFact.from_row, facts)},
+        rules={rule.id: rule for rule in map(KnownRule.from_row, rules)},
     )

@@ -1,14 +1,15 @@
-"""Leases: who may consolidate a butler's episodes now, one at a time and the oldest first (KNW-12, R-KNW-4).
+"""Leases: one worker at a time holds a butler's oldest episodes (KNW-12, R-KNW-4).
 
-A lease is a run in the state ``running``, of which a butler can have one. It is renewed while the model works. Who
-does not renew it in time loses it: the next worker ends that run and begins its own, and a result that still comes for
-the old one is refused, because its run is no longer running. All moments are those of the worker's clock; clocks that
-differ by more than the lease cost work that is done twice, and never an effect. What a clock that was hours ahead left
-behind keeps nobody waiting.
+A lease is a run in the state ``running``; a butler has at most one. The worker renews it while the model works. A
+worker that does not renew its lease in time loses it: the next worker ends that run and begins its own, and a late
+result is refused because its run is no longer running. All times come from the worker's clock. If clocks differ by more
+than the lease, work may be done twice but takes effect once. Times that a wrong clock set far ahead are ignored.
 """
 
 import asyncio
 import logging
+import os
+import socket
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -33,7 +34,7 @@ from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Row, Statements
 
 RENEWALS: Final = 3
-"""In the time of a lease."""
+"""Renewals within the time of a lease."""
 
 MAX_ERROR_CHARS: Final = 500
 
@@ -46,11 +47,11 @@ class Lease:
     """A butler's oldest episodes, leased to a run.
 
     Attributes:
-        run_id: Of the run; only its result will be taken.
-        butler: Whose episodes.
+        run_id: The run whose result will be accepted.
+        butler: The owner of the episodes.
         episodes: The oldest first.
-        attempts: The most that were made on one of them.
-        policy: How long it lasts.
+        attempts: The most attempts on any of the episodes.
+        policy: Sets the length of the lease.
     """
 
     run_id: UUID
@@ -62,12 +63,12 @@ class Lease:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotDue:
-    """Why there is nothing to do for a butler now.
+    """The reason why no episode of a butler is due.
 
     Attributes:
-        reason: ``"done"``: no episode waits. ``"busy"``: another run has the oldest. ``"waiting"``: the oldest failed,
-            and its next attempt is not due; younger ones never overtake it.
-        until: When to look again, for ``busy`` and ``waiting``.
+        reason: ``"done"``: no episode waits. ``"busy"``: another run holds the oldest episode. ``"waiting"``: the
+            oldest episode failed and is not due yet; younger episodes never overtake it.
+        until: When to look again, if ``busy`` or ``waiting``.
     """
 
     reason: Literal["done", "busy", "waiting"]
@@ -76,21 +77,26 @@ class NotDue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """What became of the episodes of a run that failed.
+    """The result of a failed run for its episodes.
 
     Attributes:
-        dead: How many are dead letters now.
-        again_at: When the others are due; ``None`` where there are none.
+        dead: The number of episodes that are now dead letters.
+        again_at: When the other episodes are due; ``None`` if there are no others.
     """
 
     dead: int
     again_at: datetime | None
 
 
+def this_worker() -> str:
+    """Return a worker name for this process: host and process id."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
 async def take(
     pool: asyncpg.Pool, butler: str, *, worker: str, model: str | None, policy: Policy, clock: Clock
 ) -> Lease | NotDue:
-    """Lease the oldest episodes of a butler, as many as fit into one run.
+    """Lease as many of a butler's oldest episodes as fit into one run.
 
     Raises:
         TenantUnsetError: No request context is set.
@@ -143,8 +149,7 @@ def due_group(rows: Sequence[Row]) -> tuple[PendingEpisode, ...]:
         rows: A butler's oldest episodes, the oldest first, with ``retry_count`` and ``is_due``.
 
     Returns:
-        As many as fit of those before the first whose turn has not come, fewer after failed attempts; none where the
-        turn of the very first has not come.
+        As many as fit of the episodes before the first that is not due; fewer after failed attempts.
     """
     first_waiting = next((place for place, row in enumerate(rows) if not row["is_due"]), len(rows))
     due = [
@@ -159,8 +164,8 @@ def due_group(rows: Sequence[Row]) -> tuple[PendingEpisode, ...]:
 
 
 async def _end_lost_run(sql: Statements, run: Row, policy: Policy, now: datetime) -> None:
-    """End a run whose worker gave no sign. That counts: episodes may be what ended it."""
-    message = f"worker {run['worker']} gave no sign until its lease ended"
+    """End a run whose worker is silent. This counts as an attempt, because an episode may have ended the worker."""
+    message = f"worker {run['worker']} was silent until its lease ended"
     _log.warning("run %s: %s", run["id"], message)
     await sql.set_run(run_id=str(run["id"]))
     await sql.fail_episodes(
@@ -172,10 +177,10 @@ async def _end_lost_run(sql: Statements, run: Row, policy: Policy, now: datetime
 async def while_held(
     pool: asyncpg.Pool, lease: Lease, work: Coroutine[Any, Any, _T], *, clock: Clock
 ) -> _T | None:
-    """Do some work while the lease is renewed; no connection is held in between.
+    """Do some work while the lease is renewed; no connection is held between renewals.
 
     Returns:
-        What the work returns; ``None`` where the lease was lost, upon which the work is cancelled.
+        The result of the work; ``None`` if the lease was lost and the work was cancelled.
     """
     working = asyncio.create_task(work, name=f"consolidation of {lease.butler}")
     renewing = asyncio.create_task(_renew(pool, lease, clock), name=f"lease of {lease.run_id}")
@@ -192,7 +197,7 @@ async def while_held(
 
 
 async def _renew(pool: asyncpg.Pool, lease: Lease, clock: Clock) -> None:
-    """Renew a lease until it is lost; while the server is out of reach, try on."""
+    """Renew a lease until it is lost; keep trying while the server cannot be reached."""
     while True:
         await asyncio.sleep(lease.policy.lease_s / RENEWALS)
         try:
@@ -207,17 +212,17 @@ async def _renew(pool: asyncpg.Pool, lease: Lease, clock: Clock) -> None:
 
 
 async def give_back(pool: asyncpg.Pool, lease: Lease, reason: str, *, state: str, clock: Clock) -> Run:
-    """End a run without effect, with its episodes as they were before, and return it.
+    """End a run without effect, release its episodes unchanged, and return the run.
 
     Args:
-        pool: Of the database.
-        lease: Of the run; one that has ended meanwhile keeps what it ended with, but for a refused result.
-        reason: Why, for the operator.
+        pool: The pool of the knowledge database.
+        lease: The lease of the run; a run that was applied, undone or refused meanwhile stays as it is.
+        reason: The reason, for the operator.
         state: ``"failed"`` or ``"refused"``.
-        clock: The present.
+        clock: Gives the present.
 
     Raises:
-        StorageUnavailableError: The server cannot be reached; the lease runs out by itself.
+        StorageUnavailableError: The server cannot be reached; the lease expires.
     """
     async with unit_of_work(pool) as sql:
         await sql.set_run(run_id=str(lease.run_id))
@@ -226,14 +231,14 @@ async def give_back(pool: asyncpg.Pool, lease: Lease, reason: str, *, state: str
             await sql.release_episodes(run_id=lease.run_id)
             await sql.end_run(run_id=lease.run_id, state=state, errors=[reason], now=clock())
             run = await sql.lock_run(run_id=lease.run_id)
-    return Run.of(run)
+    return Run.from_row(run)
 
 
 async def fail(pool: asyncpg.Pool, lease: Lease, error: Exception, *, clock: Clock) -> Failure:
-    """End a run that failed: its episodes are tried again after a pause, or become dead letters.
+    """End a failed run: its episodes are tried again after a pause, or become dead letters.
 
     Raises:
-        StorageUnavailableError: The server cannot be reached; the lease runs out by itself.
+        StorageUnavailableError: The server cannot be reached; the lease expires.
     """
     now, policy = clock(), lease.policy
     message = describe(error)
@@ -256,7 +261,7 @@ async def fail(pool: asyncpg.Pool, lease: Lease, error: Exception, *, clock: Clo
 
 
 def describe(error: BaseException) -> str:
-    """Return an error as one line of limited length, with its kind where it does not explain itself."""
+    """Return an error as one line of limited length, with its class name."""
     said = collapse_whitespace(clean_text(str(error)))
     shown = f"{type(error).__name__}: {said}" if said else type(error).__name__
     return trim_to(shown, MAX_ERROR_CHARS)

@@ -1,7 +1,6 @@
-"""What a model's answer proposes, checked action by action; what is malformed is reported, and the rest stays. Pure.
+"""Parsing a model's answer action by action; malformed entries are reported and the rest stays. Pure.
 
-Source: KNW-13. Models send lists as JSON strings, and ids of things that they made up: the first is accepted, the
-second reported.
+Models send lists as JSON strings, which are accepted, and made-up ids, which are reported. Source: KNW-13.
 """
 
 import math
@@ -20,6 +19,7 @@ from commonplace.knowledge.consolidation.results import (
     NewRule,
     UpdatedFact,
 )
+from commonplace.knowledge.facts import DEFAULT_IMPORTANCE
 from commonplace.knowledge.inputs import (
     MAX_CONTENT_CHARS,
     MAX_IMPORTANCE,
@@ -31,14 +31,13 @@ from commonplace.knowledge.lifecycle.permanence import Permanence, require_perma
 
 KEYS: Final = ("new_facts", "updated_facts", "new_rules", "confirmations")
 MIN_IMPORTANCE: Final = 1.0
-DEFAULT_IMPORTANCE: Final = 5.0
 
 MAX_ACTIONS: Final = 200
-"""Of one kind in one answer: four for each episode of the largest run. A flood is no consolidation."""
+"""The most actions of one kind in one answer: four for each episode of the largest run."""
 
 MAX_EVIDENCE: Final = 100
 MAX_ERRORS: Final = 100
-"""Reported of one answer; the last one says how many more there were."""
+"""The most errors reported for one answer; the last error says how many more there are."""
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 _SHOWN_KEYS: Final = 5
@@ -49,17 +48,17 @@ _Action = TypeVar("_Action", NewFact, UpdatedFact, NewRule, UUID)
 def parse_consolidation(text: str) -> ConsolidationResult:
     """Return the actions that an answer proposes. Never raises; takes time linear in the length of the answer.
 
-    The JSON is the last fenced ``json`` block with a known key, else the last bare object with one; see
-    :mod:`~commonplace.knowledge.consolidation.answer_blocks`. An action that cannot be read is left out and
-    reported, as is one that stands there twice. Of the optional fields a malformed one gets its default and is
-    reported; an importance is clamped to 1.0 to 10.0. Secrets are not looked for here: storing refuses them.
+    The JSON is the last fenced ``json`` block with a known key, or the last bare object with a known key; see
+    :mod:`~commonplace.knowledge.consolidation.answer_blocks`. Unreadable and repeated actions are left out and
+    reported. A malformed optional field gets its default and is reported; an importance is clamped to 1.0 to 10.0.
+    Secrets are refused later, when a memory is stored.
 
     Args:
-        text: All that the model answered.
+        text: The whole answer.
 
     Returns:
-        The actions in the order of the answer, and in ``parse_errors``, at most 100, what could not be read.
-        ``unreadable`` tells whether nothing could.
+        The actions in the order of the answer, and at most 100 ``parse_errors``. ``unreadable`` is true if no part of
+        the answer could be used.
 
     Source: KNW-13.
     """
@@ -84,7 +83,7 @@ def parse_consolidation(text: str) -> ConsolidationResult:
 
 
 class _Reading:
-    """One answer being read: collects what cannot be."""
+    """Reads one answer and collects its errors."""
 
     def __init__(self) -> None:
         self._errors: list[str] = []
@@ -92,18 +91,18 @@ class _Reading:
         self.refused = 0
 
     def note(self, error: str) -> None:
-        """Report something that is left out or replaced."""
+        """Report an entry or field that is left out or replaced."""
         if len(self._errors) < MAX_ERRORS - 1:
             self._errors.append(error)
         else:
             self._more += 1
 
     def errors(self) -> list[str]:
-        """Return what was reported."""
+        """Return the reported errors."""
         return [*self._errors, f"and {self._more} more"] if self._more else self._errors
 
     def actions(self, values: dict[str, Any], key: str, read: Callable[["_Item"], _Action]) -> list[_Action]:
-        """Return the actions under a key, each once; a missing or null list is an empty one."""
+        """Return the actions under a key, each once; a missing or null list is empty."""
         given = values.get(key)
         entries = _as_list([] if given is None else given)
         if entries is None:
@@ -120,7 +119,7 @@ class _Reading:
                 self._refuse(error)
                 continue
             if action in found:
-                self.note(f"{item.name}: the same as one before it, left out")
+                self.note(f"{item.name}: the same as an earlier entry, left out")
             found[action] = None
         return list(found)
 
@@ -130,7 +129,7 @@ class _Reading:
 
 
 class _Item:
-    """One entry of a list: gives its fields checked, and reports those that get their default."""
+    """One entry of a list: returns checked fields and reports fields that get their default."""
 
     def __init__(self, reading: _Reading, name: str, entry: object) -> None:
         self._reading = reading
@@ -138,15 +137,15 @@ class _Item:
         self.entry: object = entry
 
     def text(self, key: str, max_chars: int) -> str:
-        """Return a text that has to be there."""
+        """Return a required text."""
         return require_text(self._get(key), field=f"{self.name}.{key}", max_chars=max_chars)
 
     def id(self, key: str) -> UUID:
-        """Return an id that has to be there."""
+        """Return a required id."""
         return _require_uuid(self._get(key), f"{self.name}.{key}")
 
     def permanence(self) -> Permanence:
-        """Return how long it holds. Source: KNW-13.3."""
+        """Return the permanence. Source: KNW-13.3."""
         given = self._get("permanence")
         if given is None:
             return Permanence.STANDARD
@@ -168,7 +167,7 @@ class _Item:
         return min(max(number, MIN_IMPORTANCE), MAX_IMPORTANCE)
 
     def tags(self) -> tuple[str, ...]:
-        """Return the tags that can be stored, each once."""
+        """Return the valid tags, each once."""
 
         def tag(value: object, name: str) -> str:
             return require_text(value, field=name, max_chars=MAX_TAG_CHARS)
@@ -176,11 +175,11 @@ class _Item:
         return self._some("tags", MAX_TAGS, tag)
 
     def evidence(self) -> tuple[UUID, ...]:
-        """Return the ids of episodes, each once."""
+        """Return the ids of the episodes, each once."""
         return self._some("evidence", MAX_EVIDENCE, _require_uuid)
 
     def _some(self, key: str, most: int, read: Callable[[object, str], Any]) -> tuple[Any, ...]:
-        """Return the entries of an optional list that can be read, each once; report the others."""
+        """Return the readable entries of an optional list, each once; report the others."""
         given = self._get(key)
         entries = _as_list([] if given is None else given)
         if entries is None:
@@ -208,28 +207,23 @@ class _Item:
 
 
 def _new_fact(item: _Item) -> NewFact:
-    return NewFact(
-        subject=item.text("subject", MAX_KEY_CHARS),
-        predicate=item.text("predicate", MAX_KEY_CHARS),
-        content=item.text("content", MAX_CONTENT_CHARS),
-        permanence=item.permanence(),
-        importance=item.importance(),
-        tags=item.tags(),
-        evidence=item.evidence(),
-    )
+    return NewFact(**_fact_fields(item))
 
 
 def _updated_fact(item: _Item) -> UpdatedFact:
-    return UpdatedFact(
-        target_id=item.id("target_id"),
-        subject=item.text("subject", MAX_KEY_CHARS),
-        predicate=item.text("predicate", MAX_KEY_CHARS),
-        content=item.text("content", MAX_CONTENT_CHARS),
-        permanence=item.permanence(),
-        importance=item.importance(),
-        tags=item.tags(),
-        evidence=item.evidence(),
-    )
+    return UpdatedFact(target_id=item.id("target_id"), **_fact_fields(item))
+
+
+def _fact_fields(item: _Item) -> dict[str, Any]:
+    return {
+        "subject": item.text("subject", MAX_KEY_CHARS),
+        "predicate": item.text("predicate", MAX_KEY_CHARS),
+        "content": item.text("content", MAX_CONTENT_CHARS),
+        "permanence": item.permanence(),
+        "importance": item.importance(),
+        "tags": item.tags(),
+        "evidence": item.evidence(),
+    }
 
 
 def _new_rule(item: _Item) -> NewRule:
@@ -249,7 +243,7 @@ def _as_list(value: object) -> list[Any] | None:
 
 
 def _require_uuid(value: object, name: str) -> UUID:
-    """Return an id; stricter than :class:`~uuid.UUID`, which takes digits of other scripts, signs and underscores."""
+    """Return an id; :class:`~uuid.UUID` alone would accept other scripts' digits, signs and underscores."""
     text = value.strip() if isinstance(value, str) else ""
     if not _UUID.fullmatch(text):
         raise InvalidInputError(name, "a UUID", value)
@@ -257,7 +251,7 @@ def _require_uuid(value: object, name: str) -> UUID:
 
 
 def _number(value: object) -> float:
-    """Return a number, or not-a-number for anything else; models send numbers as strings."""
+    """Return a number, or NaN for anything else; models send numbers as strings."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return math.nan
     try:

@@ -1,4 +1,4 @@
-"""What waits for consolidation: the run without a model, which groups and counts and changes nothing."""
+"""Episodes that wait for consolidation, grouped and counted."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,19 +7,25 @@ import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.storage.database import Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingGroup:
-    """Episodes of one butler that wait: how many, and when the oldest of them happened (aware UTC)."""
+    """The number of waiting episodes of one butler, and the time of the oldest (aware UTC)."""
 
     butler: str
     episodes: int
     oldest_at: datetime
 
+    @classmethod
+    def from_row(cls, row: Row) -> "PendingGroup":
+        """Read a row of ``pending_groups``."""
+        return cls(**row)
+
 
 async def pending_groups(pool: asyncpg.Pool, *, clock: Clock = utc_now) -> list[PendingGroup]:
-    """Return the tenant's groups of episodes that wait for consolidation, by butler; expired ones do not count.
+    """Return the tenant's waiting episodes by butler, without expired episodes.
 
     Raises:
         TenantUnsetError: No request context is set.
@@ -29,4 +35,4 @@ async def pending_groups(pool: asyncpg.Pool, *, clock: Clock = utc_now) -> list[
     """
     async with unit_of_work(pool, readonly=True) as sql:
         rows = await sql.pending_groups(now=clock())
-    return [PendingGroup(**row) for row in rows]
+    return [PendingGroup.from_row(row) for row in rows]

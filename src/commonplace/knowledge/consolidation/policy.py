@@ -1,4 +1,4 @@
-"""How long a run may take, and when episodes are tried again. Pure.
+"""Limits of consolidation: how long a run may take, and when episodes are tried again. Pure.
 
 Time limits are seconds. The defaults fit a hosted model that answers within a minute or two.
 """
@@ -26,8 +26,8 @@ OUTAGES: Final = (
     EmbeddingError,
     StorageError,
 )
-"""What is no fault of the episodes: they wait, and no attempt is counted. A refusal, a time limit and an answer that
-cannot be read may well be theirs, and count."""
+"""Failures that episodes do not cause: the episodes wait, and no attempt is counted. Refusals, time limits and
+unreadable answers do count, because an episode may cause them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,14 +35,14 @@ class Policy:
     """Limits of consolidation.
 
     Attributes:
-        lease_s: How long a worker that gives no sign keeps a butler's episodes. It gives one every third of this, so
-            that two may get lost; what a worker left behind when it died waits this long.
-        timeout_s: What a model has for one answer.
-        max_attempts: After so many that count, an episode is a dead letter. With the pauses below the last attempt
-            comes a quarter of an hour after the first.
-        backoff_s: The pause after the first attempt; each further one is twice as long.
-        max_backoff_s: The longest pause, an hour: an episode lives for seven days, and has to be tried again within.
-        outage_s: The pause while the model cannot be used at all; longer where it says so itself.
+        lease_s: How long a silent worker keeps a butler's episodes. A worker renews its lease three times in this
+            span; the episodes of a dead worker wait this long.
+        timeout_s: The time limit of one answer.
+        max_attempts: The attempts after which an episode becomes a dead letter. With the default pauses the last
+            attempt comes a quarter of an hour after the first.
+        backoff_s: The pause after the first attempt; each further pause is twice as long.
+        max_backoff_s: The longest pause, an hour; an episode expires after seven days.
+        outage_s: The pause during an outage of the model; longer if the model asks for more.
     """
 
     lease_s: float = 120.0
@@ -53,10 +53,10 @@ class Policy:
     outage_s: float = 300.0
 
     def __post_init__(self) -> None:
-        """Refuse limits with which nothing would ever be consolidated.
+        """Check the limits.
 
         Raises:
-            InvalidInputError: One of them is not above 0.
+            InvalidInputError: A limit is not above 0.
         """
         for name in self.__slots__:
             value = getattr(self, name)
@@ -67,37 +67,37 @@ class Policy:
         """Return how long episodes wait after a failure.
 
         Args:
-            attempts: That count, this one included where it does.
-            error: Why it failed.
+            attempts: The counted attempts, including this one if it counts.
+            error: The failure.
         """
         if not counts(error):
             asked_s = error.retry_after_s if isinstance(error, ModelUnavailableError) else None
             return timedelta(seconds=min(max(self.outage_s, asked_s or 0.0), self.max_backoff_s))
-        # Doubling ends before the number grows beyond what a float holds.
+        # Doubling stops before the number exceeds a float.
         doubled = self.backoff_s * 2 ** min(max(attempts - 1, 0), 30)
         return timedelta(seconds=min(doubled, self.max_backoff_s))
 
     def latest_lease(self, now: datetime) -> datetime:
-        """Return until when a lease can last that somebody has now; a later one is of a clock that was wrong."""
+        """Return the latest end of a lease that is held now; a later end comes from a wrong clock."""
         return now + timedelta(seconds=self.lease_s) + CLOCKS_DIFFER_BY
 
     def latest_attempt(self, now: datetime) -> datetime:
-        """Return for when an attempt can have been put off now; a later one is of a clock that was wrong."""
+        """Return the latest time of a next attempt; a later time comes from a wrong clock."""
         return now + timedelta(seconds=self.max_backoff_s) + CLOCKS_DIFFER_BY
 
 
 def counts(error: Exception) -> bool:
-    """Whether a failure counts as an attempt of its episodes."""
+    """Return whether a failure counts as an attempt of its episodes."""
     return not isinstance(error, OUTAGES)
 
 
 def group_size(fitting: int, *, attempts: int) -> int:
-    """Return how many episodes to try together, of those that fit into a run.
+    """Return how many episodes to try together.
 
-    Each failed attempt halves their number, so that one episode on which a model fails takes few others with it.
+    Each failed attempt halves the group, so that an episode on which a model fails affects few others.
 
     Args:
-        fitting: How many of the oldest fit, 1 or more.
-        attempts: Those made on the oldest so far.
+        fitting: The number of the oldest episodes that fit into a run, 1 or more.
+        attempts: The attempts on the oldest episode so far.
     """
     return max(1, fitting >> min(attempts, 30))

@@ -1,4 +1,4 @@
-"""A plan of consolidation as a diff for people: what would be added, changed and confirmed, before it is. Pure."""
+"""A consolidation plan as a diff for people: additions, changes and confirmations. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ Sign = Literal["+", "~", "="]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedChange:
-    """One action of a plan, every text on one line and safe for a terminal.
+    """One action of a plan; every text is one line and safe for a terminal.
 
     Attributes:
-        sign: ``+`` is new, ``~`` takes the place of something, ``=`` confirms something.
-        what: What it is about, in words, for example ``"fact [anna] likes"``.
-        before: What is known now; ``None`` where nothing is.
-        after: What will be known.
-        evidence_count: How many episodes of the group it was learned from.
+        sign: ``+`` adds, ``~`` replaces, ``=`` confirms.
+        what: The memory in words, for example ``"fact [anna] likes"``.
+        before: The present content, if any.
+        after: The new content.
+        evidence_count: The number of episodes that the action was learned from.
     """
 
     sign: Sign
@@ -35,7 +35,7 @@ class PlannedChange:
 
 
 def plan_rows(rehearsal: Rehearsal) -> list[PlannedChange]:
-    """Return what was rehearsed, in the order in which it is applied."""
+    """Return the rehearsed actions, in the order in which they are applied."""
     return [_change(each) for each in rehearsal.actions]
 
 
@@ -57,7 +57,7 @@ def _change(rehearsed: RehearsedAction) -> PlannedChange:
 
 
 def _sign(action: RunAction, replaced: Sequence[FactText]) -> Sign:
-    if action.action.endswith("_confirmed"):
+    if action.action.is_confirmation:
         return CONFIRMED
     return CHANGED if replaced else ADDED
 

@@ -1,10 +1,10 @@
-"""What a model is given to consolidate a butler's episodes. Pure.
+"""The consolidation prompt. Pure.
 
-One prompt, no system prompt apart: SKILL.md, which is the same in every run, then the data, then what to do. A
-spawner takes a single text, as the specification has it, and a constant beginning is what models cache.
+One prompt without a system prompt: SKILL.md, which is the same in every run, then the data, then the task. The
+specified spawner takes a single text, and models cache a constant beginning.
 
-What others wrote is fenced, so that it cannot close its own tag; ids and times of episodes stand outside. The size is
-bounded whatever is in the database. Source: KNW-12.1, KNW-12.4, R-KNW-11.
+Data is fenced, so that it cannot close its own tag; ids and times of episodes stand outside the fence. The size of the
+prompt is bounded. Source: KNW-12.1, KNW-12.4, R-KNW-11.
 """
 
 import json
@@ -21,6 +21,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
 from commonplace.knowledge.inputs import MAX_SCOPE_CHARS
 from commonplace.llm.fence import data_notice, fence
+from commonplace.storage.database import Row
 
 EPISODE_TAG: Final = "episode_content"
 """Source: KNW-12.4."""
@@ -29,36 +30,36 @@ BUTLER_TAG: Final = "butler"
 FACTS_TAG: Final = "known_facts"
 RULES_TAG: Final = "known_rules"
 EXAMPLE_TAG: Final = "example"
-"""Stands around the JSON in SKILL.md, so that a model that repeats the prompt has not answered."""
+"""Encloses the JSON in SKILL.md, so that a repeated prompt does not count as an answer."""
 
 QUOTED_TAGS: Final = (EPISODE_TAG, BUTLER_TAG, FACTS_TAG, RULES_TAG, EXAMPLE_TAG)
-"""What stands inside these in an answer is quoted from the prompt."""
+"""Text inside these tags in an answer is quoted from the prompt."""
 
 EXAMPLE_IDS: Final = "00000000-0000-4000-8000-"
-"""What the ids in SKILL.md begin with, and no others: an answer that holds one was copied from there."""
+"""The prefix of the ids in SKILL.md: an answer with such an id was copied from there."""
 
 MAX_PROMPT_CHARS: Final = 100_000
-"""About 25,000 tokens: an eighth of the window of a hosted model, and what a local one with 32,000 can take."""
+"""About 25,000 tokens: an eighth of a hosted model's window, and within a local model's 32,000."""
 
 MAX_EPISODES_CHARS: Final = 48_000
 MAX_FACTS_CHARS: Final = 30_000
-"""100 facts of 300 characters, ids and keys included; longer contents are shortened until all are in."""
+"""100 facts of 300 characters, ids and keys included; longer contents are shortened until all facts fit."""
 
 MAX_RULES_CHARS: Final = 12_000
 MAX_EPISODE_CHARS: Final = 12_000
-"""Of one episode as it stands in the prompt: four long ones fit into a run."""
+"""The most characters of one episode in the prompt: four long episodes fit into a run."""
 
 MAX_EPISODES: Final = 50
-"""More would ask for a longer answer than models write well."""
+"""More episodes need longer answers than models write well."""
 
 _CONTENT_CHARS: Final = (600, 300, 150, 75, 40)
-"""How far contents of known facts and rules are shortened, step by step, until all of them fit."""
+"""The lengths to which contents of known facts and rules are shortened, step by step, until all fit."""
 
 _HEADING_CHARS: Final = 160
 """Room for the heading, the tags and the blank lines of an episode."""
 
 _KEPT_OF_HEAD: Final = 0.6
-"""Of an episode that is too long: what was wanted stands first, what came of it last."""
+"""The share of a long episode's start that stays: episodes begin with the request and end with the result."""
 
 _TASK: Final = (
     "Consolidate the episodes above: answer with one fenced `json` block in the form of the skill, "
@@ -80,7 +81,7 @@ class PendingEpisode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownFact:
-    """An active fact, which a model may update or confirm."""
+    """An active fact that a model may update or confirm."""
 
     id: UUID
     scope: str
@@ -88,38 +89,48 @@ class KnownFact:
     predicate: str
     content: str
 
+    @classmethod
+    def from_row(cls, row: Row) -> "KnownFact":
+        """Read a row of ``known_facts``."""
+        return cls(**row)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownRule:
-    """A rule that is not forgotten, which a model may confirm; ``maturity`` as the database names it."""
+    """A rule that is not forgotten and that a model may confirm."""
 
     id: UUID
     scope: str
     content: str
     maturity: str
 
+    @classmethod
+    def from_row(cls, row: Row) -> "KnownRule":
+        """Read a row of ``known_rules``."""
+        return cls(**row)
+
 
 @cache
 def skill() -> str:
-    """Return SKILL.md: what consolidation is, that episodes are data, and the form of the answer."""
+    """Return SKILL.md, which explains consolidation and the form of the answer."""
     return (files("commonplace.knowledge.consolidation") / "SKILL.md").read_text(encoding="utf-8").strip()
 
 
 def build_prompt(
     *, butler: str, episodes: Sequence[PendingEpisode], facts: Sequence[KnownFact], rules: Sequence[KnownRule]
 ) -> str:
-    """Return the whole prompt for a run, at most :data:`MAX_PROMPT_CHARS` characters; the same input, the same text.
+    """Return the prompt for a run, at most :data:`MAX_PROMPT_CHARS` characters; the same input gives the same text.
 
     Args:
-        butler: Whose episodes they are.
-        episodes: The oldest first, at most as many as :func:`fit` allows. A longer one than
+        butler: The owner of the episodes.
+        episodes: The oldest first, at most as many as :func:`fit` allows. An episode over
             :data:`MAX_EPISODE_CHARS` loses its middle, and its heading says so.
-        facts: What is known, the most important first. Contents are shortened, all alike, until all facts fit;
-            where not even that is enough, the last are left out, and the prompt says how many.
-        rules: Likewise.
+        facts: Known facts, the most important first. All contents are shortened alike until all facts fit; if even
+            that is not enough, the last facts are left out, and the prompt says how many.
+        rules: Known rules, treated in the same way.
 
     Raises:
-        InvalidInputError: There are no episodes, or more than fit into one run.
+        InvalidInputError: ``episodes`` is empty, or holds more than fit into one run.
 
     Source: KNW-12.1, KNW-12.4.
     """
@@ -145,14 +156,12 @@ def build_prompt(
 def fit(episodes: Sequence[PendingEpisode], budget_chars: int = MAX_EPISODES_CHARS) -> int:
     """Return how many of the oldest episodes fit into one run.
 
-    Looks at no more episodes than that, so that a long queue costs nothing.
-
     Args:
-        episodes: The oldest first.
-        budget_chars: What they may take in the prompt together, headings and tags included.
+        episodes: The oldest first; only as many as fit are read.
+        budget_chars: The room in the prompt, headings and tags included.
 
     Returns:
-        From 1, however small the budget is, to :data:`MAX_EPISODES`; 0 only where there are none.
+        At least 1, even for a small budget, at most :data:`MAX_EPISODES`; 0 if ``episodes`` is empty.
     """
     room = budget_chars
     for count, episode in enumerate(episodes[:MAX_EPISODES]):
@@ -170,20 +179,20 @@ def _episode(episode: PendingEpisode, place: str) -> str:
 
 
 def _fenced_content(episode: PendingEpisode) -> tuple[str, int]:
-    """Return an episode's content in its fence, and how many characters of it were left out."""
+    """Return an episode's fenced content, and the number of characters that were left out."""
     content = clean_text(episode.content)
     room = MAX_EPISODE_CHARS
     while True:
         kept, left_out = _ends(content, room)
         fenced = fence(kept, EPISODE_TAG)
-        # The fence makes hostile text longer, four times at most.
+        # The fence makes hostile text longer, at most four times.
         if len(fenced) <= MAX_EPISODE_CHARS:
             return fenced, left_out
         room = room * 9 // 10
 
 
 def _ends(text: str, room: int) -> tuple[str, int]:
-    """Return a text without its middle where it is longer than the room, and how many characters went."""
+    """Return a text, without its middle if it is too long, and the number of characters that were left out."""
     if len(text) <= room:
         return text, 0
     head = int(room * _KEPT_OF_HEAD)
@@ -194,7 +203,7 @@ def _ends(text: str, room: int) -> tuple[str, int]:
 def _known(
     what: str, known: Sequence[_Known], line: Callable[[_Known, int], str], *, tag: str, room: int
 ) -> str:
-    """Return known facts or rules as fenced lines of JSON, all of them if that can be."""
+    """Return known facts or rules as fenced lines of JSON; leave out the last ones only if they do not fit."""
     fenced = ""
     for chars in _CONTENT_CHARS:
         fenced = fence("\n".join(line(one, chars) for one in known), tag)

@@ -1,13 +1,14 @@
-"""What a model proposes for a group of episodes, read from its answer (KNW-13)."""
+"""The actions that a model proposes in its answer (KNW-13)."""
 
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
+from commonplace.knowledge.facts import DEFAULT_IMPORTANCE
 from commonplace.knowledge.lifecycle.permanence import Permanence
 
 NO_JSON_BLOCK: Final = "No JSON block found in consolidation output"
-"""The parse error of an answer without a block of the model's own. Source: KNW-13.6."""
+"""The parse error of an answer without a JSON block of the model's own. Source: KNW-13.6."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,29 +19,22 @@ class NewFact:
     predicate: str
     content: str
     permanence: Permanence = Permanence.STANDARD
-    importance: float = 5.0
+    importance: float = DEFAULT_IMPORTANCE
     tags: tuple[str, ...] = ()
     evidence: tuple[UUID, ...] = ()
-    """The episodes that it was learned from, where the model says which; empty: all of the group."""
+    """The episodes that the fact was learned from; empty means all episodes of the group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpdatedFact:
-    """A fact to store in place of another, in that one's scope (R-KNW-3)."""
+class UpdatedFact(NewFact):
+    """A fact that replaces another fact, in the other's scope (R-KNW-3)."""
 
     target_id: UUID
-    subject: str
-    predicate: str
-    content: str
-    permanence: Permanence = Permanence.STANDARD
-    importance: float = 5.0
-    tags: tuple[str, ...] = ()
-    evidence: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRule:
-    """A rule to store, as a candidate."""
+    """A rule to store as a candidate."""
 
     content: str
     tags: tuple[str, ...] = ()
@@ -49,7 +43,7 @@ class NewRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationResult:
-    """The actions of one answer, in the order in which they are applied, and what of the answer could not be read."""
+    """The actions of one answer, in the order in which they are applied, and its parse errors."""
 
     new_facts: list[NewFact] = field(default_factory=list[NewFact])
     updated_facts: list[UpdatedFact] = field(default_factory=list[UpdatedFact])
@@ -58,18 +52,18 @@ class ConsolidationResult:
     """Ids of facts and rules that the episodes confirm."""
     parse_errors: list[str] = field(default_factory=list[str])
     refused: int = 0
-    """How many actions, or lists of them, could not be read; ``parse_errors`` says why of each."""
+    """The number of actions, or lists of actions, that could not be read; ``parse_errors`` has the reasons."""
 
     @property
     def actions(self) -> int:
-        """How many actions there are."""
+        """The number of actions."""
         return sum(map(len, (self.new_facts, self.updated_facts, self.new_rules, self.confirmations)))
 
     @property
     def unreadable(self) -> bool:
-        """Whether nothing of the answer could be used: no block, or all that was in it was refused.
+        """Whether no part of the answer can be used: it has no block, or all entries were refused.
 
-        Such an answer consumes no episode (R-KNW-4). One with four empty lists is readable: nothing was worth
-        keeping.
+        An unreadable answer consumes no episode (R-KNW-4). An answer with four empty lists is readable: the model found
+        nothing worth keeping.
         """
         return not self.actions and (self.refused > 0 or NO_JSON_BLOCK in self.parse_errors)

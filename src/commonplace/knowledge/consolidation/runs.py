@@ -1,6 +1,5 @@
-"""Runs of consolidation: what each did, when, and what became of it."""
+"""Consolidation runs: what each run did, when, and how it ended."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -12,17 +11,19 @@ import asyncpg
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.lists import MAX_OFFSET
+from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.storage.database import Row
 
 DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 1_000
 
 
 class RunState(StrEnum):
-    """Where a run stands.
+    """The states of a run.
 
-    ``failed`` had no effect, and its episodes are tried again or dead letters; ``refused`` had none either, because its
-    worker was late, an episode was forgotten meanwhile, or a person did not approve.
+    A failed run had no effect, and its episodes are tried again or become dead letters. A refused run had no effect
+    because its worker was late, an episode was forgotten meanwhile, or a person did not approve.
     """
 
     RUNNING = "running"
@@ -32,27 +33,52 @@ class RunState(StrEnum):
     UNDONE = "undone"
 
 
+class ActionKind(StrEnum):
+    """The kinds of action of a run."""
+
+    FACT_CREATED = "fact_created"
+    FACT_UPDATED = "fact_updated"
+    FACT_CONFIRMED = "fact_confirmed"
+    RULE_CREATED = "rule_created"
+    RULE_CONFIRMED = "rule_confirmed"
+
+    @property
+    def memory_type(self) -> MemoryType:
+        """The type of the memory that the action changed."""
+        return MemoryType(self.partition("_")[0])
+
+    @property
+    def is_confirmation(self) -> bool:
+        """Whether the action confirmed a memory; other actions stored it."""
+        return self in {ActionKind.FACT_CONFIRMED, ActionKind.RULE_CONFIRMED}
+
+    @property
+    def counted_as(self) -> str:
+        """The field of :class:`Run` that counts actions of this kind."""
+        return self.replace("_", "s_")
+
+
+COUNTS: Final = tuple(kind.counted_as for kind in ActionKind)
+"""The fields of :class:`Run` that count actions."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A run: one answer of a model to one group of a butler's episodes.
+    """A run: one answer of a model for one group of a butler's episodes.
 
     Attributes:
-        id: Also in every entry of the audit stream that it caused, as ``run_id``.
-        butler: Whose episodes.
-        worker: Who did it.
-        model: What answered, where that is known.
-        state: Where it stands.
-        started_at: When its episodes were leased (aware UTC).
-        ended_at: When it was applied or given up; ``None`` while it runs.
-        episode_ids: Its episodes.
-        facts_created: New facts; one that said nothing new is confirmed in place of that.
-        facts_updated: Facts that took the place of one that the answer named.
-        facts_confirmed: Facts whose decay started over.
-        rules_created: New rules.
-        rules_confirmed: Rules whose decay started over.
-        errors: What of the answer was not applied and why, or why all of it was not.
-        undone_at: When it was undone.
-        undone_by: Who did that.
+        id: Also the ``run_id`` of the events that the run caused.
+        butler: The owner of the episodes.
+        worker: The process that made the run.
+        model: The model that answered, if known.
+        started_at: When the episodes were leased (aware UTC).
+        ended_at: When the run was applied or given up; ``None`` while it runs.
+        facts_created: New facts; a fact that is known already is confirmed instead.
+        facts_updated: Facts that replaced a fact that the answer named.
+        facts_confirmed: Facts whose decay restarted.
+        rules_confirmed: Rules whose decay restarted.
+        errors: The parts of the answer that were not applied, with the reasons, or why the whole run failed.
+        undone_by: The actor who undid the run.
     """
 
     id: UUID
@@ -73,34 +99,33 @@ class Run:
     undone_by: str | None
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> "Run":
-        """Return the run of a row."""
-        values: dict[str, Any] = dict(row)
-        values["state"] = RunState(row["state"])
-        values["episode_ids"] = tuple(row["episode_ids"])
-        values["errors"] = tuple(row["errors"])
+    def from_row(cls, row: Row) -> "Run":
+        """Read a row of ``consolidation_runs``."""
+        values: dict[str, Any] = {name: row[name] for name in cls.__slots__} | {
+            "state": RunState(row["state"]),
+            "episode_ids": tuple(row["episode_ids"]),
+            "errors": tuple(row["errors"]),
+        }
         return cls(**values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunAction:
-    """What a run did to one fact or rule, in its order.
+    """One change of a fact or rule by a run.
 
     Attributes:
-        position: From 0.
-        action: ``fact_created``, ``fact_updated``, ``fact_confirmed``, ``rule_created`` or ``rule_confirmed``.
-        memory_id: Of the fact or rule.
-        superseded_ids: The facts that it took the place of.
-        confirmed_before: Of a confirmation: when it had last been confirmed.
-        confirmed_at: Of a confirmation: since when it is.
-        subject: Of a fact.
-        predicate: Of a fact.
-        content: Of the memory, as it is now.
-        state: A fact's validity or a rule's maturity (or ``"forgotten"``), as it is now.
+        position: The place in the run, from 0.
+        superseded_ids: The facts that this fact replaced.
+        confirmed_before: The confirmation before this one, if the action is a confirmation.
+        confirmed_at: The time of the confirmation.
+        subject: The subject of a fact.
+        predicate: The predicate of a fact.
+        content: The memory's present content.
+        state: The present validity of a fact, or the present maturity of a rule, or ``"forgotten"``.
     """
 
     position: int
-    action: str
+    action: ActionKind
     memory_id: UUID
     superseded_ids: tuple[UUID, ...]
     confirmed_before: datetime | None
@@ -110,15 +135,19 @@ class RunAction:
     content: str | None
     state: str | None
 
-    @property
-    def memory_type(self) -> str:
-        """``"fact"`` or ``"rule"``."""
-        return self.action.partition("_")[0]
+    @classmethod
+    def from_row(cls, row: Row) -> "RunAction":
+        """Read a row of ``run_actions``."""
+        values: dict[str, Any] = {name: row[name] for name in cls.__slots__} | {
+            "action": ActionKind(row["action"]),
+            "superseded_ids": tuple(row["superseded_ids"]),
+        }
+        return cls(**values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord:
-    """A run with what it did."""
+    """A run with its actions."""
 
     run: Run
     actions: tuple[RunAction, ...]
@@ -135,11 +164,11 @@ async def list_runs(
     """Return the tenant's runs, the latest first.
 
     Args:
-        pool: Of the database.
-        butler: Only of this butler's episodes.
-        state: Only in this :class:`RunState`.
-        limit: At most so many, 1 to 1,000.
-        offset: After skipping so many.
+        pool: The pool of the knowledge database.
+        butler: Only runs of this butler's episodes.
+        state: Only runs in this :class:`RunState`.
+        limit: The most runs to return, 1 to 1,000.
+        offset: The number of runs to skip.
 
     Raises:
         InvalidInputError: A parameter is malformed.
@@ -155,7 +184,7 @@ async def list_runs(
     wanted = None if butler is None else inputs.require_scope(butler, field="butler")
     async with unit_of_work(pool, readonly=True) as sql:
         rows = await sql.list_runs(butler=wanted, state=state, limit=limit, offset=offset)
-    return [Run.of(row) for row in rows]
+    return [Run.from_row(row) for row in rows]
 
 
 async def get_run(pool: asyncpg.Pool, run_id: UUID | str) -> RunRecord:
@@ -163,7 +192,7 @@ async def get_run(pool: asyncpg.Pool, run_id: UUID | str) -> RunRecord:
 
     Raises:
         InvalidInputError: The id is malformed.
-        NotFoundError: There is no such run.
+        NotFoundError: No run has the id.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
     """
@@ -173,11 +202,4 @@ async def get_run(pool: asyncpg.Pool, run_id: UUID | str) -> RunRecord:
         if row is None:
             raise NotFoundError("run", str(key))
         actions = await sql.run_actions(run_id=key)
-    return RunRecord(run=Run.of(row), actions=tuple(action_of(each) for each in actions))
-
-
-def action_of(row: Mapping[str, Any]) -> RunAction:
-    """Return the action of a row."""
-    values: dict[str, Any] = dict(row)
-    values["superseded_ids"] = tuple(row["superseded_ids"])
-    return RunAction(**values)
+    return RunRecord(run=Run.from_row(row), actions=tuple(map(RunAction.from_row, actions)))

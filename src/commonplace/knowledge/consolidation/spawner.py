@@ -1,4 +1,4 @@
-"""What asks a language model to consolidate: anything that takes the prompt and gives the answer as text."""
+"""Spawners ask a language model: they take the prompt and return the answer as text."""
 
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -8,34 +8,34 @@ from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.llm import Model
 
 TRIGGER_SOURCE: Final = "schedule:consolidation"
-"""What starts a session for consolidation. Source: KNW-12.2."""
+"""The trigger of a consolidation session. Source: KNW-12.2."""
 
 PURPOSE: Final = "consolidation"
 
 MAX_ANSWER_TOKENS: Final = 8192
-"""Room for some sixty facts of a hundred tokens and the words around them; an answer that is cut off is lost."""
+"""Room for about sixty facts of a hundred tokens; an answer that is cut off is lost."""
 
 
 class Spawner(Protocol):
-    """Starts a session of a language model, and returns what it says at its end."""
+    """Starts a session of a language model and returns its final answer."""
 
     async def __call__(self, prompt: str, *, trigger_source: str) -> str:
-        """Give the model a prompt.
+        """Ask the model.
 
         Args:
-            prompt: The whole of it.
-            trigger_source: :data:`TRIGGER_SOURCE`, for whoever records sessions.
+            prompt: The whole prompt.
+            trigger_source: :data:`TRIGGER_SOURCE`, for a record of sessions.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSpawner:
-    """A spawner over the port for language models.
+    """A spawner that uses the port for language models.
 
     Args:
-        model: Which; its budget and its count of tokens apply, under the purpose ``consolidation``.
-        timeout_s: What it has for an answer, retries included.
+        model: The model; its budget applies, and its tokens count under the purpose ``consolidation``.
+        timeout_s: The time limit of an answer, including retries.
     """
 
     model: Model
@@ -50,7 +50,7 @@ class ModelSpawner:
         """Ask the model once.
 
         Raises:
-            ModelError: It gives no answer, or cannot consolidate, because it only picks sentences.
+            ModelError: The model gave no answer, or is extractive and cannot consolidate.
         """
         del trigger_source  # the port keeps no record of sessions; tokens are counted by purpose
         if self.model.extractive:
@@ -61,20 +61,20 @@ class ModelSpawner:
         return completion.text
 
 
-NOT_ASKED: Final = "no model was asked: the episodes that wait were counted, and nothing was changed"
+NOT_ASKED: Final = "no model was asked: waiting episodes were counted and nothing was changed"
 
 NO_LANGUAGE_MODEL: Final = (
-    "no language model is set, and picking sentences is not consolidating: the episodes that wait were counted, and "
-    "nothing was changed; set COMMONPLACE_MODEL"
+    "no language model is set, and the extractive model cannot consolidate: waiting episodes were counted and nothing "
+    "was changed; set COMMONPLACE_MODEL to a language model"
 )
 
 
 def model_spawner(model: Model, *, policy: Policy | None = None) -> ModelSpawner | None:
-    """Return a spawner over a model; ``None``, which is the dry run, where the model only picks sentences."""
+    """Return a spawner for a model; ``None``, which means a dry run, for an extractive model."""
     return None if model.extractive else ModelSpawner(model, (policy or Policy()).timeout_s)
 
 
 def name_of(spawner: Spawner) -> str | None:
-    """Return the name of the model behind a spawner, where it says one."""
+    """Return the name of a spawner's model, if the spawner has a ``name``."""
     name = getattr(spawner, "name", None)
     return name if isinstance(name, str) else None

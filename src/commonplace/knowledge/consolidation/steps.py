@@ -1,7 +1,7 @@
-"""The steps of an answer: what it proposes, checked, with vectors, before a transaction is opened.
+"""The steps of an answer: its actions, checked and with vectors, before a transaction is opened.
 
-A step that cannot be done becomes a message. Messages name the place in the answer and never repeat its text, for it
-may hold the very secret because of which it is refused.
+A step that cannot be done becomes a message. Messages name the place in the answer and never repeat its text, because
+the text may hold the secret that is refused.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,9 +25,9 @@ from commonplace.storage.database import Row
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFact:
-    """Store a fact, in place of ``target_id`` where that is given, learned from the episodes ``evidence``.
+    """Store a fact that was learned from the episodes ``evidence``; it replaces ``target_id``, if given.
 
-    ``place`` is where in the answer it stands, ``row`` what :func:`~commonplace.knowledge.facts.fact_row` gave.
+    ``place`` is the place in the answer, ``row`` the result of :func:`~commonplace.knowledge.facts.fact_row`.
     """
 
     place: str
@@ -39,7 +39,7 @@ class StoreFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreRule:
-    """Store a rule, learned from the episodes ``evidence``."""
+    """Store a rule that was learned from the episodes ``evidence``."""
 
     place: str
     row: Mapping[str, Any]
@@ -57,13 +57,13 @@ class Confirm:
 
 
 Step = StoreFact | StoreRule | Confirm
-Action = NewFact | UpdatedFact | NewRule | UUID
+Action = NewFact | NewRule | UUID
 _NO_VECTORS: Final = Embeddings(vectors=[], model="", version="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """Steps in their order, and the entries of the answer that are not valid."""
+    """Steps in order, and messages about invalid entries of the answer."""
 
     steps: tuple[Step, ...]
     errors: tuple[str, ...]
@@ -71,14 +71,14 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """What an answer was given for: the butler, its episodes, and what it was shown of what is known."""
+    """The input of an answer: the butler, its episodes, and the known facts and rules that the model was shown."""
 
     butler: str
     episode_ids: tuple[UUID, ...]
     known: Known
 
     def evidence(self, given: Sequence[UUID]) -> tuple[UUID, ...]:
-        """Return those of the episodes that an item names; all of the group where it names none of them."""
+        """Return the episodes of the group that an entry names, or all episodes of the group."""
         own = set(self.episode_ids)
         return tuple(each for each in dict.fromkeys(given) if each in own) or self.episode_ids
 
@@ -86,10 +86,10 @@ class Group:
 async def prepare(
     pool: asyncpg.Pool, engine: EmbeddingEngine, result: ConsolidationResult, group: Group
 ) -> Steps:
-    """Check each action of an answer, and compute the vectors of all together.
+    """Check each action of an answer, and compute the vectors of all actions together.
 
     Raises:
-        EmbeddingError: The model of vectors cannot be used.
+        EmbeddingError: The embedding model cannot be used.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
     """
@@ -119,7 +119,7 @@ async def _targets(pool: asyncpg.Pool, ids: set[UUID]) -> dict[UUID, Row]:
 
 
 def _actions(result: ConsolidationResult) -> Iterator[tuple[str, Action]]:
-    """Yield each action with its place among those of its kind that could be read, in the order of application."""
+    """Yield each action with its place among the readable actions of its kind, in the order of application."""
     for name, actions in (
         ("new fact", result.new_facts),
         ("updated fact", result.updated_facts),
@@ -131,18 +131,16 @@ def _actions(result: ConsolidationResult) -> Iterator[tuple[str, Action]]:
 
 
 def _step(place: str, action: Action, group: Group, targets: Mapping[UUID, Row]) -> Step:
-    """Return the step of an action, yet without vectors.
+    """Return the step of an action, without vectors.
 
     Raises:
-        InvalidInputError: It cannot be stored, or names what the model was not shown.
+        InvalidInputError: The action cannot be stored, or names a memory that the model was not shown.
     """
     match action:
         case UUID():
             return _confirmation(place, action, group.known)
         case NewRule():
             return _rule(place, action, group)
-        case NewFact():
-            return _fact(place, action, group, scope=group.butler)
         case UpdatedFact():
             target = targets.get(action.target_id)
             if target is None:
@@ -150,6 +148,8 @@ def _step(place: str, action: Action, group: Group, targets: Mapping[UUID, Row])
                     "target_id", "the id of a fact that the model was shown", action.target_id
                 )
             return _fact(place, action, group, scope=target["scope"], target=target)
+        case NewFact():
+            return _fact(place, action, group, scope=group.butler)
         case _:
             assert_never(action)
 
@@ -174,9 +174,7 @@ def _rule(place: str, rule: NewRule, group: Group) -> StoreRule:
     return StoreRule(place=place, row=rule_row(draft), evidence=evidence, embeddings=_NO_VECTORS)
 
 
-def _fact(
-    place: str, fact: NewFact | UpdatedFact, group: Group, *, scope: str, target: Row | None = None
-) -> StoreFact:
+def _fact(place: str, fact: NewFact, group: Group, *, scope: str, target: Row | None = None) -> StoreFact:
     evidence = group.evidence(fact.evidence)
     draft = FactDraft(
         subject=fact.subject,
@@ -201,7 +199,7 @@ def _fact(
 
 
 async def _with_vectors(engine: EmbeddingEngine, steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Return the steps, those that store something with its vector; all are computed together."""
+    """Return the steps with the vectors of new memories, which are computed together."""
     texts = {
         step.place: fact_text(step.row) if isinstance(step, StoreFact) else step.row["content"]
         for step in steps

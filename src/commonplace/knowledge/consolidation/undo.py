@@ -1,11 +1,12 @@
-"""Undoing a run: what it stored disappears from every search, and what it replaced comes back, unless that has changed.
+"""Undoing a run: the memories that it stored leave every search, and the facts that it replaced become active again.
 
-Nothing is deleted. What somebody changed after the run is left as it is, and the report says so. Runs that build on
-each other can be undone in any order: the last one also takes back what an earlier undo had to leave to it.
+Nothing is deleted. A memory that changed after the run stays as it is, and the report names it. Runs that build on each
+other can be undone in any order: the last undo also takes back the memories that an earlier undo left in place.
 """
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -14,56 +15,60 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
-from commonplace.knowledge.consolidation.runs import Run, RunAction, RunState, action_of
+from commonplace.knowledge.consolidation.runs import Run, RunAction, RunState
 from commonplace.knowledge.facts import fact_key
+from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Row, Statements
-
-_STORING = frozenset({"fact_created", "fact_updated", "rule_created"})
-
-
-@dataclass(slots=True, kw_only=True)
-class _Undone:
-    """What has been undone so far.
-
-    ``own`` is what the run stored itself. ``replaced`` has, for all that runs stored which are undone by now, the
-    facts that each had taken the place of.
-    """
-
-    own: frozenset[UUID]
-    replaced: dict[UUID, tuple[UUID, ...]]
-    facts_retracted: int = 0
-    facts_restored: int = 0
-    rules_forgotten: int = 0
-    confirmations_undone: int = 0
-    kept: list[str] = field(default_factory=list[str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoReport:
-    """What undoing a run did.
+    """The result of undoing a run.
 
     Attributes:
-        run_id: The run.
-        already_undone: Whether somebody had undone it before; then nothing was done now.
-        facts_retracted: Facts that it had stored.
-        facts_restored: Facts that it had superseded, active again.
-        rules_forgotten: Rules that it had stored.
-        confirmations_undone: Facts and rules whose decay counts again from when they had been confirmed before.
-        episodes_requeued: Episodes that will be consolidated again, where that was asked for.
-        episodes_expired: Episodes that will not, though it was asked for: they have expired or were deleted since.
-        kept: What was left as it is, and why: somebody has changed it since.
+        already_undone: Whether the run was undone before; then nothing was done now.
+        facts_retracted: Facts that the run had stored.
+        facts_restored: Superseded facts that are active again.
+        rules_forgotten: Rules that the run had stored.
+        confirmations_undone: Facts and rules whose decay counts from their confirmation before the run.
+        episodes_requeued: Episodes that will be consolidated again, if requested.
+        episodes_expired: Episodes that cannot be consolidated again because they have expired or were deleted.
+        kept: Memories that stay as they are, with the reasons.
     """
 
     run_id: UUID
     already_undone: bool
-    facts_retracted: int
-    facts_restored: int
-    rules_forgotten: int
-    confirmations_undone: int
-    episodes_requeued: int
-    episodes_expired: int
-    kept: tuple[str, ...]
+    facts_retracted: int = 0
+    facts_restored: int = 0
+    rules_forgotten: int = 0
+    confirmations_undone: int = 0
+    episodes_requeued: int = 0
+    episodes_expired: int = 0
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Since:
+    """The changes of a memory since a run stored it."""
+
+    is_gone: bool
+    is_confirmed: bool
+    times_applied: int
+    is_learned_again: bool
+
+    @classmethod
+    def from_row(cls, row: Row) -> "_Since":
+        return cls(**{name: row[name] for name in cls.__slots__})
+
+    @property
+    def reason_to_stay(self) -> str | None:
+        """Why the memory must stay; ``None`` if it was not used since."""
+        if self.is_learned_again:
+            return "another run has learned it again since"
+        if self.times_applied:
+            return f"it has been applied since ({self.times_applied} times)"
+        return "it has been confirmed since" if self.is_confirmed else None
 
 
 async def undo_run(
@@ -72,14 +77,14 @@ async def undo_run(
     """Undo a run, in one transaction.
 
     Args:
-        pool: Of the database.
+        pool: The pool of the knowledge database.
         run_id: A run that was applied.
-        requeue: Consolidate those of its episodes again that have not expired; else they stay consolidated.
-        clock: The present.
+        requeue: Consolidate the run's episodes again, unless they have expired.
+        clock: Gives the present.
 
     Raises:
-        InvalidInputError: The id is malformed, or the run had no effects.
-        NotFoundError: There is no such run.
+        InvalidInputError: The id is malformed, or the run was not applied.
+        NotFoundError: No run has the id.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached; nothing was written.
     """
@@ -89,60 +94,31 @@ async def undo_run(
         row = await sql.lock_run(run_id=key)
         if row is None:
             raise NotFoundError("run", str(key))
-        run = Run.of(row)
-        if run.state not in {RunState.APPLIED, RunState.UNDONE}:
-            raise InvalidInputError("run_id", "a run that was applied", f"one that is {run.state}")
+        run = Run.from_row(row)
         if run.state is RunState.UNDONE:
-            return _report(run, None, requeued=0, expired=0)
+            return UndoReport(run_id=key, already_undone=True)
+        if run.state is not RunState.APPLIED:
+            raise InvalidInputError("run_id", "a run that was applied", f"a run that is {run.state}")
         now = clock()
         requeued = await sql.requeue_run(run_id=key, now=now) if requeue else 0
         await sql.mark_undone(run_id=key, now=now)
-        undone = await _undo_all(sql, run)
-    expired = len(run.episode_ids) - requeued if requeue else 0
-    return _report(run, undone, requeued=requeued, expired=expired)
-
-
-def _report(run: Run, undone: _Undone | None, *, requeued: int, expired: int) -> UndoReport:
-    did = undone or _Undone(own=frozenset(), replaced={})
+        actions = [RunAction.from_row(each) for each in await sql.run_actions(run_id=key)]
+        undoing = _Undoing(sql, run, actions, await _replaced(sql, actions))
+        await undoing.undo_all()
     return UndoReport(
-        run_id=run.id,
-        already_undone=undone is None,
-        facts_retracted=did.facts_retracted,
-        facts_restored=did.facts_restored,
-        rules_forgotten=did.rules_forgotten,
-        confirmations_undone=did.confirmations_undone,
+        run_id=key,
+        already_undone=False,
         episodes_requeued=requeued,
-        episodes_expired=expired,
-        kept=tuple(did.kept),
+        episodes_expired=len(run.episode_ids) - requeued if requeue else 0,
+        kept=tuple(undoing.kept),
+        **undoing.counts,
     )
 
 
-async def _undo_all(sql: Statements, run: Run) -> _Undone:
-    """Undo the actions of a run that is marked as undone already, the last one first."""
-    actions = [action_of(each) for each in await sql.run_actions(run_id=run.id)]
-    named = {each.memory_id for each in actions} | {id_ for each in actions for id_ in each.superseded_ids}
-    undone = _Undone(
-        own=frozenset(each.memory_id for each in actions if each.action in _STORING),
-        replaced=await _replaced(sql, named),
-    )
-    facts = {each.memory_id for each in actions if each.memory_type == "fact"}
-    facts |= {id_ for each in actions for id_ in each.superseded_ids}
-    facts |= {id_ for replaced in undone.replaced.values() for id_ in replaced}
-    await _lock(sql, facts, [each.memory_id for each in actions if each.memory_type == "rule"])
-    for action in reversed(actions):
-        if action.action in _STORING:
-            await _take_back(sql, action.memory_type, action.memory_id, undone)
-        else:
-            await _unconfirm(sql, run, action, undone)
-    for left in await sql.left_by_undone_runs(ids=list(facts)):
-        if await sql.restore_fact(id=left["id"]) is not None:
-            undone.facts_restored += 1
-    return undone
-
-
-async def _replaced(sql: Statements, named: set[UUID]) -> dict[UUID, tuple[UUID, ...]]:
-    """Return what undone runs had replaced by the named memories, and by what those had replaced, and so on."""
+async def _replaced(sql: Statements, actions: Sequence[RunAction]) -> dict[UUID, tuple[UUID, ...]]:
+    """Return the facts that undone runs replaced by the memories of some actions, and by those facts, and so on."""
     replaced: dict[UUID, tuple[UUID, ...]] = {}
+    named = {id_ for each in actions for id_ in (each.memory_id, *each.superseded_ids)}
     while named:
         rows = await sql.stored_by_undone_runs(ids=list(named))
         found = {row["memory_id"]: tuple(row["superseded_ids"]) for row in rows}
@@ -151,93 +127,127 @@ async def _replaced(sql: Statements, named: set[UUID]) -> dict[UUID, tuple[UUID,
     return replaced
 
 
-async def _lock(sql: Statements, facts: set[UUID], rules: Sequence[UUID]) -> None:
-    keys = [fact_key(row) for row in await sql.fact_keys(ids=list(facts))]
-    await sql.serialise_fact_keys(keys=keys)
-    await sql.lock_facts(ids=list(facts), scopes=[], subjects=[], predicates=[])
-    await sql.lock_rules(ids=list(rules))
+class _Undoing:
+    """The undoing of one run, which is already marked as undone, inside a transaction.
 
-
-async def _take_back(sql: Statements, memory_type: str, memory_id: UUID, undone: _Undone) -> None:
-    """Retract a fact or forget a rule that an undone run stored, and restore what it had taken the place of.
-
-    One that somebody has confirmed, applied or learned again since stays, and so does what it replaced.
+    Args:
+        sql: The statements of the transaction.
+        run: The run.
+        actions: The actions of the run, in order.
+        replaced: The facts that each memory of an undone run had replaced.
     """
-    since = await sql.since_stored(id=memory_id)
-    if since is None:
-        return
-    if since["is_gone"]:
-        gone = "retracted" if memory_type == "fact" else "forgotten"
-        undone.kept.append(f"{memory_type} {memory_id} had been {gone} before")
-    elif reason := _why_it_stays(since):
-        undone.kept.append(f"{memory_type} {memory_id} stays as it is: {reason}")
-        return
-    elif memory_type == "fact":
-        await sql.retract_fact(id=memory_id)
-        undone.facts_retracted += 1
-    else:
-        await sql.forget_rule(id=memory_id)
-        undone.rules_forgotten += 1
-    for replaced_id in undone.replaced.get(memory_id, ()):
-        if replaced_id not in undone.own:  # else it is about to be taken back itself
-            await _restore(sql, replaced_id, undone)
 
+    def __init__(
+        self,
+        sql: Statements,
+        run: Run,
+        actions: Sequence[RunAction],
+        replaced: dict[UUID, tuple[UUID, ...]],
+    ) -> None:
+        self._sql = sql
+        self._run = run
+        self._actions = actions
+        self._replaced = replaced
+        self._own = {each.memory_id for each in actions if not each.action.is_confirmation}
+        self.counts: Counter[str] = Counter()
+        self.kept: list[str] = []
 
-def _why_it_stays(since: Row) -> str | None:
-    """Return what somebody has done with a memory since a run stored it; ``None`` where nobody has done anything."""
-    if since["is_learned_again"]:
-        return "another run has learned it again since"
-    if since["times_applied"]:
-        return f"it has been applied since ({since['times_applied']} times)"
-    return "it has been confirmed since" if since["is_confirmed"] else None
+    async def undo_all(self) -> None:
+        """Undo the actions, the last action first."""
+        facts = await self._lock()
+        for action in reversed(self._actions):
+            if action.action.is_confirmation:
+                await self._unconfirm(action)
+            else:
+                await self._take_back(action)
+        for left in await self._sql.left_by_undone_runs(ids=facts):
+            await self._restored(left["id"])
 
-
-async def _restore(sql: Statements, fact_id: UUID, undone: _Undone) -> None:
-    """Make a superseded fact active again; where a run stored it that was undone, what that one had replaced."""
-    if await sql.restore_fact(id=fact_id) is not None:
-        undone.facts_restored += 1
-        return
-    since = await sql.since_stored(id=fact_id)
-    if fact_id in undone.replaced and since is not None and since["is_gone"]:
-        for replaced_id in undone.replaced[fact_id]:
-            await _restore(sql, replaced_id, undone)
-        return
-    undone.kept.append(
-        f"fact {fact_id} stays as it is: it was changed since, or what took its place is still active"
-    )
-
-
-async def _unconfirm(sql: Statements, run: Run, action: RunAction, undone: _Undone) -> None:
-    """Put a confirmation back; a memory that was left to this run by the undoing of the one that stored it goes."""
-    is_fact = action.memory_type == "fact"
-    unconfirm = sql.unconfirm_fact if is_fact else sql.unconfirm_rule
-    changed = await unconfirm(
-        id=action.memory_id,
-        confirmed_before=await _confirmed_before(sql, run, action),
-        confirmed_at=action.confirmed_at,
-    )
-    if changed is None:
-        undone.kept.append(f"{action.memory_type} {action.memory_id} has been confirmed again since")
-    else:
-        undone.confirmations_undone += 1
-    if action.memory_id in undone.own:
-        return  # its episodes are those that it was stored from
-    await sql.remove_derivation(
-        source_type=action.memory_type, source_id=action.memory_id, episode_ids=list(run.episode_ids)
-    )
-    if action.memory_id in undone.replaced:
-        since = await sql.since_stored(id=action.memory_id)
-        if since is not None and not since["is_gone"] and _why_it_stays(since) is None:
-            await _take_back(sql, action.memory_type, action.memory_id, undone)
-
-
-async def _confirmed_before(sql: Statements, run: Run, action: RunAction) -> datetime | None:
-    """Return when a memory had been confirmed before a run did it, passing over runs that are undone."""
-    before = action.confirmed_before
-    while True:
-        earlier = await sql.confirmed_before_undone(
-            run_id=run.id, memory_id=action.memory_id, confirmed_at=before
+    async def _lock(self) -> list[UUID]:
+        """Lock all memories that undoing can change, and return the ids of the facts."""
+        facts = {each.memory_id for each in self._actions if each.action.memory_type is MemoryType.FACT}
+        facts.update(*(each.superseded_ids for each in self._actions), *self._replaced.values())
+        rules = [each.memory_id for each in self._actions if each.action.memory_type is MemoryType.RULE]
+        ids = list(facts)
+        await self._sql.serialise_fact_keys(
+            keys=[fact_key(row) for row in await self._sql.fact_keys(ids=ids)]
         )
-        if earlier is None:
-            return before
-        before = earlier
+        await self._sql.lock_facts(ids=ids, scopes=[], subjects=[], predicates=[])
+        await self._sql.lock_rules(ids=rules)
+        return ids
+
+    async def _take_back(self, action: RunAction) -> None:
+        """Retract a fact or forget a rule that an undone run stored, and restore the facts that it replaced.
+
+        A memory that was confirmed, applied or learned again since stays, and so do the facts that it replaced.
+        """
+        memory_type, memory_id = action.action.memory_type, action.memory_id
+        since = await self._since(memory_id)
+        if since is None:
+            return
+        is_fact = memory_type is MemoryType.FACT
+        if since.is_gone:
+            gone = "retracted" if is_fact else "forgotten"
+            self.kept.append(f"{memory_type} {memory_id} was already {gone}")
+        elif since.reason_to_stay:
+            self.kept.append(f"{memory_type} {memory_id} stays as it is: {since.reason_to_stay}")
+            return
+        elif is_fact:
+            await self._sql.retract_fact(id=memory_id)
+            self.counts["facts_retracted"] += 1
+        else:
+            await self._sql.forget_rule(id=memory_id)
+            self.counts["rules_forgotten"] += 1
+        for replaced_id in self._replaced.get(memory_id, ()):
+            if replaced_id not in self._own:  # the run's own facts are taken back themselves
+                await self._restore(replaced_id)
+
+    async def _restore(self, fact_id: UUID) -> None:
+        """Make a superseded fact active again; for a fact of an undone run, the facts that it had replaced."""
+        if await self._restored(fact_id):
+            return
+        since = await self._since(fact_id)
+        if fact_id in self._replaced and since is not None and since.is_gone:
+            for replaced_id in self._replaced[fact_id]:
+                await self._restore(replaced_id)
+            return
+        self.kept.append(
+            f"fact {fact_id} stays as it is: it changed since, or a fact that replaced it is still active"
+        )
+
+    async def _unconfirm(self, action: RunAction) -> None:
+        """Restore the confirmation before a run; take back a memory that only this run still kept in place."""
+        memory_type, memory_id = action.action.memory_type, action.memory_id
+        unconfirm = self._sql.unconfirm_fact if memory_type is MemoryType.FACT else self._sql.unconfirm_rule
+        before = await self._confirmed_before(action)
+        if await unconfirm(id=memory_id, confirmed_before=before, confirmed_at=action.confirmed_at) is None:
+            self.kept.append(f"{memory_type} {memory_id} has been confirmed again since")
+        else:
+            self.counts["confirmations_undone"] += 1
+        if memory_id in self._own:
+            return  # the memory was stored from these episodes
+        await self._sql.remove_derivation(
+            source_type=memory_type, source_id=memory_id, episode_ids=list(self._run.episode_ids)
+        )
+        if memory_id in self._replaced:
+            since = await self._since(memory_id)
+            if since is not None and not since.is_gone and since.reason_to_stay is None:
+                await self._take_back(action)
+
+    async def _confirmed_before(self, action: RunAction) -> datetime | None:
+        """Return when a memory was last confirmed before the run, ignoring undone runs."""
+        before = action.confirmed_before
+        while earlier := await self._sql.confirmed_before_undone(
+            run_id=self._run.id, memory_id=action.memory_id, confirmed_at=before
+        ):
+            before = earlier
+        return before
+
+    async def _since(self, memory_id: UUID) -> _Since | None:
+        row = await self._sql.since_stored(id=memory_id)
+        return None if row is None else _Since.from_row(row)
+
+    async def _restored(self, fact_id: UUID) -> bool:
+        restored = await self._sql.restore_fact(id=fact_id) is not None
+        self.counts["facts_restored"] += restored
+        return restored

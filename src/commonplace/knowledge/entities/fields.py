@@ -1,4 +1,4 @@
-"""What is accepted as an entity's names and type. Pure; ids and metadata are checked as for every memory."""
+"""Checks of an entity's names and type. Pure; ids and metadata are checked as for every memory."""
 
 from enum import StrEnum
 from typing import Any, Final, cast
@@ -10,16 +10,16 @@ from commonplace.knowledge.entities.names import normal_name, without_repeats
 
 MAX_NAME_CHARS: Final = 500
 MAX_ALIASES: Final = 200
-"""In one call; a merge keeps every alias of both entities, however many."""
+"""The most aliases in one call; a merge keeps all aliases of both entities."""
 
 MERGED_INTO: Final = "merged_into"
-"""The key of a tombstone's metadata that names the entity it lives on in; only a merge sets it. Source: KNW-18.4."""
+"""The metadata key of a merged entity that names its target; only a merge sets it. Source: KNW-18.4."""
 
 RESERVED_METADATA: Final = frozenset({MERGED_INTO})
 
 
 class EntityType(StrEnum):
-    """What an entity is. Source: KNW-16.1."""
+    """The types of an entity. Source: KNW-16.1."""
 
     PERSON = "person"
     ORGANIZATION = "organization"
@@ -31,7 +31,7 @@ def require_type(value: object) -> EntityType:
     """Return an entity's type.
 
     Raises:
-        InvalidInputError: It is none of the four, which the message lists (KNW-16.3).
+        InvalidInputError: The type is unknown; the message lists the types (KNW-16.3).
     """
     try:
         return EntityType(cast("str", value))
@@ -43,8 +43,8 @@ def require_name(value: object, *, field: str, allow_secrets: bool) -> str:
     """Return a name as it is stored.
 
     Raises:
-        InvalidInputError: It is no text of 1 to 500 characters.
-        SecretRefusedError: It looks like a secret, and the operator did not allow that.
+        InvalidInputError: The name is not a text of 1 to 500 characters.
+        SecretRefusedError: The name looks like a secret, and ``allow_secrets`` is not set.
     """
     name = normal_name(require_text(value, field=field, max_chars=MAX_NAME_CHARS))
     finding = None if allow_secrets else find_secret(name)
@@ -54,11 +54,11 @@ def require_name(value: object, *, field: str, allow_secrets: bool) -> str:
 
 
 def require_aliases(value: object, *, allow_secrets: bool) -> list[str]:
-    """Return aliases in their order, each once in any case of letters; none for ``None``.
+    """Return aliases in their order, without repeats in other case; an empty list for ``None``.
 
     Raises:
-        InvalidInputError: It is no list of names, or too long a one.
-        SecretRefusedError: One looks like a secret, and the operator did not allow that.
+        InvalidInputError: The value is not a list of at most 200 names.
+        SecretRefusedError: An alias looks like a secret, and ``allow_secrets`` is not set.
     """
     if value is None:
         return []

@@ -1,11 +1,10 @@
-"""What a merge of two entities does to their facts and to the target, and how it is taken back. Pure.
+"""Plans of merges: how a merge of two entities changes their facts, and how an unmerge restores them. Pure.
 
-A fact has one active version for a scope and predicate of an entity. Where both entities have one, the more
-confident stays and supersedes the other; at equal confidence the target's stays. Every fact of the source moves to
-the target, the superseded and retracted ones too, so that the target has the whole history and nothing hangs on a
-tombstone.
+An entity has one active fact per scope and predicate. If both entities have one, the fact with the higher confidence
+stays and supersedes the other; at equal confidence the target's fact stays. All facts of the source move to the target,
+including superseded and retracted facts, so the target has the whole history.
 
-A merge is taken back field by field: what it changed and nobody has changed since becomes what it was.
+An unmerge restores field by field: a field that the merge changed and that has not changed since gets its old value.
 
 Source: KNW-18.1 to KNW-18.3.
 """
@@ -16,6 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+from commonplace.storage.database import Row
+
 ACTIVE: Final = "active"
 SUPERSEDED: Final = "superseded"
 _FIELDS: Final = ("entity_id", "validity", "supersedes_id")
@@ -23,20 +24,20 @@ _FIELDS: Final = ("entity_id", "validity", "supersedes_id")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What a merge may change of a fact."""
+    """The fields of a fact that a merge can change."""
 
     entity_id: UUID
     validity: str
     supersedes_id: UUID | None
 
     def to_json(self) -> dict[str, str | None]:
-        """Return it for an event."""
+        """Return the place as JSON, for an event."""
         superseded = None if self.supersedes_id is None else str(self.supersedes_id)
         return {"entity_id": str(self.entity_id), "validity": self.validity, "supersedes_id": superseded}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Place":
-        """Read it from an event."""
+        """Read a place from an event."""
         superseded = data["supersedes_id"]
         return cls(
             entity_id=UUID(data["entity_id"]),
@@ -47,7 +48,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactState:
-    """A fact as a merge sees it."""
+    """The fields of a fact that a merge needs."""
 
     id: UUID
     place: Place
@@ -55,30 +56,53 @@ class FactState:
     predicate: str
     confidence: float
 
+    @classmethod
+    def from_row(cls, row: Row) -> "FactState":
+        """Read a row of ``facts``."""
+        place = Place(**{name: row[name] for name in Place.__slots__})
+        return cls(place=place, **{name: row[name] for name in cls.__slots__ if name != "place"})
+
     @property
     def is_active(self) -> bool:
-        """Whether it is the current version."""
+        """Whether the fact is active."""
         return self.place.validity == ACTIVE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactChange:
-    """A fact that is changed, with what it was and what it becomes."""
+    """A fact with its place before and after."""
 
     fact_id: UUID
     before: Place
     after: Place
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the change as JSON, for an event."""
+        return {
+            "fact_id": str(self.fact_id),
+            "before": self.before.to_json(),
+            "after": self.after.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "FactChange":
+        """Read a change from an event."""
+        return cls(
+            fact_id=UUID(data["fact_id"]),
+            before=Place.from_json(data["before"]),
+            after=Place.from_json(data["after"]),
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergePlan:
-    """What a merge does to facts.
+    """The changes of facts by a merge.
 
     Attributes:
         changes: In the order of the facts.
-        supersessions: Pairs of a winning fact and the one that it supersedes.
-        repointed: Active facts of the source that stay active, on the target.
-        history: Facts of the source that were not active and move along.
+        supersessions: Pairs of a winning fact and the fact that it supersedes.
+        repointed: Active facts of the source that stay active.
+        history: Facts of the source that were not active before.
     """
 
     changes: tuple[FactChange, ...]
@@ -89,12 +113,12 @@ class MergePlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnmergePlan:
-    """What taking back a merge does to facts.
+    """The changes of facts by an unmerge.
 
     Attributes:
         changes: In the order of the merge's record.
-        kept: What stays as it is because it was changed after the merge, in words.
-        conflicts: Why it cannot be taken back at all, in words; empty where it can.
+        kept: Fields that stay because they changed after the merge, in words.
+        conflicts: Reasons why the merge cannot be undone, in words; empty if it can.
     """
 
     changes: tuple[FactChange, ...]
@@ -103,12 +127,12 @@ class UnmergePlan:
 
 
 def plan_merge(source: UUID, target: UUID, facts: Sequence[FactState]) -> MergePlan:
-    """Decide what becomes of the facts of two entities that are merged.
+    """Plan the changes of facts for a merge.
 
     Args:
-        source: The entity that is merged away.
+        source: The entity to merge away.
         target: The entity that stays.
-        facts: All facts of both.
+        facts: All facts of both entities.
     """
     current = {
         (fact.scope, fact.predicate): fact
@@ -141,7 +165,7 @@ def plan_merge(source: UUID, target: UUID, facts: Sequence[FactState]) -> MergeP
 
 
 def _change(fact: FactState, target: UUID, *, superseded: bool, supersedes: UUID | None) -> FactChange:
-    """Move a fact; what it superseded before stays on record, the link beside it tells the rest."""
+    """Return the move of a fact; an earlier ``supersedes_id`` stays, because the link records the new one."""
     after = Place(
         entity_id=target,
         validity=SUPERSEDED if superseded else fact.place.validity,
@@ -151,11 +175,11 @@ def _change(fact: FactState, target: UUID, *, superseded: bool, supersedes: UUID
 
 
 def plan_unmerge(record: Iterable[FactChange], facts: Sequence[FactState]) -> UnmergePlan:
-    """Decide what of a merge's changes is taken back.
+    """Plan which changes of a merge are undone.
 
     Args:
         record: The merge's changes.
-        facts: The facts that it names, and all others of the entities that these belong to.
+        facts: The facts of the record, and all other facts of their entities.
     """
     known = {fact.id: fact for fact in facts}
     places = {fact.id: fact.place for fact in facts}
@@ -164,7 +188,7 @@ def plan_unmerge(record: Iterable[FactChange], facts: Sequence[FactState]) -> Un
     for done in record:
         fact = known.get(done.fact_id)
         if fact is None:
-            kept.append(f"fact {done.fact_id} is gone")
+            kept.append(f"fact {done.fact_id} no longer exists")
             continue
         restored, later = _restore(done, fact.place)
         kept += [f"{field} of fact {fact.id}" for field in later]
@@ -175,7 +199,7 @@ def plan_unmerge(record: Iterable[FactChange], facts: Sequence[FactState]) -> Un
 
 
 def _restore(done: FactChange, now: Place) -> tuple[Place, list[str]]:
-    """Return where a fact goes back to, and the fields that somebody changed since."""
+    """Return the restored place of a fact, and the fields that changed after the merge."""
     values: dict[str, Any] = {}
     later: list[str] = []
     for field in _FIELDS:
@@ -187,7 +211,7 @@ def _restore(done: FactChange, now: Place) -> tuple[Place, list[str]]:
 
 
 def _conflicts(facts: Mapping[UUID, FactState], places: Mapping[UUID, Place]) -> tuple[str, ...]:
-    """Name the facts of which two would be active at once for a scope and predicate of an entity."""
+    """Name the facts that would be active at once for one scope and predicate of an entity."""
     rivals: defaultdict[tuple[UUID, str, str], list[UUID]] = defaultdict(list)
     for fact_id, place in places.items():
         if place.validity == ACTIVE:

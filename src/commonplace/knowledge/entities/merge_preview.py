@@ -1,23 +1,20 @@
-"""What a merge of two entities would do, for a person to look at before it is done."""
+"""Preview of a merge, for a person to check first."""
 
 from dataclasses import dataclass
 from uuid import UUID
 
 import asyncpg
 
-from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.entities.merge_plan import plan_merge
-from commonplace.knowledge.entities.merging import fact_state, require_living
-from commonplace.knowledge.entities.names import without_repeats
-from commonplace.knowledge.entities.registry import Entity
-from commonplace.knowledge.inputs import require_id
+from commonplace.knowledge.entities.merge_plan import FactState, plan_merge
+from commonplace.knowledge.entities.merging import added_names, require_two_ids
+from commonplace.knowledge.entities.registry import Entity, require_living
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Row, Statements
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewedFact:
-    """A fact with its confidence; ``of_target`` says whose it is now."""
+    """A fact of a preview; ``of_target`` is true for a fact of the target, false for a fact of the source."""
 
     id: UUID
     predicate: str
@@ -26,18 +23,24 @@ class PreviewedFact:
     confidence: float
     of_target: bool
 
+    @classmethod
+    def from_row(cls, row: Row, target_id: UUID) -> "PreviewedFact":
+        """Read a row of ``facts``."""
+        values = {name: row[name] for name in cls.__slots__ if name != "of_target"}
+        return cls(**values, of_target=row["entity_id"] == target_id)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergePreview:
-    """What a merge would do.
+    """The effects that a merge would have.
 
     Attributes:
-        source: The entity that would become a tombstone.
-        target: The entity that it would live on in.
-        moving: How many active facts of the source would be the target's.
-        history: How many facts of the source that are not active would move along.
-        conflicts: Pairs of a fact that would stay and the one that it would supersede.
-        names: What the target would be called as well.
+        source: The entity to merge away.
+        target: The entity that stays.
+        moving: The number of active facts that would move to the target.
+        history: The number of inactive facts that would move to the target.
+        conflicts: Pairs of a fact that would stay and the fact that it would supersede.
+        names: Names that the target would get.
     """
 
     source: Entity
@@ -51,47 +54,32 @@ class MergePreview:
 async def preview_merge(
     pool: asyncpg.Pool, source_entity_id: UUID | str, target_entity_id: UUID | str
 ) -> MergePreview:
-    """Tell what merging one entity into another would do now; nothing is changed.
+    """Return the effects of merging one entity into another, without changing anything.
 
     Raises:
-        InvalidInputError: Both ids are the same, one names no entity, or one was merged away already.
+        InvalidInputError: Both ids are the same, an id names no entity, or an entity was already merged.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
 
     Source: KNW-18.
     """
-    source_id = require_id(source_entity_id, field="source_entity_id")
-    target_id = require_id(target_entity_id, field="target_entity_id")
-    if source_id == target_id:
-        raise InvalidInputError("target_entity_id", "another entity than the source", str(target_id))
+    source_id, target_id = require_two_ids(source_entity_id, target_entity_id)
     async with unit_of_work(pool, readonly=True) as sql:
         source = await _living(sql, source_id, field="source_entity_id")
         target = await _living(sql, target_id, field="target_entity_id")
         rows = await sql.facts_of_entities(entity_ids=[source_id, target_id])
-    plan = plan_merge(source_id, target_id, [fact_state(row) for row in rows])
-    shown = {row["id"]: _previewed(row, target_id) for row in rows}
-    known = [target.canonical_name, *target.aliases]
+    plan = plan_merge(source_id, target_id, [FactState.from_row(row) for row in rows])
+    shown = {row["id"]: PreviewedFact.from_row(row, target_id) for row in rows}
     return MergePreview(
         source=source,
         target=target,
         moving=plan.repointed,
         history=plan.history,
         conflicts=tuple((shown[winner], shown[loser]) for winner, loser in plan.supersessions),
-        names=tuple(without_repeats([source.canonical_name, *source.aliases], known=known)),
+        names=tuple(added_names(source, target)),
     )
 
 
 async def _living(sql: Statements, entity_id: UUID, *, field: str) -> Entity:
     row = await sql.entity_by_id(id=entity_id)
     return require_living(None if row is None else Entity.from_row(row), entity_id, field=field)
-
-
-def _previewed(row: Row, target_id: UUID) -> PreviewedFact:
-    return PreviewedFact(
-        id=row["id"],
-        predicate=row["predicate"],
-        content=row["content"],
-        scope=row["scope"],
-        confidence=row["confidence"],
-        of_target=row["entity_id"] == target_id,
-    )

@@ -1,8 +1,8 @@
-"""Names: when two are the same, and how well a searched one fits an entity. Pure.
+"""Comparing names: when two names are the same, and how well a searched name matches an entity. Pure.
 
-Names are compared without regard to case in any script (``STRASSE`` is ``straße``), to how an accent is encoded,
-and to runs of whitespace; every character counts as itself, ``%`` and ``_`` too (R-KNW-10). Servers fold case
-each in their own way, so the folding is done here, and entities are stored with their folded names.
+The comparison ignores case in any script (``STRASSE`` is ``straße``), the encoding of accents and runs of whitespace;
+``%`` and ``_`` have no special meaning (R-KNW-10). Servers fold case in different ways, so names are folded here and
+entities are stored with their folded names.
 """
 
 import unicodedata
@@ -13,16 +13,16 @@ from typing import Final
 from commonplace.core.text import collapse_whitespace
 
 SEPARATOR: Final = "\n"
-"""Between folded names; none can hold it, since whitespace is collapsed to spaces."""
+"""Separates folded names; a name cannot contain it, because whitespace is collapsed to spaces."""
 
 
 class NameMatch(StrEnum):
-    """How a candidate was found. Source: KNW-17.1 to KNW-17.4."""
+    """The ways in which a name matches an entity. Source: KNW-17.1 to KNW-17.4."""
 
     EXACT = "exact"
     ALIAS = "alias"
     PREFIX = "prefix"
-    """The name is the beginning or another part of the canonical name or of an alias."""
+    """The name is a part of the canonical name or of an alias."""
     FUZZY = "fuzzy"
 
 
@@ -41,27 +41,27 @@ def normal_name(name: str) -> str:
 
 
 def fold_name(name: str) -> str:
-    """Return what names are compared by: equal for names that differ in case, encoding or whitespace only."""
+    """Return a name's key: names that differ only in case, encoding or whitespace have the same key."""
     decomposed = unicodedata.normalize("NFD", name).casefold()
     return collapse_whitespace(unicodedata.normalize("NFC", decomposed))
 
 
 def fold_names(canonical_name: str, aliases: Iterable[str]) -> str:
-    """Return the column that resolution searches: all folded names, the canonical one first.
+    """Return the text that resolution searches: all folded names, the canonical name first.
 
-    Each stands between two :data:`SEPARATOR`, so that a whole name and a part of one are both found as substrings.
+    A :data:`SEPARATOR` stands before and after each name, so that substrings find whole names and parts of names.
     """
     folded = [fold_name(name) for name in (canonical_name, *aliases)]
     return f"{SEPARATOR}{SEPARATOR.join(folded)}{SEPARATOR}"
 
 
 def split_names(name_keys: str) -> list[str]:
-    """Return the folded names of an entity, the canonical one first; the inverse of :func:`fold_names`."""
+    """Return an entity's folded names, the canonical name first; the inverse of :func:`fold_names`."""
     return name_keys[1:-1].split(SEPARATOR)
 
 
 def match_name(key: str, name_keys: str) -> NameMatch | None:
-    """Return the best tier in which a folded name fits an entity, or ``None``.
+    """Return the best match of a folded name with an entity, or ``None``.
 
     Args:
         key: From :func:`fold_name`.
@@ -76,7 +76,7 @@ def match_name(key: str, name_keys: str) -> NameMatch | None:
 
 
 def without_repeats(names: Iterable[str], *, known: Sequence[str] = ()) -> list[str]:
-    """Return names in their order, without those that fold to one before them or to a known one."""
+    """Return names in their order, without names that have the key of an earlier or a known name."""
     seen = {fold_name(name) for name in known}
     kept: list[str] = []
     for name in names:

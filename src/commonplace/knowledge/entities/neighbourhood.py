@@ -1,7 +1,7 @@
-"""What the facts about an entity say on whether it is the one that is meant. Pure.
+"""Scores from an entity's facts and a caller's hints. Pure.
 
-Source: KNW-17.5, KNW-17.6. Of two people called Kim, the one whose facts speak of chess is the likelier where the
-talk is of chess.
+Of two people called Kim, the one whose facts mention chess scores higher when the topic is chess.
+Source: KNW-17.5, KNW-17.6.
 """
 
 import math
@@ -17,10 +17,10 @@ from commonplace.knowledge.entities.names import fold_name
 from commonplace.knowledge.inputs import require_id
 
 MAX_BOOST: Final = 20.0
-"""Where an entity's facts and the hints share every keyword. Source: KNW-17.5."""
+"""The boost when an entity's facts and the hints share every keyword. Source: KNW-17.5."""
 
 MAX_FACTS: Final = 500
-"""Facts read for a candidate, newest first. Source: KNW-17.5."""
+"""The most facts read per candidate, newest first. Source: KNW-17.5."""
 
 MAX_HINT_CHARS: Final = 2000
 MAX_MENTIONED: Final = 100
@@ -40,11 +40,11 @@ _STOPWORDS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextHints:
-    """What a caller knows about the entity that it means.
+    """A caller's hints about the entity.
 
     Attributes:
-        terms: Keywords of the topic and of who or what is mentioned along with it.
-        domain_scores: Points of the caller's own for single entities.
+        terms: Keywords of the topic and of the names mentioned with the entity.
+        domain_scores: The caller's own points by entity.
     """
 
     terms: frozenset[str]
@@ -52,10 +52,10 @@ class ContextHints:
 
 
 def keywords(text: str) -> frozenset[str]:
-    """Return the words of a text that tell something, folded.
+    """Return the folded words of a text that are not stop words.
 
-    Words have three characters at least. Chinese, Japanese and Korean do not mark where words end: of a run, each
-    pair of neighbouring characters counts as well.
+    Words have at least three characters. Chinese, Japanese and Korean do not separate words, so each pair of
+    neighbouring characters counts too.
     """
     found: set[str] = set()
     for word in _WORD.findall(fold_name(text)):
@@ -67,11 +67,11 @@ def keywords(text: str) -> frozenset[str]:
 
 
 def neighbourhood_boost(texts: Iterable[str], terms: frozenset[str]) -> float:
-    """Return up to :data:`MAX_BOOST`, in proportion to the Jaccard overlap of an entity's keywords with the hints'.
+    """Return the Jaccard overlap of an entity's keywords and the hints, scaled to :data:`MAX_BOOST`.
 
     Args:
         texts: Predicates and contents of the entity's facts.
-        terms: Of the hints.
+        terms: Keywords of the hints.
     """
     known = frozenset[str]().union(*(keywords(text) for text in texts))
     either = known | terms
@@ -79,14 +79,14 @@ def neighbourhood_boost(texts: Iterable[str], terms: frozenset[str]) -> float:
 
 
 def require_hints(value: object) -> ContextHints:
-    """Return the hints that a caller passed; none for ``None``.
+    """Return a caller's hints; empty hints for ``None``.
 
     Args:
-        value: A dict with any of ``topic`` (text), ``mentioned_with`` (a text or a list of them) and
+        value: A dict with any of ``topic`` (a text), ``mentioned_with`` (a text or a list of texts) and
             ``domain_scores`` (points by entity id).
 
     Raises:
-        InvalidInputError: It is something else, or has another key: a misspelt hint would be lost in silence.
+        InvalidInputError: The value is malformed or has an unknown key.
     """
     if value is None:
         return ContextHints(terms=frozenset(), domain_scores={})

@@ -1,7 +1,7 @@
-"""Entities: made, read and changed.
+"""The entity and its registry: creates, reads and changes entities.
 
-Every change and its event are one transaction. That a name and type exist once is the database's doing, so that two
-who create the same entity at once get one entity and one error.
+A change and its event are one transaction. The database keeps name and type unique, so two callers who create the same
+entity at once get one entity and one error.
 """
 
 from collections.abc import Mapping
@@ -31,18 +31,15 @@ from commonplace.storage.database import Row, Statements
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """One row of ``entities``.
+    """A person, organization, place or other thing that facts are about.
 
     Attributes:
-        id: The anchor that facts point at.
-        tenant_id: Whose it is.
-        canonical_name: The name it is shown by; with the type, once in a tenant.
-        entity_type: What it is.
-        aliases: Further names, each once in any case of letters.
-        metadata: JSON; ``merged_into`` in a tombstone.
+        canonical_name: The name that is shown; unique in a tenant together with the type.
+        aliases: Further names, without repeats in other case.
+        metadata: A JSON object; a merged entity has the key ``merged_into``.
         created_at: Aware UTC.
         updated_at: Aware UTC.
-        survivor_id: The entity that it lives on in at the end of all merges; its own id where it was not merged.
+        survivor_id: The entity at the end of its chain of merges; its own id if it was not merged.
     """
 
     id: UUID
@@ -57,29 +54,23 @@ class Entity:
 
     @property
     def merged_into(self) -> UUID | None:
-        """The entity that it was merged into, which may have been merged further; ``None`` if it was not."""
+        """The entity that this entity was merged into, which may itself be merged; ``None`` if not merged."""
         target = self.metadata.get(MERGED_INTO)
         return None if target is None else UUID(target)
 
     @classmethod
     def from_row(cls, row: Row) -> "Entity":
-        """Read a row; without ``survivor_id`` a tombstone names what it was merged into, not the end of the chain."""
+        """Read a row of ``entities``; without ``survivor_id``, only the first step of a chain of merges is known."""
         metadata: dict[str, Any] = row["metadata"]
         survivor = row.get("survivor_id") or UUID(metadata.get(MERGED_INTO) or str(row["id"]))
-        return cls(
-            id=row["id"],
-            tenant_id=row["tenant_id"],
-            canonical_name=row["canonical_name"],
-            entity_type=EntityType(row["entity_type"]),
-            aliases=tuple(row["aliases"]),
-            metadata=metadata,
-            created_at=row["created_at"],
-            updated_at=row["updated_at"],
-            survivor_id=survivor,
-        )
+        values: dict[str, Any] = {name: row[name] for name in cls.__slots__ if name != "survivor_id"} | {
+            "entity_type": EntityType(row["entity_type"]),
+            "aliases": tuple(row["aliases"]),
+        }
+        return cls(**values, survivor_id=survivor)
 
     def image(self) -> dict[str, Any]:
-        """Return what may change of it, for an event."""
+        """Return the fields that can change, for an event."""
         return {
             "canonical_name": self.canonical_name,
             "aliases": list(self.aliases),
@@ -89,11 +80,11 @@ class Entity:
 
 
 def require_tenant(tenant_id: str | None) -> None:
-    """Refuse a tenant that is not the one of the request; ``None`` names none and passes.
+    """Refuse a tenant other than the request's; ``None`` passes.
 
     Raises:
-        InvalidInputError: It is another.
-        TenantUnsetError: The request has none.
+        InvalidInputError: The tenant is not the request's.
+        TenantUnsetError: The request has no tenant.
     """
     context = require_context()
     if tenant_id is not None and tenant_id != context.tenant_id:
@@ -113,17 +104,17 @@ async def entity_create(
     """Add an entity.
 
     Args:
-        pool: Of knowledge memory's database.
+        pool: The pool of the knowledge database.
         canonical_name: 1 to 500 characters.
         entity_type: ``person``, ``organization``, ``place`` or ``other``.
-        tenant_id: Where it is given, it must be the request's.
+        tenant_id: The request's tenant, if given.
         aliases: A list of at most 200 further names; repeats in other case are left out.
         metadata: A JSON object of at most 65,536 characters.
-        allow_secrets: Whether what looks like a secret is stored all the same: an operator's to say.
+        allow_secrets: Store text that looks like a secret; only an operator may set this.
 
     Raises:
-        InvalidInputError: A value is not of its form, or an entity of this name and type is there already, if only as
-            the tombstone of a merge (KNW-16.2); the message names it. Nothing was written.
+        InvalidInputError: A value is malformed, or an entity with this name and type exists, possibly merged
+            (KNW-16.2); the message names it. Nothing was written.
         SecretRefusedError: A name, an alias or the metadata looks like a secret.
 
     Source: KNW-16.
@@ -151,10 +142,10 @@ async def entity_create(
 async def entity_get(
     pool: asyncpg.Pool, entity_id: UUID | str, *, tenant_id: str | None = None
 ) -> Entity | None:
-    """Return one entity, or ``None``. Of one that was merged away, ``survivor_id`` says where it went.
+    """Return one entity, or ``None``; the ``survivor_id`` of a merged entity names the entity that replaced it.
 
     Raises:
-        InvalidInputError: The id is no UUID, or the tenant is not the request's.
+        InvalidInputError: The id is not a UUID, or the tenant is not the request's.
     """
     require_tenant(tenant_id)
     wanted = require_id(entity_id, field="entity_id")
@@ -173,20 +164,20 @@ async def entity_update(
     metadata: object = None,
     allow_secrets: bool = False,
 ) -> Entity:
-    """Change an entity; what is ``None`` stays as it is.
+    """Change an entity; a field that is ``None`` stays as it is.
 
     Args:
-        pool: Of knowledge memory's database.
-        entity_id: Which one.
-        tenant_id: Where it is given, it must be the request's.
-        canonical_name: Takes the place of the current name.
-        aliases: The whole list that is wanted; an empty one removes all.
-        metadata: Its keys are set, the others stay.
-        allow_secrets: Whether what looks like a secret is stored all the same: an operator's to say.
+        pool: The pool of the knowledge database.
+        entity_id: The entity.
+        tenant_id: The request's tenant, if given.
+        canonical_name: The new name.
+        aliases: The new list of aliases; an empty list removes all.
+        metadata: Keys to set; other keys stay.
+        allow_secrets: Store text that looks like a secret; only an operator may set this.
 
     Raises:
-        InvalidInputError: A value is not of its form, nothing is to be changed, no entity has the id, it was merged
-            away, or another one has the name already. Nothing was written.
+        InvalidInputError: A value is malformed, no field is given, no entity has the id, the entity was merged, or
+            another entity has the name. Nothing was written.
         SecretRefusedError: A name, an alias or the metadata looks like a secret.
 
     Source: KNW-16.4.
@@ -202,15 +193,14 @@ async def entity_update(
     data = require_metadata(metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
     try:
         async with unit_of_work(pool) as sql:
-            before = await _lock_one(sql, wanted)
-            row = await write_entity(
+            before = require_living((await lock_entities(sql, wanted)).get(wanted), wanted)
+            after = await write_entity(
                 sql,
                 wanted,
                 canonical_name=name or before.canonical_name,
                 aliases=list(before.aliases) if aliases is None else others,
                 metadata=_merged(before.metadata, data),
             )
-            after = Entity.from_row(row)
             await record_event(sql, EventType.ENTITY_UPDATED, payload=_change(wanted, before, after))
             return after
     except asyncpg.UniqueViolationError:
@@ -227,9 +217,9 @@ async def write_entity(
     aliases: list[str],
     metadata: Mapping[str, Any],
     updated_at: datetime | None = None,
-) -> Row:
-    """Write what may change of an entity that is locked; ``updated_at`` is now unless it is given."""
-    return await sql.entity_write(
+) -> Entity:
+    """Write the fields of a locked entity that can change; ``updated_at`` defaults to now."""
+    row = await sql.entity_write(
         id=entity_id,
         canonical_name=canonical_name,
         aliases=aliases,
@@ -237,25 +227,30 @@ async def write_entity(
         name_keys=fold_names(canonical_name, aliases),
         updated_at=updated_at,
     )
+    return Entity.from_row(row)
 
 
 async def lock_entities(sql: Statements, *ids: UUID) -> dict[UUID, Entity]:
-    """Lock entities in ascending order of their ids, and return those that are there."""
+    """Lock entities in ascending order of their ids, and return the entities that exist."""
     return {row["id"]: Entity.from_row(row) for row in await sql.entity_lock(ids=list(ids))}
 
 
-async def _lock_one(sql: Statements, entity_id: UUID) -> Entity:
-    entity = (await lock_entities(sql, entity_id)).get(entity_id)
+def require_living(entity: Entity | None, entity_id: UUID, *, field: str = "entity_id") -> Entity:
+    """Return an entity that exists and was not merged.
+
+    Raises:
+        InvalidInputError: The entity does not exist, or it was merged into another entity.
+    """
     if entity is None:
-        raise InvalidInputError("entity_id", "the id of an entity", str(entity_id))
+        raise InvalidInputError(field, "the id of an entity", str(entity_id))
     if entity.merged_into is not None:
-        expected = f"an entity that was not merged away; this one lives on in {entity.merged_into}"
-        raise InvalidInputError("entity_id", expected, str(entity_id))
+        expected = f"an entity that was not merged; this entity was merged into {entity.merged_into}"
+        raise InvalidInputError(field, expected, str(entity_id))
     return entity
 
 
 def _merged(metadata: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Set keys; the whole may not grow over the limit either, and its texts passed the gate before."""
+    """Set keys and check the limit of the whole; its texts were already checked for secrets."""
     return require_metadata({**metadata, **changes}, allow_secrets=True) if changes else metadata
 
 
@@ -271,7 +266,7 @@ async def _name_taken(sql: Statements, name: str, entity_type: EntityType) -> In
 
 
 def _change(entity_id: UUID, before: Entity | None, after: Entity) -> dict[str, Any]:
-    """Return an event's payload: of a change, only what differs."""
+    """Return an event's payload; an update lists only the fields that differ."""
     new = after.image()
     old = before.image() if before else {}
     changed = [key for key in new if key not in old or old[key] != new[key]]

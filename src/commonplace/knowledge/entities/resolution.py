@@ -1,6 +1,6 @@
-"""Which entity a name means: ranked candidates, never a new entity.
+"""Resolving a name to ranked candidates; a new entity is never created.
 
-Source: KNW-17. Folded names decide, see :mod:`.names`; the database only narrows down what is looked at.
+Folded names decide, see :mod:`.names`; the database only narrows the search. Source: KNW-17.
 """
 
 import asyncio
@@ -33,11 +33,11 @@ from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Row, Statements
 
 MAX_CANDIDATES: Final = 500
-"""Of the first three tiers, and again of the fuzzy one: the best by tier or similarity, then by name."""
+"""The most candidates from exact, alias and prefix matches together, and again from fuzzy matches."""
 
 _HAS_PG_TRGM: Final = "SELECT to_regprocedure('similarity(text, text)') IS NOT NULL"
 
-# Not among the named statements: it can be prepared only where the extension is.
+# Not a named statement, because only servers with the extension can prepare it.
 _FUZZY_BY_PG_TRGM: Final = """
 SELECT e.id, e.canonical_name, e.entity_type, e.aliases, e.name_keys
 FROM entities AS e
@@ -61,13 +61,9 @@ class Candidate:
     """An entity that a name may mean.
 
     Attributes:
-        entity_id: Its id.
-        canonical_name: Its name.
-        entity_type: What it is.
-        score: By how well the name fits (100, 80, 50 or 20), plus up to 20 by what its facts say, plus the caller's
-            points; rounded to four places.
-        name_match: How it was found.
-        aliases: Its further names.
+        score: The points of the match (100, 80, 50 or 20), plus up to 20 for its facts, plus the caller's points;
+            rounded to four places.
+        name_match: How the name matched.
     """
 
     entity_id: UUID
@@ -79,10 +75,32 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Find:
-    """A row of an entity, and the best tier in which it was found."""
+class NamedEntity:
+    """An entity with its names; ``name_keys`` are the folded names."""
 
-    row: Row
+    id: UUID
+    canonical_name: str
+    entity_type: EntityType
+    aliases: tuple[str, ...]
+    name_keys: str
+
+    @classmethod
+    def from_row(cls, row: Row) -> "NamedEntity":
+        """Read a row of ``entities``; the names of a row that another program wrote are folded now."""
+        return cls(
+            id=row["id"],
+            canonical_name=row["canonical_name"],
+            entity_type=EntityType(row["entity_type"]),
+            aliases=tuple(row["aliases"]),
+            name_keys=row["name_keys"] or fold_names(row["canonical_name"], row["aliases"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Find:
+    """An entity and its best match."""
+
+    entity: NamedEntity
     match: NameMatch
 
 
@@ -95,24 +113,24 @@ async def entity_resolve(
     context_hints: object = None,
     enable_fuzzy: bool = False,
 ) -> list[Candidate]:
-    """Return the entities that a name may mean, the likeliest first; none where none fits.
+    """Return the entities that a name may mean, the likeliest first; an empty list if no entity matches.
 
-    Case, the encoding of accents and runs of spaces do not count; every character, ``%`` and ``_`` too, counts as
-    itself. Entities that were merged away are left out.
+    The search ignores case, the encoding of accents and runs of spaces; ``%`` and ``_`` have no special meaning. Merged
+    entities are left out.
 
     Args:
-        pool: Of knowledge memory's database.
+        pool: The pool of the knowledge database.
         name: 1 to 500 characters.
-        tenant_id: Where it is given, it must be the request's.
+        tenant_id: The request's tenant, if given.
         entity_type: Only entities of this type.
-        context_hints: What the talk is about, see :func:`~.neighbourhood.require_hints`.
-        enable_fuzzy: Whether similar names count too, for names of three characters and more.
+        context_hints: Hints about the entity, see :func:`~.neighbourhood.require_hints`.
+        enable_fuzzy: Also find similar names, if the name has three or more characters.
 
     Returns:
-        By score, then canonical name, then id; at most 500 found by name and 500 by similarity.
+        Candidates by score, then canonical name, then id; at most 500 by name and 500 by similarity.
 
     Raises:
-        InvalidInputError: A value is not of its form.
+        InvalidInputError: A value is malformed.
 
     Source: KNW-17, R-KNW-7, R-KNW-10.
     """
@@ -124,11 +142,11 @@ async def entity_resolve(
     key = fold_name(wanted)
     async with unit_of_work(pool, readonly=True) as sql:
         finds = await _by_name(sql, key, kind, hints)
-        similar, names = await _fuzzy_rows(sql, key, kind) if fuzzy else ([], [])
-    if names:
-        similar = await asyncio.to_thread(_closest, key, names)
-    for row in similar:
-        finds.setdefault(row["id"], Find(row=row, match=NameMatch.FUZZY))
+        similar, possible = await _similar(sql, key, kind) if fuzzy else ([], [])
+    if possible:
+        similar = await asyncio.to_thread(_closest, key, possible)
+    for entity in similar:
+        finds.setdefault(entity.id, Find(entity=entity, match=NameMatch.FUZZY))
     boosts = await _boosts(pool, finds, hints.terms) if hints.terms and finds else {}
     return rank(finds.values(), boosts, hints.domain_scores)
 
@@ -136,20 +154,20 @@ async def entity_resolve(
 def rank(
     finds: Iterable[Find], boosts: Mapping[UUID, float], domain_scores: Mapping[UUID, float]
 ) -> list[Candidate]:
-    """Return candidates by score, then canonical name, then id. Source: KNW-17.7."""
+    """Return candidates by score, then canonical name, then id (KNW-17.7)."""
     candidates = [
         Candidate(
-            entity_id=find.row["id"],
-            canonical_name=find.row["canonical_name"],
-            entity_type=EntityType(find.row["entity_type"]),
+            entity_id=find.entity.id,
+            canonical_name=find.entity.canonical_name,
+            entity_type=find.entity.entity_type,
             score=round(
                 BASE_SCORES[find.match]
-                + boosts.get(find.row["id"], 0.0)
-                + domain_scores.get(find.row["id"], 0.0),
+                + boosts.get(find.entity.id, 0.0)
+                + domain_scores.get(find.entity.id, 0.0),
                 4,
             ),
             name_match=find.match,
-            aliases=tuple(find.row["aliases"]),
+            aliases=find.entity.aliases,
         )
         for find in finds
     ]
@@ -162,42 +180,32 @@ async def _by_name(
     rows = await sql.entity_search(
         key=key, entity_type=entity_type, preferred=list(hints.domain_scores), limit=MAX_CANDIDATES
     )
-    matched = ((row, match_name(key, _keys(row))) for row in rows)
-    return {row["id"]: Find(row=row, match=match) for row, match in matched if match is not None}
+    matched = ((entity, match_name(key, entity.name_keys)) for entity in map(NamedEntity.from_row, rows))
+    return {entity.id: Find(entity=entity, match=match) for entity, match in matched if match is not None}
 
 
-async def _fuzzy_rows(
+async def _similar(
     sql: Statements, key: str, entity_type: EntityType | None
-) -> tuple[list[Row], list[Row]]:
-    """Return the similar entities where the server can tell, and those that may be similar where it cannot."""
+) -> tuple[list[NamedEntity], list[NamedEntity]]:
+    """Return the similar entities, or, from a server without ``pg_trgm``, the entities that may be similar."""
     connection: Any = sql.connection
     if await connection.fetchval(_HAS_PG_TRGM):
         found = await connection.fetch(_FUZZY_BY_PG_TRGM, key, entity_type, THRESHOLD, MAX_CANDIDATES)
-        return list(found), []
+        return [NamedEntity.from_row(row) for row in found], []
     pieces, least = required_pieces(key)
-    return [], await sql.entity_holding(pieces=pieces, least=least, entity_type=entity_type)
+    rows = await sql.entity_holding(pieces=pieces, least=least, entity_type=entity_type)
+    return [], [NamedEntity.from_row(row) for row in rows]
 
 
-def _closest(key: str, rows: list[Row]) -> list[Row]:
-    """Return the entities with a name as similar as it takes, the most similar first."""
-    owners: list[int] = []
-    names: list[str] = []
-    for number, row in enumerate(rows):
-        for folded in split_names(_keys(row)):
-            owners.append(number)
-            names.append(folded)
-    best: defaultdict[int, float] = defaultdict(float)
-    for position, value in most_similar(key, dict(enumerate(names))).items():
-        best[owners[position]] = max(best[owners[position]], value)
-    order = sorted(
-        best, key=lambda number: (-best[number], rows[number]["canonical_name"], rows[number]["id"])
-    )
-    return [rows[number] for number in order[:MAX_CANDIDATES]]
-
-
-def _keys(row: Row) -> str:
-    """Return an entity's folded names; rows that another program wrote have none stored."""
-    return row["name_keys"] or fold_names(row["canonical_name"], row["aliases"])
+def _closest(key: str, entities: list[NamedEntity]) -> list[NamedEntity]:
+    """Return the entities with a similar name, the most similar first."""
+    names = [(entity, folded) for entity in entities for folded in split_names(entity.name_keys)]
+    best: defaultdict[NamedEntity, float] = defaultdict(float)
+    for position, value in most_similar(key, {n: folded for n, (_, folded) in enumerate(names)}).items():
+        entity = names[position][0]
+        best[entity] = max(best[entity], value)
+    order = sorted(best, key=lambda entity: (-best[entity], entity.canonical_name, entity.id))
+    return order[:MAX_CANDIDATES]
 
 
 async def _boosts(pool: asyncpg.Pool, ids: Iterable[UUID], terms: frozenset[str]) -> dict[UUID, float]:

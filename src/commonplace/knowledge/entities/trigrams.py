@@ -1,8 +1,8 @@
-"""Similarity of names by trigrams, with the same values as PostgreSQL's ``pg_trgm``. Pure.
+"""Similarity of names by trigrams, equal to PostgreSQL's ``pg_trgm``. Pure.
 
-Source: KNW-17.4, R-KNW-10. Servers without the extension, the embedded one among them, get the fuzzy tier from
-here. Two sorted sets have their intersection as longest common subsequence, so rapidfuzz's Indel similarity of
-them is their Dice coefficient, from which the Jaccard coefficient that ``pg_trgm`` reports follows exactly.
+Servers without the extension, such as the embedded server, use this module for fuzzy matches. The longest common
+subsequence of two sorted sets is their intersection, so rapidfuzz's Indel similarity is their Dice coefficient, from
+which the Jaccard coefficient of ``pg_trgm`` follows exactly. Source: KNW-17.4, R-KNW-10.
 """
 
 import math
@@ -18,7 +18,7 @@ THRESHOLD: Final = 0.3
 """The least similarity of a fuzzy match. Source: KNW-17.4."""
 
 MIN_CHARS: Final = 3
-"""A shorter name has too few trigrams to tell anything. Source: KNW-17.4, "more than 2 characters"."""
+"""Shorter names have too few trigrams. Source: KNW-17.4, "more than 2 characters"."""
 
 _WORD = re.compile(r"[^\W_]+")
 _SLACK: Final = 1e-9
@@ -26,7 +26,7 @@ _SLACK: Final = 1e-9
 
 @lru_cache(maxsize=8192)
 def trigrams(folded: str) -> tuple[str, ...]:
-    """Return the trigrams of a folded name, sorted: of each word, with two spaces before and one after it."""
+    """Return the sorted trigrams of a folded name; each word is padded with two spaces before and one after."""
     found: set[str] = set()
     for word in _WORD.findall(folded):
         padded = f"  {word} "
@@ -35,35 +35,32 @@ def trigrams(folded: str) -> tuple[str, ...]:
 
 
 def similarity(first: str, second: str) -> float:
-    """Return the share of trigrams that two folded names have in common, 0.0 to 1.0; 0.0 where one has none."""
+    """Return the share of trigrams that two folded names have in common, 0.0 to 1.0."""
     one, other = trigrams(first), trigrams(second)
     return _jaccard(Indel.normalized_similarity(one, other)) if one and other else 0.0
 
 
 def required_pieces(key: str) -> tuple[list[str], int]:
-    """Return what a name must hold to be similar enough, which is much faster to tell.
+    """Return pieces of a name, and how many of them a similar name contains at least: a fast first filter.
 
-    Names that share a trigram share what it is without its padding, and similar ones share at least the threshold's
+    Names that share a trigram share the trigram without its padding, and similar names share at least the threshold's
     part of the searched name's trigrams.
 
     Args:
         key: A folded name.
-
-    Returns:
-        Pieces of it, and how many of them at least.
     """
     wanted = trigrams(key)
     return [gram.strip() for gram in wanted], max(1, math.ceil(THRESHOLD * len(wanted) - _SLACK))
 
 
 def most_similar(key: str, names: Mapping[int, str]) -> dict[int, float]:
-    """Return the names that reach the threshold, with their similarities.
+    """Return the similarities of the names that reach the threshold.
 
-    Takes about 1 µs a name: off the event loop where there are thousands.
+    A name takes about 1 µs; call this in a thread for thousands of names.
 
     Args:
         key: A folded name.
-        names: Folded names by a number of the caller's.
+        names: Folded names by number.
     """
     wanted = trigrams(key)
     if not wanted:

@@ -1,9 +1,9 @@
-"""A merge that was a mistake: undone, as far as nothing was built on it since.
+"""Undoing a merge.
 
-The record of the merge in the audit stream holds what everything was before. What the merge changed and nobody has
-changed since becomes what it was; what was changed since stays, and the receipt names it. Facts that were stored
-after the merge stay with the target. Where two facts would then be active for one key, or the target was merged
-further, nothing is done and the error says why.
+The event of the merge holds the state before it. A field that the merge changed gets its old value back, unless the
+field changed again since; the receipt names the fields that stay. Facts that were stored after the merge stay with the
+target. If two facts would then be active for one key, or the target was merged further, nothing changes and the error
+says why.
 """
 
 from collections.abc import Mapping
@@ -17,13 +17,8 @@ import asyncpg
 from commonplace.core.clock import parse_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.entities.fields import MERGED_INTO
-from commonplace.knowledge.entities.merge_plan import FactChange, Place, UnmergePlan, plan_unmerge
-from commonplace.knowledge.entities.merging import (
-    changes_to_json,
-    lock_facts,
-    point_facts,
-    set_validities,
-)
+from commonplace.knowledge.entities.merge_plan import FactChange, UnmergePlan, plan_unmerge
+from commonplace.knowledge.entities.merging import lock_facts, point_facts, set_validities
 from commonplace.knowledge.entities.registry import Entity, lock_entities, require_tenant, write_entity
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id
@@ -35,15 +30,15 @@ _SHOWN_CONFLICTS: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnmergeReceipt:
-    """What undoing a merge did.
+    """The result of an unmerge.
 
     Attributes:
-        source_entity_id: The entity that is back.
-        target_entity_id: The entity that it had been merged into.
-        facts_restored: Facts of either that are again what they were.
-        aliases_removed: Names that the target had from the merge.
-        kept: What was changed after the merge and therefore stays, in words.
-        event_id: The record in the audit stream.
+        source_entity_id: The entity that is restored.
+        target_entity_id: The entity that it was merged into.
+        facts_restored: Facts of either entity that were restored.
+        aliases_removed: Names that the target lost.
+        kept: Fields that stay because they changed after the merge, in words.
+        event_id: The event in the audit trail.
     """
 
     source_entity_id: UUID
@@ -56,7 +51,7 @@ class UnmergeReceipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Record:
-    """What the event of a merge says."""
+    """The record of a merge in its event."""
 
     event_id: UUID
     before: Mapping[str, Any]
@@ -71,13 +66,13 @@ async def entity_unmerge(
     """Undo the merge of an entity into another.
 
     Args:
-        pool: Of knowledge memory's database.
-        source_entity_id: The entity that was merged away.
-        tenant_id: Where it is given, it must be the request's.
+        pool: The pool of the knowledge database.
+        source_entity_id: The entity that was merged.
+        tenant_id: The request's tenant, if given.
 
     Raises:
-        InvalidInputError: No entity has the id, it was not merged away, its target was merged further, the merge left
-            no record, or later facts are in the way; the message says which. Nothing was written.
+        InvalidInputError: No entity has the id, the entity was not merged, its target was merged further, the merge has
+            no record, or later facts conflict; the message says which. Nothing was written.
     """
     require_tenant(tenant_id)
     source_id = require_id(source_entity_id, field="source_entity_id")
@@ -89,8 +84,8 @@ async def entity_unmerge(
         plan = plan_unmerge(record.facts, facts)
         if plan.conflicts:
             reasons = "; ".join(plan.conflicts[:_SHOWN_CONFLICTS])
-            raise _refused(f"no facts stored since in the way: {reasons}", source_id)
-        # Everything goes home first, and only then becomes active again.
+            raise _refused(f"a merge without conflicting later facts; {reasons}", source_id)
+        # Facts move back before they become active: a key has one active fact at any moment.
         await point_facts(sql, plan.changes)
         await set_validities(sql, plan.changes)
         await _unlink(sql, record)
@@ -103,15 +98,15 @@ async def _lock_pair(sql: Statements, source_id: UUID) -> tuple[Entity, Entity]:
         raise _refused("the id of an entity", source_id)
     target_id = Entity.from_row(row).merged_into
     if target_id is None:
-        raise _refused("an entity that was merged away", source_id)
+        raise _refused("an entity that was merged", source_id)
     found = await lock_entities(sql, source_id, target_id)
     source, target = found[source_id], found.get(target_id)
     if target is None:
-        raise _refused(f"a merge into an entity that is there; {target_id} is not", source_id)
+        raise _refused(f"a merge into an entity that exists; {target_id} does not", source_id)
     if source.merged_into != target_id:
-        raise _refused("an entity that nobody else is unmerging", source_id)
+        raise _refused("an entity that no other request is unmerging", source_id)
     if target.merged_into is not None:
-        expected = f"unmerging its target {target.id} first, which was merged into {target.merged_into}"
+        expected = f"its target {target.id} to be unmerged first; it was merged into {target.merged_into}"
         raise _refused(expected, source_id)
     return source, target
 
@@ -119,20 +114,13 @@ async def _lock_pair(sql: Statements, source_id: UUID) -> tuple[Entity, Entity]:
 async def _read_record(sql: Statements, source: Entity, target: Entity) -> _Record:
     row = await sql.entity_last_merge(source_entity_id=str(source.id), target_entity_id=str(target.id))
     if row is None or "facts" not in row["payload"]:
-        raise _refused("a merge whose record says what everything was before", source.id)
+        raise _refused("a merge with a record of the state before it", source.id)
     payload = row["payload"]
     return _Record(
         event_id=row["id"],
         before=payload["before"],
         after=payload["after"],
-        facts=tuple(
-            FactChange(
-                fact_id=UUID(change["fact_id"]),
-                before=Place.from_json(change["before"]),
-                after=Place.from_json(change["after"]),
-            )
-            for change in payload["facts"]
-        ),
+        facts=tuple(FactChange.from_json(change) for change in payload["facts"]),
         links=tuple((UUID(winner), UUID(loser)) for winner, loser in payload["links"]),
     )
 
@@ -177,10 +165,10 @@ async def _restore_both(
         "kept": list(kept),
         "before": {"source": source.image(), "target": target.image()},
         "after": {
-            "source": Entity.from_row(risen).image(),
-            "target": Entity.from_row(poorer).image(),
+            "source": risen.image(),
+            "target": poorer.image(),
         },
-        "facts": changes_to_json(plan.changes),
+        "facts": [change.to_json() for change in plan.changes],
         "links": [[str(winner), str(loser)] for winner, loser in record.links],
     }
     event_id = await record_event(sql, EventType.ENTITY_UNMERGED, payload=payload)
@@ -190,13 +178,13 @@ async def _restore_both(
 
 
 def _aliases_without(target: Entity, record: _Record) -> list[str]:
-    """Return the target's aliases without those that the merge added; ones added since stay."""
+    """Return the target's aliases without the aliases that the merge added."""
     added = set(record.after["target"]["aliases"]) - set(record.before["target"]["aliases"])
     return [alias for alias in target.aliases if alias not in added]
 
 
 def _metadata_without(target: Entity, record: _Record) -> tuple[dict[str, Any], list[str]]:
-    """Return the target's metadata without what the merge added, and the keys of it that were changed since."""
+    """Return the target's metadata without the merge's keys, and the merge's keys that changed since and stay."""
     before, after = record.before["target"]["metadata"], record.after["target"]["metadata"]
     added = {key: value for key, value in after.items() if key not in before}
     changed = [
@@ -207,7 +195,7 @@ def _metadata_without(target: Entity, record: _Record) -> tuple[dict[str, Any], 
 
 
 def _updated_at(entity: Entity, record: _Record, role: str) -> datetime | None:
-    """Return when an entity was changed before the merge; ``None`` (now) where it was changed since."""
+    """Return the time of the last change before the merge; ``None`` (now) if the entity changed since."""
     if entity.image()["updated_at"] != record.after[role]["updated_at"]:
         return None
     return parse_timestamp(record.before[role]["updated_at"])

@@ -1,7 +1,38 @@
-"""Moving all memories to another embedding model while they are stored and searched (KNW-31.2).
+"""Re-embedding: moves all memories to another embedding model while they are stored and searched (KNW-31.2).
 
-`reembed` lays the new model's vector beside the one in use, row by row, tenant by tenant; then indexes the new ones;
-then exchanges the columns by name, in one transaction that lasts milliseconds. Until then nothing that searches sees
-any of it. What was done is in the rows, so whoever runs it again goes on where it ended. The former vectors stay beside
-the new ones: going back computes only what was stored since.
+A move stores the new model's vector beside the vector in use, row by row and tenant by tenant, then indexes the new
+vectors, then renames the columns in one transaction of milliseconds. Searches use the old vectors until then. The rows
+record the progress, so a killed move can be run again. The former vectors stay, so going back embeds only new memories.
+
+Other rooms and the facade import the names in ``__all__``; everything else in this room is private to it.
 """
+
+from commonplace.knowledge.reembedding.leftovers import abort_reembedding, drop_former_vectors
+from commonplace.knowledge.reembedding.moves import (
+    BATCH_ROWS,
+    Move,
+    MoveEndedError,
+    MoveState,
+    MoveStatus,
+    MoveStep,
+    OnProgress,
+    Progress,
+    reembedding_status,
+)
+from commonplace.knowledge.reembedding.moving import MoveReceipt, reembed
+
+__all__ = [
+    "BATCH_ROWS",
+    "Move",
+    "MoveEndedError",
+    "MoveReceipt",
+    "MoveState",
+    "MoveStatus",
+    "MoveStep",
+    "OnProgress",
+    "Progress",
+    "abort_reembedding",
+    "drop_former_vectors",
+    "reembed",
+    "reembedding_status",
+]

@@ -1,4 +1,4 @@
-"""Computes the next model's vectors and lays them beside those in use: a walk through all tables of all tenants."""
+"""Filling in the next model's vectors beside the vectors in use: a walk through all tables of all tenants."""
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -8,21 +8,19 @@ from uuid import UUID
 
 import asyncpg
 
-from commonplace.core.clock import Clock
 from commonplace.core.lookahead import one_ahead
-from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.embeddings import Embeddings, embed
-from commonplace.knowledge.reembedding.moves import Move, OnProgress, note, tenants, work_of
+from commonplace.knowledge.reembedding.moves import Move, MoveStep, MoveWork, note, tenants, work_of
 from commonplace.knowledge.reembedding.statements import TEXTS, of_table
 from commonplace.storage.database import Row, Statements
 
 FIRST: Final = UUID(int=0)
-"""Below every id."""
+"""Lower than every id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Memories of one table of one tenant, and their new vectors in the same order."""
+    """Memories of one table of one tenant, with their new vectors in the same order."""
 
     tenant: str
     table: str
@@ -31,7 +29,7 @@ class Batch:
 
 
 async def count_rows_to_embed(pool: asyncpg.Pool, move: Move) -> int:
-    """Return how many memories of all tenants still lack a vector of the move's model."""
+    """Return the number of memories of all tenants without a vector of the move's model."""
     count = 0
     for tenant in await tenants(pool):
         async with work_of(pool, tenant, readonly=True) as sql:
@@ -41,7 +39,7 @@ async def count_rows_to_embed(pool: asyncpg.Pool, move: Move) -> int:
 
 
 async def count_missed(pool: asyncpg.Pool) -> int:
-    """Return how many memories of all tenants came or changed behind the walk."""
+    """Return the number of memories of all tenants that were stored or changed after the walk had passed."""
     count = 0
     for tenant in await tenants(pool):
         async with work_of(pool, tenant, readonly=True) as sql:
@@ -50,54 +48,34 @@ async def count_missed(pool: asyncpg.Pool) -> int:
     return count
 
 
-async def fill(
-    pool: asyncpg.Pool,
-    engine: EmbeddingEngine,
-    move: Move,
-    *,
-    batch_rows: int,
-    most: int,
-    missed_only: bool,
-    on_progress: OnProgress,
-    clock: Clock,
-) -> int:
-    """Embed what lacks a vector of the move's model; the next batch is computed while one is written.
+async def fill(work: MoveWork, *, most: int, missed_only: bool) -> None:
+    """Embed memories without a vector of the move's model; the next batch is computed while one is written.
 
     Args:
-        pool: Of knowledge memory.
-        engine: Of the move's model.
-        move: Which.
-        batch_rows: Memories a batch; each batch is one transaction.
-        most: About how many memories: where they are stored faster than this embeds, a walk for all would never end.
-        missed_only: Only what came or changed behind the walk, by the index of that.
-        on_progress: Told after each batch.
-        clock: The present.
-
-    Returns:
-        How many memories were embedded.
+        work: The move at work; each batch is one transaction.
+        most: About how many memories to embed: the walk would never end if memories are stored faster.
+        missed_only: Only memories that were stored or changed after the walk had passed; they have their own index.
 
     Raises:
         EmbeddingError: The model cannot be used.
-        MoveEndedError: Somebody aborted the move.
-        StorageUnavailableError: The server cannot be reached; running it again goes on.
+        MoveEndedError: The move was aborted.
+        StorageUnavailableError: The server cannot be reached. Run the move again to resume it.
     """
-    step = "switching" if missed_only else "embedding"
+    step = MoveStep.SWITCHING if missed_only else MoveStep.EMBEDDING
     count = 0
-    batches = _batches(pool, engine, move, batch_rows=batch_rows, missed_only=missed_only)
-    async with aclosing(one_ahead(batches)) as ahead:
+    async with aclosing(one_ahead(_batches(work, missed_only=missed_only))) as ahead:
         async for batch in ahead:
-            async with work_of(pool, batch.tenant) as sql:
+            async with work_of(work.pool, batch.tenant) as sql:
                 stored = await store_batch(sql, batch)
-                progress = await note(sql, move, done=stored, step=step, now=clock())
-            on_progress(progress)
+                progress = await note(sql, work.move, done=stored, step=step, now=work.clock())
+            work.on_progress(progress)
             count += stored
             if count >= most:
                 break
-    return count
 
 
 async def store_batch(sql: Statements, batch: Batch) -> int:
-    """Lay a batch's vectors down in a transaction of its tenant; return how many texts had not changed since."""
+    """Store a batch's vectors in a transaction of its tenant; return the number of texts that had not changed."""
     stored: int = await of_table(batch.table, sql).store_next_vectors(
         id=[row["id"] for row in batch.rows],
         fingerprint=[row["fingerprint"] for row in batch.rows],
@@ -108,31 +86,29 @@ async def store_batch(sql: Statements, batch: Batch) -> int:
     return stored
 
 
-async def _batches(
-    pool: asyncpg.Pool, engine: EmbeddingEngine, move: Move, *, batch_rows: int, missed_only: bool
-) -> AsyncGenerator[Batch]:
-    for tenant in await tenants(pool):
+async def _batches(work: MoveWork, *, missed_only: bool) -> AsyncGenerator[Batch]:
+    for tenant in await tenants(work.pool):
         for table in TEXTS:
             after: UUID | None = FIRST
             while after is not None:
-                # The connection is given back before the model computes.
-                async with work_of(pool, tenant, readonly=True) as sql:
+                # The connection is released before the model computes.
+                async with work_of(work.pool, tenant, readonly=True) as sql:
                     statements = of_table(table, sql)
                     rows = (
-                        await statements.rows_missed(after=after, limit=batch_rows)
+                        await statements.rows_missed(after=after, limit=work.batch_rows)
                         if missed_only
                         else await statements.rows_to_embed(
-                            version=move.to.version, after=after, limit=batch_rows
+                            version=work.move.to.version, after=after, limit=work.batch_rows
                         )
                     )
                 if rows:
-                    embeddings = await embed(engine, [row["text"] for row in rows])
+                    embeddings = await embed(work.engine, [row["text"] for row in rows])
                     yield Batch(tenant=tenant, table=table, rows=rows, embeddings=embeddings)
-                after = rows[-1]["id"] if len(rows) == batch_rows else None
+                after = rows[-1]["id"] if len(rows) == work.batch_rows else None
 
 
 async def clear(pool: asyncpg.Pool, *, batch_rows: int, but_of: str = "") -> int:
-    """Remove every vector that is not in use, of all tenants, but those of one version; return how many there were."""
+    """Remove all vectors that are not in use, except one version's, of all tenants; return their number."""
     count = 0
     for tenant in await tenants(pool):
         for table in TEXTS:

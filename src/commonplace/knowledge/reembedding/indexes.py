@@ -1,4 +1,4 @@
-"""The indexes that a move needs, built while memories are stored and searched."""
+"""The indexes of a move, built while memories are stored and searched."""
 
 from typing import Final, Literal
 
@@ -11,15 +11,15 @@ from commonplace.storage.postgres_database import translated_errors
 Kind = Literal["missed", "next"]
 
 LONGEST_S: Final = 24 * 3600.0
-"""For one index; a million vectors take minutes."""
+"""The time limit of one index; a million vectors take minutes."""
 
 _NAMES: Final = {"missed": "idx_{}_missed", "next": "idx_{}_next_embedding"}
 _IS_VALID: Final = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass($1)"
 _WHERE: Final = "the database of knowledge memory"
 
-# No limit on the statement; a backend whose client has died stops; a graph that fits into memory is built ten times as
-# fast as one that does not, and 100,000 vectors take 105 MB. One process builds: several share that memory in /dev/shm,
-# which has 64 MB in a container, and searches want a processor as well.
+# Statements have no time limit, and the server stops them if the client dies. An index builds ten times faster if it
+# fits into memory; 100,000 vectors take 105 MB. Only one process builds: several would share that memory in /dev/shm,
+# which has 64 MB in a container, and searches need a processor too.
 _SETTINGS: Final = (
     "SET statement_timeout = 0",
     "SET lock_timeout = 0",
@@ -30,7 +30,7 @@ _SETTINGS: Final = (
 
 
 async def build_indexes(pool: asyncpg.Pool) -> None:
-    """Build missing indexes and those of the next vectors, and rebuild what a killed process left half done.
+    """Build the indexes of missing vectors and of next vectors, and rebuild indexes that a killed process left invalid.
 
     Raises:
         StorageUnavailableError: The server cannot be reached.
@@ -46,7 +46,7 @@ async def build_indexes(pool: asyncpg.Pool) -> None:
 
 
 async def drop_indexes(pool: asyncpg.Pool) -> None:
-    """Drop both indexes of every table, where they are.
+    """Drop both indexes of every table, if they exist.
 
     Raises:
         StorageUnavailableError: The server cannot be reached.
@@ -70,5 +70,5 @@ async def _build(connection: PoolConnectionProxy, table: str, kind: Kind) -> Non
 
 
 async def _run(connection: PoolConnectionProxy, table: str, name: str) -> None:
-    # Not by way of the named statement, which has no time limit of its own to give.
+    # Not through the named statement, which takes no time limit.
     await connection.execute(getattr(table_queries(table), name).sql, timeout=LONGEST_S)

@@ -1,20 +1,40 @@
-"""The record of each move to another model: begun, how far it is, how it ended."""
+"""Moves to another embedding model: the record of each move, its progress, and the lock that keeps moves apart."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, Final
 
 import asyncpg
 
+from commonplace.core.clock import Clock
 from commonplace.core.context import DEFAULT_TENANT, request_context
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.active_model import VectorModel
 from commonplace.knowledge.unit_of_work import queries, unit_of_work
-from commonplace.storage.database import Statements
+from commonplace.storage.database import Row, Statements
 
 ACTOR: Final = "reembedding"
+BATCH_ROWS: Final = 256
+
+
+class MoveState(StrEnum):
+    """The states of a move; a move whose process died is still running."""
+
+    RUNNING = "running"
+    SWITCHED = "switched"
+    ABORTED = "aborted"
+
+
+class MoveStep(StrEnum):
+    """The steps of a move."""
+
+    EMBEDDING = "embedding"
+    INDEXING = "indexing"
+    SWITCHING = "switching"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,35 +42,56 @@ class Move:
     """A move of all memories to another model.
 
     Attributes:
-        id: Numbers grow with time.
-        to: The model that it moves to.
-        away_from: The one that was searched with before.
-        state: ``running``, ``switched`` or ``aborted``; a move whose process died is still running.
-        step: What it did last: ``embedding``, ``indexing`` or ``switching``.
-        done: Memories embedded so far.
-        total: Memories to embed; grows with what is stored meanwhile.
-        started_at: When it was begun.
-        updated_at: When it last got on.
-        ended_at: When it switched or was aborted.
+        id: Ids grow with time.
+        to: The new model.
+        away_from: The model before.
+        step: The latest step.
+        done: The number of embedded memories.
+        total: The number of memories to embed, including memories that were stored meanwhile.
+        updated_at: The time of the latest progress.
+        ended_at: The time of the switch or the abort.
     """
 
     id: int
     to: VectorModel
     away_from: VectorModel
-    state: str
-    step: str
+    state: MoveState
+    step: MoveStep
     done: int
     total: int
     started_at: datetime
     updated_at: datetime
     ended_at: datetime | None
 
+    @classmethod
+    def from_row(cls, row: Row) -> "Move":
+        """Read a row of ``reembeddings``."""
+        values: dict[str, Any] = {
+            name: row[name] for name in ("id", "done", "total", "started_at", "updated_at", "ended_at")
+        }
+        return cls(
+            to=VectorModel(name=row["model"], version=row["version"]),
+            away_from=VectorModel(name=row["replaces_model"], version=row["replaces_version"]),
+            state=MoveState(row["state"]),
+            step=MoveStep(row["step"]),
+            **values,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveStatus:
+    """The active model, if any memory was stored, the newest move, if any, and whether a process works on it."""
+
+    active: VectorModel | None
+    working: bool
+    last: Move | None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a move is: its step, and how many memories of how many are embedded."""
+    """The progress of a move: its step, and the numbers of embedded memories and of all memories."""
 
-    step: str
+    step: MoveStep
     done: int
     total: int
 
@@ -58,31 +99,44 @@ class Progress:
 OnProgress = Callable[[Progress], None]
 
 
+def silent(_: Progress) -> None:
+    """Ignore progress."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveWork:
+    """The move at work, and its tools."""
+
+    pool: asyncpg.Pool
+    engine: EmbeddingEngine
+    move: Move
+    batch_rows: int
+    on_progress: OnProgress
+    clock: Clock
+
+    async def enter(self, step: MoveStep) -> None:
+        """Record and report the beginning of a step.
+
+        Raises:
+            MoveEndedError: The move was aborted.
+        """
+        async with work_of(self.pool) as sql:
+            progress = await note(sql, self.move, done=0, step=step, now=self.clock())
+        self.on_progress(progress)
+
+
 class MoveEndedError(StorageUnavailableError):
-    """Somebody aborted the move while it was under way; what it laid down is being removed."""
+    """The move was aborted while it was running; its vectors are being removed."""
 
     def __init__(self) -> None:
-        super().__init__("the move to another embedding model was aborted by somebody else meanwhile")
-
-
-def move_of(row: Mapping[str, Any]) -> Move:
-    """Return a move from its row."""
-    return Move(
-        id=row["id"],
-        to=VectorModel(name=row["model"], version=row["version"]),
-        away_from=VectorModel(name=row["replaces_model"], version=row["replaces_version"]),
-        **{
-            name: row[name]
-            for name in ("state", "step", "done", "total", "started_at", "updated_at", "ended_at")
-        },
-    )
+        super().__init__("the move to another embedding model was aborted")
 
 
 @asynccontextmanager
 async def work_of(
     pool: asyncpg.Pool, tenant: str = DEFAULT_TENANT, *, readonly: bool = False
 ) -> AsyncGenerator[Statements]:
-    """Open a transaction of a tenant; what concerns models and moves is of no tenant, and any will do."""
+    """Open a transaction of a tenant; models and moves belong to no tenant, so any tenant will do for them."""
     with request_context(tenant_id=tenant, actor=ACTOR):
         async with unit_of_work(pool, readonly=readonly) as sql:
             yield sql
@@ -90,70 +144,83 @@ async def work_of(
 
 @asynccontextmanager
 async def alone(pool: asyncpg.Pool) -> AsyncGenerator[None]:
-    """Be the only process that moves memories; the server ends that with the connection, however the process ends.
+    """Keep other processes from moving memories; the server releases the lock when the connection ends.
 
     Raises:
-        StorageUnavailableError: Another is at it.
+        StorageUnavailableError: Another process holds the lock.
     """
     async with pool.acquire() as connection:
         sql = Statements(queries(), connection)
         if not await sql.seize_reembedding():
             raise StorageUnavailableError(
-                "another process is moving the memories to another model at this moment: "
-                "`commonplace knowledge reembed --status` shows how far it is"
+                "another process is moving the memories to another model; "
+                "`commonplace knowledge reembed --status` shows its progress"
             )
-        # The pool lets go of the lock when it takes the connection back.
+        # The pool releases the lock when it takes the connection back.
         yield
 
 
 async def tenants(pool: asyncpg.Pool) -> list[str]:
-    """Return every tenant that ever stored a memory, in the order of their ids.
+    """Return all tenants that have stored a memory, in the order of their ids.
 
-    Outside of any tenant's transaction, inside of which no other tenant is seen.
+    This runs outside of a tenant's transaction, which would see only its own tenant.
     """
     async with pool.acquire() as connection:
         return [row["tenant_id"] for row in await Statements(queries(), connection).known_tenants()]
 
 
 async def require_ownership(pool: asyncpg.Pool) -> None:
-    """See that this role may exchange columns, before hours of work are spent.
+    """Check that this role may rename columns, before hours of work are spent.
 
     Raises:
-        StorageUnavailableError: The tables are somebody else's.
+        StorageUnavailableError: Another role owns the tables.
     """
     async with work_of(pool, readonly=True) as sql:
         others = [row["relname"] for row in await sql.tables_of_others()]
     if others:
         raise StorageUnavailableError(
-            f"this role does not own {', '.join(others)}, and only their owner can exchange columns: "
+            f"this role does not own {', '.join(others)}, and only the owner can rename columns: "
             "connect as the role that created the schema"
         )
 
 
+async def reembedding_status(pool: asyncpg.Pool) -> MoveStatus:
+    """Return the active model and the newest move."""
+    async with work_of(pool, readonly=True) as sql:
+        active = await sql.active_model()
+        last = await sql.last_reembedding()
+        working = await sql.reembedding_is_seized()
+    return MoveStatus(
+        active=None if active is None else VectorModel(name=active["model"], version=active["version"]),
+        working=working,
+        last=None if last is None else Move.from_row(last),
+    )
+
+
 async def resume_or_begin(pool: asyncpg.Pool, to: VectorModel, dimensions: int, now: datetime) -> Move:
-    """Return the move to a model: the one that is under way, or a new one.
+    """Return the running move to a model, or a new one.
 
     Raises:
-        InvalidInputError: One to another model is under way.
+        InvalidInputError: A move to another model is running.
     """
     async with work_of(pool) as sql:
         row = await sql.last_reembedding()
-        if row is not None and row["state"] == "running":
-            move = move_of(row)
-            if move.to.version != to.version:
+        last = None if row is None else Move.from_row(row)
+        if last is not None and last.state is MoveState.RUNNING:
+            if last.to.version != to.version:
                 raise InvalidInputError(
-                    "model", f"{move.to}, to which a move is under way (or --abort, to end that one)", str(to)
+                    "model", f"{last.to}, to which a move is running (--abort ends that move)", str(to)
                 )
-            return move
+            return last
         await sql.register_model(model=to.name, version=to.version, dimensions=dimensions)
-        return move_of(await sql.begin_reembedding(model=to.name, version=to.version, now=now))
+        return Move.from_row(await sql.begin_reembedding(model=to.name, version=to.version, now=now))
 
 
-async def note(sql: Statements, move: Move, *, done: int, step: str, now: datetime) -> Progress:
-    """Note what was done, in the transaction that did it.
+async def note(sql: Statements, move: Move, *, done: int, step: MoveStep, now: datetime) -> Progress:
+    """Record progress in the transaction that made it.
 
     Raises:
-        MoveEndedError: The move was aborted; the transaction must not go on.
+        MoveEndedError: The move was aborted; the transaction must roll back.
     """
     row = await sql.note_reembedding(id=move.id, done=done, step=step, now=now)
     if row is None:

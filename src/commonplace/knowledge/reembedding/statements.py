@@ -1,15 +1,13 @@
-"""The statements of a move, written once and made for each table of memories."""
+"""The statements of a move, written once and filled in for each table of memories."""
 
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from string import Template
 from typing import Final
 
-import aiosql
 from aiosql.queries import Queries
 
-from commonplace.storage.database import Statements
+from commonplace.storage.database import Statements, load_queries
 
 _DIRECTORY: Final = Path(__file__).parent / "sql_by_table"
 
@@ -18,25 +16,19 @@ TEXTS: Final[Mapping[str, str]] = {
     "facts": "subject || ' ' || predicate || ' ' || content",
     "rules": "content",
 }
-"""What is embedded of a row, by table; the same as what the stores of each embed."""
+"""The text of a row that is embedded, by table; the same as the stores embed."""
 
 SEARCHED: Final[Mapping[str, str]] = {"episodes": "", "facts": "WHERE validity = 'active'", "rules": ""}
-"""Which rows the index on vectors holds, by table: those that a search may find."""
+"""The rows in the index on vectors, by table: the rows that a search may find."""
 
 
 def of_table(table: str, sql: Statements) -> Statements:
-    """Return the statements of a table on the connection of others."""
+    """Return the statements of a table, on the connection of other statements."""
     return Statements(table_queries(table), sql.connection)
 
 
 @cache
 def table_queries(table: str) -> Queries:
-    """Return the named statements of one table of memories; made once."""
+    """Return the named statements of one table of memories; read once."""
     gaps = {"memories": table, "text": TEXTS[table], "searched": SEARCHED[table]}
-    text = "\n\n".join(
-        Template((_DIRECTORY / name).read_text(encoding="utf-8")).substitute(gaps)
-        for name in ("rows.sql", "schema.sql")
-    )
-    return aiosql.from_str(  # pyright: ignore[reportUnknownMemberType] - its stubs
-        text, "asyncpg", mandatory_parameters=False
-    )
+    return load_queries([_DIRECTORY], "postgresql", gaps=gaps)

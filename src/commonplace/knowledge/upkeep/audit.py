@@ -1,4 +1,4 @@
-"""The audit stream, read: what was done to which memory, when, and by whom."""
+"""Reading the audit trail: which memory changed how, when, and who changed it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from commonplace.storage.database import Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One entry; ``payload`` says what a memory was and became, without its text."""
+class Event:
+    """One entry of the audit trail; ``payload`` holds the state before and after, without the memory's text."""
 
     id: UUID
     event_type: str
@@ -25,9 +25,9 @@ class Entry:
     created_at: datetime
 
     @classmethod
-    def from_row(cls, row: Row) -> "Entry":
-        """Read a row."""
-        return cls(**dict(row))
+    def from_row(cls, row: Row) -> "Event":
+        """Read a row of ``memory_events``."""
+        return cls(**{name: row[name] for name in cls.__slots__})
 
 
 async def list_events(
@@ -41,22 +41,22 @@ async def list_events(
     until: datetime | None = None,
     limit: int = 100,
     offset: int = 0,
-) -> list[Entry]:
-    """Return the tenant's entries, the latest first; those of one kind where that is given.
+) -> list[Event]:
+    """Return the tenant's events, the latest first; each filter is optional.
 
     Args:
-        pool: Of the database.
+        pool: The pool of the knowledge database.
         event_type: A :class:`~commonplace.knowledge.events.EventType`.
-        memory_id: About this episode, fact, rule or entity.
-        run_id: Of this run of consolidation; not together with ``memory_id``.
-        actor: By this one.
-        since: Of this moment and later (aware).
-        until: Of this moment and earlier (aware).
-        limit: At most this many.
-        offset: After skipping this many.
+        memory_id: The episode, fact, rule or entity that the event is about.
+        run_id: The consolidation run that caused the event; not together with ``memory_id``.
+        actor: The actor who caused the event.
+        since: The first moment (aware).
+        until: The last moment (aware).
+        limit: The most events to return.
+        offset: The number of events to skip.
 
     Raises:
-        InvalidInputError: An id is malformed, or both are given.
+        InvalidInputError: An id is malformed, or both ids are given.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
     """
@@ -77,15 +77,15 @@ async def list_events(
             rows = await sql.events_of_run(run_id=str(require_id(run_id, field="run_id")), **wanted)
         else:
             rows = await sql.list_events(**wanted)
-    return [Entry.from_row(row) for row in rows]
+    return [Event.from_row(row) for row in rows]
 
 
-async def get_event(pool: asyncpg.Pool, event_id: UUID | str) -> Entry:
-    """Return one entry.
+async def get_event(pool: asyncpg.Pool, event_id: UUID | str) -> Event:
+    """Return one event.
 
     Raises:
         InvalidInputError: The id is malformed.
-        NotFoundError: There is no such entry.
+        NotFoundError: No event has the id.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
     """
@@ -94,4 +94,4 @@ async def get_event(pool: asyncpg.Pool, event_id: UUID | str) -> Entry:
         row = await sql.get_event(id=key)
     if row is None:
         raise NotFoundError("entry of the audit log", str(key))
-    return Entry.from_row(row)
+    return Event.from_row(row)

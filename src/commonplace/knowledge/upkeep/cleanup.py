@@ -1,6 +1,7 @@
-"""Episode cleanup: what has expired goes, and what is consolidated makes room (KNW-15)."""
+"""Episode cleanup: deletes expired episodes, then the oldest consolidated episodes over a limit (KNW-15)."""
 
 import logging
+from dataclasses import dataclass
 from typing import Final
 
 import asyncpg
@@ -17,31 +18,43 @@ _LOCK: Final = "episode cleanup"
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanupReceipt:
+    """Numbers of episodes after a cleanup.
+
+    Attributes:
+        expired_deleted: Deleted because they had expired.
+        expired_unconsolidated: Expired episodes that had never been consolidated; also logged.
+        capacity_deleted: Consolidated episodes deleted because there were too many.
+        remaining: Episodes that are left.
+    """
+
+    expired_deleted: int
+    expired_unconsolidated: int
+    capacity_deleted: int
+    remaining: int
+
+
 async def run_episode_cleanup(
     pool: asyncpg.Pool,
     *,
     max_entries: int = DEFAULT_MAX_ENTRIES,
     on_progress: OnUpkeep = silent,
     clock: Clock = utc_now,
-) -> dict[str, int]:
-    """Delete the tenant's expired episodes, then the oldest consolidated ones beyond a number.
+) -> CleanupReceipt:
+    """Delete the tenant's expired episodes, then the oldest consolidated episodes over a limit.
 
-    Episodes that are not consolidated and have not expired always stay, also beyond the number. The links of a
-    deleted episode go with it, and what was learned from it loses its reference. Work is done in batches of 1,000,
-    each a transaction.
+    Episodes that are neither consolidated nor expired stay, even over the limit. The links of a deleted episode are
+    deleted too, and memories that were learned from it lose their reference. Each batch of 1,000 is one transaction.
 
     Args:
-        pool: Of the database.
-        max_entries: How many episodes may stay, 0 or more.
-        on_progress: Told after each batch how many are deleted: of those that had expired, then of the others.
-        clock: The present.
-
-    Returns:
-        ``expired_deleted``, of which ``expired_unconsolidated`` had never been consolidated (also logged);
-        ``capacity_deleted``; and ``remaining``.
+        pool: The pool of the knowledge database.
+        max_entries: The number of episodes to keep, 0 or more.
+        on_progress: Called after each batch with the number of deleted episodes, expired ones first.
+        clock: Gives the present.
 
     Raises:
-        InvalidInputError: ``max_entries`` is not a number from 0.
+        InvalidInputError: ``max_entries`` is not a whole number from 0.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
 
@@ -53,12 +66,12 @@ async def run_episode_cleanup(
     surplus, remaining = await _delete_surplus(pool, max_entries, on_progress)
     if unconsolidated:
         _log.warning("%d episodes expired before they were consolidated", unconsolidated)
-    return {
-        "expired_deleted": expired,
-        "expired_unconsolidated": unconsolidated,
-        "capacity_deleted": surplus,
-        "remaining": remaining,
-    }
+    return CleanupReceipt(
+        expired_deleted=expired,
+        expired_unconsolidated=unconsolidated,
+        capacity_deleted=surplus,
+        remaining=remaining,
+    )
 
 
 async def _delete_expired(pool: asyncpg.Pool, on_progress: OnUpkeep, clock: Clock) -> tuple[int, int]:
@@ -82,6 +95,6 @@ async def _delete_surplus(pool: asyncpg.Pool, max_entries: int, on_progress: OnU
             await sql.serialise(keys=[_LOCK])
             batch = await sql.delete_surplus_episodes(max_entries=max_entries, limit=BATCH_ROWS)
         deleted += batch["deleted"]
-        on_progress(UpkeepProgress(step="episodes beyond the number deleted", done=deleted))
+        on_progress(UpkeepProgress(step="episodes over the limit deleted", done=deleted))
         if batch["deleted"] == 0:
             return deleted, batch["total"]

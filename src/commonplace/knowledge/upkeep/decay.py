@@ -1,39 +1,62 @@
-"""The decay sweep: facts and rules that nobody confirms fade, then go out of every search (KNW-09.3)."""
+"""The decay sweep: facts and rules that are not confirmed fade, then leave every search (KNW-09.3)."""
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Final, Literal
+from functools import cache
+from pathlib import Path
+from typing import Final
 from uuid import UUID
 
 import asyncpg
+from aiosql.queries import Queries
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress, silent
+from commonplace.storage.database import Statements, load_queries
 
 GONE: Final = 0.05
 """Below this effective confidence a fact expires and a rule is forgotten. Source: KNW-09.3."""
 
 FAINT: Final = 0.2
-"""Below this one it fades. Source: KNW-09.3."""
+"""Below this effective confidence a fact or rule fades. Source: KNW-09.3."""
 
 PAGE_ROWS: Final = 2_000
 _FIRST: Final = UUID(int=0)
+_DIRECTORY: Final = Path(__file__).parent / "sql_by_table"
+_GAPS: Final = {
+    "facts": {
+        "memories": "facts",
+        "memory_type": "fact",
+        "lives": "validity = 'active'",
+        "expire": "validity = 'expired'",
+        "before": "'validity', 'active'",
+        "after": "'validity', 'expired'",
+    },
+    "rules": {
+        "memories": "rules",
+        "memory_type": "rule",
+        "lives": "(metadata -> 'forgotten') IS DISTINCT FROM 'true'",
+        "expire": """metadata = metadata || '{"forgotten": true}'""",
+        "before": "'forgotten', false",
+        "after": "'forgotten', true",
+    },
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecayReceipt:
-    """What a sweep did, in numbers of facts and rules.
+    """Numbers of facts and rules after a sweep.
 
     Attributes:
-        facts_evaluated: Active facts that may decay.
-        facts_fading: Became fading.
-        facts_expired: Expired.
-        facts_recovered: Were fading and are no more.
-        rules_evaluated: Rules that may decay and are not forgotten.
-        rules_fading: Became fading.
-        rules_forgotten: Are forgotten from now on.
-        rules_recovered: Were fading and are no more.
+        facts_evaluated: Active facts that can decay.
+        facts_fading: Facts that started to fade.
+        facts_expired: Facts that expired.
+        facts_recovered: Facts that no longer fade.
+        rules_evaluated: Rules that can decay and are not forgotten.
+        rules_fading: Rules that started to fade.
+        rules_forgotten: Rules that are now forgotten.
+        rules_recovered: Rules that no longer fade.
     """
 
     facts_evaluated: int
@@ -49,15 +72,15 @@ class DecayReceipt:
 async def run_decay_sweep(
     pool: asyncpg.Pool, *, on_progress: OnUpkeep = silent, clock: Clock = utc_now
 ) -> DecayReceipt:
-    """Move every active fact and rule of the tenant to the state that its effective confidence gives it.
+    """Set the state of every active fact and rule of the tenant from its effective confidence.
 
-    Time counts from the last confirmation, else from creation. A second sweep at the same moment changes nothing.
-    Work is done in pages of 2,000 rows, each a transaction, so that a sweep that is stopped has done a part.
+    Decay starts at the last confirmation, or at creation. A second sweep at the same moment changes nothing. Each page
+    of 2,000 rows is one transaction, so a stopped sweep keeps what it has done.
 
     Args:
-        pool: Of the database.
-        on_progress: Told after each page how many were looked at, facts first.
-        clock: The present.
+        pool: The pool of the knowledge database.
+        on_progress: Called after each page with the number of rows checked, facts first.
+        clock: Gives the present.
 
     Raises:
         TenantUnsetError: No request context is set.
@@ -79,18 +102,22 @@ async def run_decay_sweep(
     )
 
 
-async def _sweep(
-    pool: asyncpg.Pool, table: Literal["facts", "rules"], on_progress: OnUpkeep, clock: Clock
-) -> Counter[str]:
+@cache
+def _queries(table: str) -> Queries:
+    return load_queries([_DIRECTORY], "postgresql", gaps=_GAPS[table])
+
+
+async def _sweep(pool: asyncpg.Pool, table: str, on_progress: OnUpkeep, clock: Clock) -> Counter[str]:
     totals: Counter[str] = Counter()
     after_id = _FIRST
     now = clock()
     while True:
         async with unit_of_work(pool) as sql:
-            sweep = sql.sweep_facts if table == "facts" else sql.sweep_rules
-            page = await sweep(after_id=after_id, limit=PAGE_ROWS, now=now, gone=GONE, faint=FAINT)
+            page = await Statements(_queries(table), sql.connection).sweep(
+                after_id=after_id, limit=PAGE_ROWS, now=now, gone=GONE, faint=FAINT
+            )
         totals.update({name: page[name] for name in ("read", "gone", "fading", "recovered")})
-        on_progress(UpkeepProgress(step=f"{table} looked at", done=totals["read"]))
+        on_progress(UpkeepProgress(step=f"{table} checked", done=totals["read"]))
         if page["read"] < PAGE_ROWS:
             return totals
         after_id = page["last_id"]

@@ -1,4 +1,4 @@
-"""How far a sweep or a cleanup is, for whoever looks on."""
+"""Progress of a sweep or a cleanup."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,12 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepProgress:
-    """What has been done so far.
-
-    Attributes:
-        step: What is counted, in words.
-        done: How many.
-    """
+    """The number of memories handled so far; ``step`` says in words what the number counts."""
 
     step: str
     done: int
@@ -21,4 +16,4 @@ OnUpkeep = Callable[[UpkeepProgress], None]
 
 
 def silent(_: UpkeepProgress) -> None:
-    """Tell nobody."""
+    """Ignore progress."""

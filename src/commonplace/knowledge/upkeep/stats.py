@@ -1,33 +1,88 @@
-"""How many memories there are in which state (KNW-22)."""
+"""Numbers of memories by state (KNW-22)."""
 
-from typing import Any
+from dataclasses import dataclass
 
 import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.knowledge import inputs
 from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.storage.database import Row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodeStats:
+    """Episodes by state; ``backlog_age_hours`` is the age of the oldest pending episode, ``None`` if none is pending.
+
+    ``unconsolidated`` counts pending episodes, ``leased`` those that a worker holds, ``failed`` those that will be
+    tried again.
+    """
+
+    total: int
+    unconsolidated: int
+    leased: int
+    failed: int
+    dead_letter: int
+    backlog_age_hours: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactStats:
+    """Facts by state; ``active`` leaves out fading facts."""
+
+    active: int
+    fading: int
+    superseded: int
+    expired: int
+    retracted: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleStats:
+    """Rules by maturity, without forgotten rules; those are counted apart."""
+
+    candidate: int
+    established: int
+    proven: int
+    anti_pattern: int
+    forgotten: int
+
+    @property
+    def total(self) -> int:
+        """The number of all rules."""
+        return self.candidate + self.established + self.proven + self.anti_pattern + self.forgotten
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryStats:
+    """Numbers of a tenant's memories by state, from one consistent view."""
+
+    episodes: EpisodeStats
+    facts: FactStats
+    rules: RuleStats
+
+    @classmethod
+    def from_row(cls, row: Row) -> "MemoryStats":
+        """Read a row whose columns are named ``<kind>_<state>``."""
+        return cls(
+            episodes=EpisodeStats(**{name: row[f"episodes_{name}"] for name in EpisodeStats.__slots__}),
+            facts=FactStats(**{name: row[f"facts_{name}"] for name in FactStats.__slots__}),
+            rules=RuleStats(**{name: row[f"rules_{name}"] for name in RuleStats.__slots__}),
+        )
 
 
 async def memory_stats(
     pool: asyncpg.Pool, *, scope: str | None = None, clock: Clock = utc_now
-) -> dict[str, dict[str, Any]]:
-    """Count the tenant's memories by state, in one consistent view.
+) -> MemoryStats:
+    """Count the tenant's memories by state.
 
     Args:
-        pool: Of the database.
-        scope: Count facts and rules of the global scope and of this one only; episodes are all counted.
-        clock: The present.
-
-    Returns:
-        ``episodes`` (``total``; ``unconsolidated``, which are pending; ``leased``, which a worker has now; ``failed``,
-        which will be tried again; ``dead_letter``; ``backlog_age_hours``: of the oldest pending one, or ``None``),
-        ``facts`` (``active``, which are not fading; ``fading``, ``superseded``, ``expired``, ``retracted``) and
-        ``rules`` (``candidate``, ``established``, ``proven``, ``anti_pattern``, which are not forgotten;
-        ``forgotten``).
+        pool: The pool of the knowledge database.
+        scope: Count only facts and rules of the global scope and of this scope; all episodes count.
+        clock: Gives the present.
 
     Raises:
-        InvalidInputError: ``scope`` is not a scope's name.
+        InvalidInputError: ``scope`` is not a valid scope name.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
 
@@ -35,9 +90,4 @@ async def memory_stats(
     """
     wanted = None if scope is None else inputs.require_scope(scope)
     async with unit_of_work(pool, readonly=True) as sql:
-        row = await sql.memory_stats(scope=wanted, now=clock())
-    stats: dict[str, dict[str, Any]] = {"episodes": {}, "facts": {}, "rules": {}}
-    for name, value in row.items():
-        kind, _, state = name.partition("_")
-        stats[kind][state] = value
-    return stats
+        return MemoryStats.from_row(await sql.memory_stats(scope=wanted, now=clock()))

@@ -1,4 +1,4 @@
-"""What becomes of each job: written down, tried again, handed back; and jobs whose worker died are taken back."""
+"""Outcomes of jobs: recording, retrying and returning jobs, and taking back the jobs of dead workers."""
 
 import asyncio
 import logging
@@ -17,40 +17,40 @@ from commonplace.core.text import clean_text
 from commonplace.knowledge.workers.queue_work import queue_work
 
 RETRY_AFTER_S: Final = (60, 600)
-"""Waits before a job is tried again that failed so often in a row, and does not know when its work is due; after the
-last it waits for its schedule."""
+"""The waits before a failed job is tried again, if its error does not say when; after the last the job waits for its
+schedule."""
 
 AGAIN_IN_S: Final = "again_in_s"
-"""The key of a result that asks for the job to be done again after so many seconds. There is no limit to how often:
-what waits may wait for long, and one queueing lock keeps it to one job at a time."""
+"""The key of a result that asks for the job to run again after so many seconds, any number of times; a queueing lock
+limits it to one job at a time."""
 
 SILENT_S: Final = 30.0
-"""A worker that was not heard of for so long is dead; it makes itself heard every ten seconds."""
+"""A worker that is silent for so long is dead; workers give a sign of life every ten seconds."""
 
 FORGET_S: Final = 300.0
-"""What ended longer ago was looked at often enough."""
+"""How long an ended job is remembered."""
 
 MOST_ATTEMPTS: Final = 3
-"""A job whose worker died so often may be what kills them."""
+"""A job whose worker dies so often may be the cause."""
 
 LONGEST_WAIT_S: Final = 2 * 3_600.0
-"""Twice as long as any job waits to be tried again; one that waits for longer was put off by a clock that was wrong."""
+"""Twice the longest wait of a job; a longer wait comes from a wrong clock."""
 
-DIED: Final = "the worker that did it died, or lost the database"
-HANDED_BACK: Final = "the worker was stopped, and handed the job back"
+DIED: Final = "the worker of the job died, or lost the database"
+RETURNED: Final = "the worker was stopped and returned the job"
 MAX_ERROR_CHARS: Final = 2_000
 
 _log = logging.getLogger(__name__)
 
 
 class Outcomes:
-    """Wraps every job of a worker: writes down its result or error, and decides whether it is tried again.
+    """Wraps every job of a worker: records its result or error, and decides whether to try it again.
 
-    Retrying makes a new job. Procrastinate's own retry puts the old one back, which fails where its successor waits
-    already, and then holds the lock for ever.
+    A retry is a new job. Procrastinate's own retry requeues the old job, which fails if its successor already waits,
+    and then holds the lock forever.
 
     Args:
-        pool: Of the database.
+        pool: The pool of the knowledge database.
     """
 
     def __init__(self, pool: asyncpg.Pool) -> None:
@@ -58,35 +58,35 @@ class Outcomes:
         self._ended_at_s: dict[int, float] = {}
 
     async def wrap(self, call: Callable[[], Awaitable[Any]], context: JobContext, worker: Worker) -> object:
-        """Do a job; what it returns must be fit for JSON."""
+        """Do a job; its result must be JSON-safe."""
         del worker
-        # A job that was taken back from this very worker is under way again.
+        # A job that was taken back from this worker is running again.
         self._ended_at_s.pop(context.job.id or 0, None)
         try:
             result = await call()
         except asyncio.CancelledError:
-            await asyncio.shield(self._handed_back(context))
+            await asyncio.shield(self._returned(context))
             raise
         except Exception as error:
             await self._failed(context, error)
             raise
         else:
             await self._note(context, result=result)
-            await self._granted(context, result)
+            await self._again_if_asked(context, result)
             return result
         finally:
             if context.job.id is not None:
                 self._ended_at_s[context.job.id] = time.monotonic()
 
     def ended_long_ago(self) -> list[int]:
-        """Return jobs that ended so long ago that the queue must know by now, and forget those of long before."""
+        """Return jobs whose end the queue should know by now, and forget older jobs."""
         now_s = time.monotonic()
         kept = {job: at_s for job, at_s in self._ended_at_s.items() if now_s - at_s < FORGET_S}
         self._ended_at_s = kept
         return [job for job, at_s in kept.items() if now_s - at_s > SILENT_S]
 
-    async def _handed_back(self, context: JobContext) -> None:
-        await self._note(context, error=HANDED_BACK)
+    async def _returned(self, context: JobContext) -> None:
+        await self._note(context, error=RETURNED)
         if context.abort_reason() is AbortReason.SHUTDOWN:
             await self._defer_again(context, wait_s=0)
 
@@ -98,7 +98,7 @@ class Outcomes:
         elif attempt < len(RETRY_AFTER_S):
             await self._defer_again(context, wait_s=RETRY_AFTER_S[attempt], attempt=attempt + 1)
 
-    async def _granted(self, context: JobContext, result: object) -> None:
+    async def _again_if_asked(self, context: JobContext, result: object) -> None:
         if not isinstance(result, dict) or AGAIN_IN_S not in result:
             return
         wait_s = cast("dict[str, float]", result)[AGAIN_IN_S]
@@ -108,7 +108,7 @@ class Outcomes:
         job = context.job
         try:
             async with queue_work(self._pool) as sql:
-                # Rounded up: a job that comes early finds nothing due, and has to come once more.
+                # Rounded up: a job that starts early finds nothing due and must run again.
                 due_at = await sql.due_in(wait_s=math.ceil(wait_s))
         except StorageUnavailableError as outage:
             _log.warning("%s: cannot be queued again: %s", job.call_string, outage)
@@ -123,7 +123,7 @@ class Outcomes:
         try:
             await again.defer_async()
         except AlreadyEnqueued:
-            _log.info("%s: its successor waits already", job.call_string)
+            _log.info("%s: its successor already waits", job.call_string)
         except ConnectorException as error:
             _log.warning("%s: cannot be queued again: %s", job.call_string, error.__cause__ or error)
 
@@ -132,11 +132,11 @@ class Outcomes:
             async with queue_work(self._pool) as sql:
                 await sql.note_outcome(job_id=context.job.id, result=result, error=error)
         except StorageUnavailableError as outage:
-            _log.warning("%s: its outcome cannot be written down: %s", context.job.call_string, outage)
+            _log.warning("%s: its outcome cannot be recorded: %s", context.job.call_string, outage)
 
 
 def in_one_line(record: logging.LogRecord) -> bool:
-    """Let a job that failed with an error of ours be logged in one line: a filter of Procrastinate's log."""
+    """Log a job that failed with our own error in one line: a filter for Procrastinate's log."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, CommonplaceError):
         record.msg, record.args, record.exc_info = f"{record.getMessage()}: {error}", (), None
@@ -146,13 +146,13 @@ def in_one_line(record: logging.LogRecord) -> bool:
 async def take_back(
     pool: asyncpg.Pool, *, worker_id: int, ended: list[int], silent_s: float = SILENT_S
 ) -> list[int]:
-    """Put jobs that nobody does any more back into the queue, and return their ids; see ``take_back_jobs``.
+    """Requeue jobs that no worker does any more, and return their ids; see ``take_back_jobs``.
 
     Args:
-        pool: Of the database.
-        worker_id: Who asks.
-        ended: Jobs of that worker that have ended; the queue may not know, if it was out of reach.
-        silent_s: After how long a silent worker counts as dead.
+        pool: The pool of the knowledge database.
+        worker_id: The worker that asks.
+        ended: Jobs of that worker that have ended; the queue may have missed their end in an outage.
+        silent_s: The silence after which a worker counts as dead.
 
     Raises:
         StorageUnavailableError: The server cannot be reached.
@@ -167,7 +167,7 @@ async def take_back(
 
 
 async def bring_forward(pool: asyncpg.Pool, *, longest_s: float = LONGEST_WAIT_S) -> None:
-    """Make jobs due that wait for longer than any does: the clock by which they were put off was set back since.
+    """Make jobs due that wait too long, because a wrong clock postponed them.
 
     Raises:
         StorageUnavailableError: The server cannot be reached.
@@ -175,6 +175,4 @@ async def bring_forward(pool: asyncpg.Pool, *, longest_s: float = LONGEST_WAIT_S
     async with queue_work(pool) as sql:
         rows = await sql.bring_forward(longest_s=longest_s)
     for row in rows:
-        _log.warning(
-            "job %d (%s) was put off by a clock that was wrong, and is due now", row["id"], row["task_name"]
-        )
+        _log.warning("job %d (%s) was postponed by a wrong clock and is due now", row["id"], row["task_name"])

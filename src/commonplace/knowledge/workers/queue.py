@@ -17,7 +17,7 @@ from commonplace.storage.postgres_access import CONNECT_TIMEOUT_S, Access
 from commonplace.storage.postgres_url import mask_password
 
 CONNECTIONS: Final = 3
-"""For what Procrastinate does between jobs; one more listens. Jobs use the pool of knowledge memory."""
+"""Procrastinate's connections between jobs; another one listens. Jobs use the pool of knowledge memory."""
 
 _DESCRIBE: Final = """
 INSERT INTO worker_details (worker_id, name, concurrency) VALUES (%(worker_id)s, %(name)s, %(concurrency)s)
@@ -28,10 +28,10 @@ class Roster(JobManager):
     """Procrastinate's job manager, whose workers have names.
 
     Args:
-        connector: Of the queue.
-        name: Who works, for people: host and process.
-        concurrency: How many jobs it does at once.
-        on_register: Is told its number, when it has one.
+        connector: The connector of the queue.
+        name: The worker's name: host and process id.
+        concurrency: The most jobs at once.
+        on_register: Called with the worker's number.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Roster(JobManager):
         self._concurrency = concurrency
 
     async def register_worker(self) -> int:
-        """Register a worker, and write down who it is."""
+        """Register a worker and record its name."""
         worker_id = await super().register_worker()
         await self.connector.execute_query_async(
             _DESCRIBE, worker_id=worker_id, name=self._name, concurrency=self._concurrency
@@ -59,14 +59,14 @@ async def open_queue(
     """Connect to a queue whose schema is up to date, and disconnect at the end of the block.
 
     Args:
-        access: Of the database of knowledge memory.
-        name: Who works, for people.
-        concurrency: How many jobs it does at once.
-        on_register: Is told the worker's number, when it has one.
+        access: The access to the knowledge database.
+        name: The worker's name.
+        concurrency: The most jobs at once.
+        on_register: Called with the worker's number.
 
     Raises:
-        SettingsError: The URL has parameters that are not understood.
-        StorageUnavailableError: The server cannot be reached, or went away. No message holds the password.
+        SettingsError: The URL has unknown parameters.
+        StorageUnavailableError: The server cannot be reached, or went away. Messages hide the password.
     """
     connector = PsycopgConnector(
         conninfo=_conninfo(access), min_size=1, max_size=CONNECTIONS, timeout=CONNECT_TIMEOUT_S, name="queue"
@@ -84,7 +84,7 @@ async def open_queue(
 
 
 def _conninfo(access: Access) -> str:
-    """Say in libpq's words what :class:`Access` says: role and path are set as the connection is made."""
+    """Return a libpq connection string; it sets role and search path when the connection is made."""
     try:
         parameters = cast("dict[str, Any]", conninfo_to_dict(access.url))
     except psycopg.ProgrammingError as error:

@@ -1,4 +1,4 @@
-"""One transaction on the tables of the queue, with its named statements."""
+"""Transactions on the tables of the queue, with their named statements."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -26,7 +26,7 @@ def queries() -> Queries:
 async def queue_work(pool: asyncpg.Pool) -> AsyncGenerator[Statements]:
     """Open a transaction on the queue; it commits at the end of the block, and rolls back on any exception.
 
-    It belongs to no tenant: of knowledge memory it sees nothing but the list of tenants.
+    The transaction has no tenant: of knowledge memory it sees only the list of tenants.
 
     Raises:
         StorageUnavailableError: The server cannot be reached; nothing was written.

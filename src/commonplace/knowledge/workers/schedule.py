@@ -1,8 +1,8 @@
-"""What repeats, and when: each kind of upkeep by its cron expression, set going once for all workers together.
+"""Schedules: each kind of upkeep starts by its cron expression, once for all workers together.
 
-Procrastinate's own periodic tasks are not used: they sleep until the next tick by a clock that stands still while a
-laptop sleeps, and forget what was missed for longer than ten minutes or repeat all of it. Here each worker asks every
-few seconds which tick was the last, and sets it going unless the database says that somebody did.
+Procrastinate's own periodic tasks are not used: they sleep until the next tick by a clock that stops while a laptop
+sleeps, and forget ticks that were missed by more than ten minutes or repeat all of them. Here each worker looks every
+few seconds for the last tick, and starts it unless the database says that it was started.
 """
 
 import logging
@@ -27,35 +27,35 @@ _log = logging.getLogger(__name__)
 
 
 class Upkeep(StrEnum):
-    """What repeats."""
+    """The kinds of upkeep."""
 
     SWEEP = "sweep"
-    """Facts and rules fade and expire: a job for each tenant."""
+    """The decay sweep: a job for each tenant."""
     CLEANUP = "cleanup"
-    """Episodes go: a job for each tenant."""
+    """The episode cleanup: a job for each tenant."""
     CONSOLIDATION = "consolidation"
-    """Episodes become facts and rules: a job for each butler of a tenant that has episodes waiting."""
+    """Consolidation: a job for each butler of a tenant with waiting episodes."""
 
     @property
     def fan_out(self) -> str:
-        """The task that makes the jobs of a run, one for each shard."""
+        """The task that makes the jobs of a run, one per shard."""
         return f"{self.value}.all"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """When a kind of upkeep is due; ``cron`` is ``None`` where it is switched off."""
+    """The schedule of a kind of upkeep; ``cron`` is ``None`` if it is off."""
 
     upkeep: Upkeep
     cron: str | None
 
     def next_at(self, now: datetime) -> datetime | None:
-        """Return when it is due next."""
+        """Return the next tick."""
         return None if self.cron is None else next_tick(self.cron, now)
 
 
 def schedules(settings: Settings) -> list[Schedule]:
-    """Return every schedule as the settings have it now; nothing of it is kept in the database."""
+    """Return the schedules of the settings; the database does not store schedules."""
     crons = {
         Upkeep.SWEEP: settings.sweep_cron,
         Upkeep.CLEANUP: settings.cleanup_cron,
@@ -67,7 +67,7 @@ def schedules(settings: Settings) -> list[Schedule]:
 
 
 async def last_ticks(pool: asyncpg.Pool, now: datetime) -> dict[str, datetime]:
-    """Return for which moment each fan-out task was last set going; one that never was is missing.
+    """Return the last started tick of each fan-out task; a task that never started is missing.
 
     Raises:
         StorageUnavailableError: The server cannot be reached.
@@ -78,21 +78,21 @@ async def last_ticks(pool: asyncpg.Pool, now: datetime) -> dict[str, datetime]:
     return {row["task_name"]: datetime.fromtimestamp(row["tick"], UTC) for row in rows}
 
 
-async def set_going(app: App, pool: asyncpg.Pool, wanted: Sequence[Schedule], now: datetime) -> list[Upkeep]:
-    """Put the fan-out jobs of all that is due into the queue, and return which.
+async def start_due(app: App, pool: asyncpg.Pool, wanted: Sequence[Schedule], now: datetime) -> list[Upkeep]:
+    """Queue the fan-out jobs of all due schedules, and return their kinds.
 
-    A tick is set going once, whatever the number of workers. Of ticks that were missed, while no worker ran or the
-    machine slept, the last one is made up for. Where the job of an earlier tick still waits, this one waits for it.
+    A tick starts once, whatever the number of workers. If ticks were missed, while no worker ran or the machine slept,
+    only the last one starts. A tick waits while the job of an earlier tick still waits.
 
     Args:
-        app: The queue, open.
-        pool: Of the same database.
-        wanted: Which schedules.
-        now: The present.
+        app: The open queue.
+        pool: The pool of the same database.
+        wanted: The schedules.
+        now: The present moment.
 
     Raises:
         StorageUnavailableError: The server cannot be reached.
-        ConnectorException: Likewise, from Procrastinate.
+        ConnectorException: The server cannot be reached, says Procrastinate.
     """
     started: list[Upkeep] = []
     last = await last_ticks(pool, now)
@@ -119,5 +119,5 @@ async def _defer(app: App, task: str, tick: datetime) -> bool:
         _log.info("%s: the run before %s has not begun yet", task, tick)
         return False
     if job_id is not None:
-        _log.info("%s: set going for %s as job %d", task, tick, job_id)
+        _log.info("%s: started for %s as job %d", task, tick, job_id)
     return job_id is not None

@@ -1,8 +1,8 @@
-"""The tables of the queue: Procrastinate's own and two of ours, in a schema beside knowledge memory.
+"""The tables of the queue: Procrastinate's tables and two of ours, in a schema beside knowledge memory.
 
-Procrastinate ships its whole schema and the migrations that led to it. A new database gets the schema of the release
-that is installed; which migrations that includes is written down, so that a later release applies those that it adds.
-Our own follow theirs, in the same list.
+Procrastinate ships its whole schema and the migrations that led to it. A new database gets the schema of the installed
+release, and the migrations that this includes are recorded, so that a later release applies only its new ones. Our own
+steps follow in the same list.
 """
 
 from dataclasses import dataclass
@@ -35,14 +35,14 @@ _NOTED: Final = f"SELECT name FROM {SCHEMA}.schema_steps"  # noqa: S608 - a cons
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One change of the schema: its name in the list, and the file that makes it."""
+    """One change of the schema: its name in the list, and its SQL file."""
 
     name: str
     path: Path
 
 
 def known_steps() -> list[Step]:
-    """Return every step that this release knows, in order: Procrastinate's, then ours."""
+    """Return all steps of this release in order: Procrastinate's, then ours."""
     theirs = Path(SchemaManager.get_migrations_path())
     return [
         *(Step(name=path.name, path=path) for path in sorted(theirs.glob("*.sql"))),
@@ -51,18 +51,17 @@ def known_steps() -> list[Step]:
 
 
 async def prepare_schema(access: Access) -> None:
-    """Bring the queue's schema up to date, where it is not; two processes may do so at once.
+    """Bring the queue's schema up to date; two processes may do so at once.
 
-    Each step is a transaction with the note that it was done: a process that is killed in the middle leaves whole
-    steps behind, and the next goes on from there.
+    A step and its record are one transaction: a killed process leaves whole steps, and the next process continues.
 
     Args:
-        access: Of the database of knowledge memory.
+        access: The access to the knowledge database.
 
     Raises:
-        DatabaseTooNewError: A newer release of Procrastinate or of this package has changed it; nothing is touched.
-        StorageUnavailableError: The server cannot be reached, the role may not create the schema, or the schema is
-            somebody else's.
+        DatabaseTooNewError: A newer release of Procrastinate or of this package changed the schema.
+        StorageUnavailableError: The server cannot be reached, the role may not create the schema, or the schema belongs
+            to another program.
     """
     steps = known_steps()
     connection = await connect(access.url, where=access.where, server_settings=access.server_settings)
@@ -75,15 +74,15 @@ async def prepare_schema(access: Access) -> None:
             await _bring_up(connection, access.where, steps)
     except asyncpg.InsufficientPrivilegeError as error:
         raise StorageUnavailableError(
-            f"{access.where}: the tables of background work cannot be created ({error}): let the owner of the database "
-            f"run CREATE SCHEMA {SCHEMA} AUTHORIZATION the role that commonplace connects as"
+            f"{access.where}: the tables of background work cannot be created ({error}): as the owner of the database, "
+            f"run CREATE SCHEMA {SCHEMA} AUTHORIZATION followed by the role that commonplace connects as"
         ) from error
     finally:
         await connection.close()
 
 
 async def _noted(connection: asyncpg.Connection, where: str, steps: list[Step]) -> set[str]:
-    """Return the names of the steps that were taken, of which none may be unknown."""
+    """Return the names of the recorded steps; refuse a schema with unknown steps."""
     if not await connection.fetchval(_HAS_TABLE, f"{SCHEMA}.schema_steps"):
         if await connection.fetchval(_HAS_TABLE, f"{SCHEMA}.procrastinate_jobs"):
             raise StorageUnavailableError(

@@ -1,32 +1,35 @@
-"""What an operator sees of background work: who works, what waits, what ran when and how it ended, what failed."""
+"""The status of background work: workers, waiting jobs, schedules and failures."""
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
-
-import asyncpg
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
 
 from commonplace.core.settings import Settings
 from commonplace.knowledge.workers.outcomes import SILENT_S
 from commonplace.knowledge.workers.queue_work import queue_work
 from commonplace.knowledge.workers.schedule import Schedule, last_ticks, schedules
-from commonplace.storage.database import Statements
+from commonplace.storage.database import Row, Statements
+
+if TYPE_CHECKING:
+    from commonplace.knowledge.memory import KnowledgeMemory
 
 MAX_FAILURES: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerState:
-    """A worker that is registered.
+    """A registered worker.
 
     Attributes:
-        name: Host and process.
-        alive: Whether it was heard of within the last thirty seconds.
-        silent_s: Seconds since it was heard of.
-        started_at: Since when it works; unknown for a worker of another program.
-        concurrency: How many jobs it does at once.
-        doing: How many it does now.
+        name: Host and process id.
+        alive: Whether the worker gave a sign of life in the last thirty seconds.
+        silent_s: Seconds since its last sign of life.
+        started_at: The start of the worker; unknown for a worker of another program.
+        concurrency: The most jobs at once.
+        doing: The number of running jobs.
     """
 
     name: str
@@ -36,20 +39,40 @@ class WorkerState:
     concurrency: int
     doing: int
 
+    @classmethod
+    def from_row(cls, row: Row) -> "WorkerState":
+        """Read a row of ``list_workers``."""
+        silent_s = row["silent_s"]
+        return cls(
+            alive=abs(silent_s) < SILENT_S,
+            silent_s=round(silent_s, 1),
+            **{name: row[name] for name in ("name", "started_at", "concurrency", "doing")},
+        )
+
+
+class ScheduleOutcome(StrEnum):
+    """The outcomes of a schedule's last run; a run with any failed job has failed."""
+
+    NEVER = "never"
+    RUNNING = "running"
+    FAILED = "failed"
+    DONE = "done"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleState:
-    """A schedule, and what became of its last run.
+    """A schedule and its last run.
 
     Attributes:
-        upkeep: What it does.
-        cron: When, in UTC; ``None`` where it is switched off.
-        last_at: The moment that the last run was for; ``None`` before the first.
-        ran_at: When that run began: later, where no worker was there at that moment. ``None`` where it waits, or where
-            its job is so old that it was removed.
-        next_at: When it is due next; ``None`` where it is switched off.
-        jobs: Jobs of the last run, the newest of each shard, by state: todo, doing, succeeded, failed, aborted. One
-            that an earlier run left waiting is among them.
+        upkeep: The kind of upkeep.
+        cron: The cron expression in UTC; ``None`` if the schedule is off.
+        last_at: The tick of the last run; ``None`` before the first run.
+        ran_at: When that run began, later than the tick if no worker was running. ``None`` if it waits, or if its job
+            was already removed.
+        next_at: The next tick; ``None`` if the schedule is off.
+        outcome: The outcome of the last run.
+        jobs: Jobs of the last run by state, the newest of each shard: todo, doing, succeeded, failed, aborted. A job
+            that an earlier run left waiting counts too.
     """
 
     upkeep: str
@@ -57,27 +80,30 @@ class ScheduleState:
     last_at: datetime | None
     ran_at: datetime | None
     next_at: datetime | None
+    outcome: ScheduleOutcome
     jobs: Mapping[str, int]
-
-    @property
-    def outcome(self) -> str:
-        """The last run in a word: ``never``, ``running``, ``failed`` (a part of it, at least) or ``done``."""
-        if self.last_at is None:
-            return "never"
-        if any(self.jobs.get(state) for state in ("todo", "doing")):
-            return "running"
-        return "failed" if self.jobs.get("failed") else "done"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailedJob:
-    """A job that failed, what it was about, and why it failed."""
+    """A failed job with its arguments and error."""
 
     job_id: int
     task: str
     arguments: Mapping[str, Any]
     error: str
     ended_at: datetime | None
+
+    @classmethod
+    def from_row(cls, row: Row) -> "FailedJob":
+        """Read a row of ``list_failures``."""
+        return cls(
+            job_id=row["id"],
+            task=row["task_name"],
+            arguments={name: row["args"][name] for name in ("tenant_id", "butler") if name in row["args"]},
+            error=row["error"] or "no error was recorded: the worker may not know this kind of job",
+            ended_at=row["ended_at"],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,113 +113,85 @@ class WorkerStatus:
     Attributes:
         began: Whether a worker ever ran on this database.
         workers: The oldest first.
-        jobs: How many there are by state, of the last days.
-        oldest_waiting_at: Since when the job has been due that waits longest.
-        schedules: One of each kind.
-        failures: Jobs that failed, the last first, twenty at most.
+        jobs: Jobs of the last days by state.
+        oldest_waiting_at: When the longest-waiting job became due.
+        schedules: One schedule of each kind.
+        failures: Failed jobs, the latest first, at most twenty.
     """
 
     began: bool
-    workers: list[WorkerState]
-    jobs: Mapping[str, int]
-    oldest_waiting_at: datetime | None
+    workers: list[WorkerState] = field(default_factory=list[WorkerState])
+    jobs: Mapping[str, int] = field(default_factory=dict[str, int])
+    oldest_waiting_at: datetime | None = None
     schedules: list[ScheduleState]
-    failures: list[FailedJob]
+    failures: list[FailedJob] = field(default_factory=list[FailedJob])
 
 
-async def worker_status(pool: asyncpg.Pool, settings: Settings, now: datetime) -> WorkerStatus:
-    """Return what is to be seen of background work.
+async def worker_status(memory: "KnowledgeMemory", settings: Settings) -> WorkerStatus:
+    """Return the status of background work.
 
     Args:
-        pool: Of the database.
+        memory: The memory of any tenant; its clock counts.
         settings: Name the schedules.
-        now: The present.
 
     Raises:
         StorageUnavailableError: The server cannot be reached.
     """
+    pool, now = await memory.database.pool(), memory.clock()
     wanted = schedules(settings)
     async with queue_work(pool) as sql:
-        if not await sql.has_queue():
-            return WorkerStatus(
-                began=False,
-                workers=[],
-                jobs={},
-                oldest_waiting_at=None,
-                schedules=[_schedule_state(schedule, None, None, {}, now) for schedule in wanted],
-                failures=[],
-            )
+        has_queue = await sql.has_queue()
+    if not has_queue:
+        return WorkerStatus(began=False, schedules=[_state(each, None, None, {}, now) for each in wanted])
     last = await last_ticks(pool, now)
     async with queue_work(pool) as sql:
-        counts: dict[str, int] = {}
-        for row in await sql.count_jobs():
-            counts[row["status"]] = counts.get(row["status"], 0) + row["jobs"]
-        states: list[ScheduleState] = []
-        for schedule in wanted:
-            last_at = last.get(schedule.upkeep.fan_out)
-            jobs = {} if last_at is None else await _jobs_of_run(sql, schedule, last_at)
-            ran_at = None if last_at is None else await _ran_at(sql, schedule, last_at)
-            states.append(_schedule_state(schedule, last_at, ran_at, jobs, now))
         return WorkerStatus(
             began=True,
-            workers=[_worker_state(row) for row in await sql.list_workers()],
-            jobs=counts,
+            workers=[WorkerState.from_row(row) for row in await sql.list_workers()],
+            jobs=_by_state(await sql.count_jobs()),
             oldest_waiting_at=await sql.oldest_waiting_at(),
-            schedules=states,
-            failures=[_failed_job(row) for row in await sql.list_failures(limit=MAX_FAILURES)],
+            schedules=[await _read(sql, each, last.get(each.upkeep.fan_out), now) for each in wanted],
+            failures=[FailedJob.from_row(row) for row in await sql.list_failures(limit=MAX_FAILURES)],
         )
 
 
-async def _ran_at(sql: Statements, schedule: Schedule, last_at: datetime) -> datetime | None:
-    return await sql.run_began_at(task_name=schedule.upkeep.fan_out, tick=int(last_at.timestamp()))
+async def _read(
+    sql: Statements, schedule: Schedule, last_at: datetime | None, now: datetime
+) -> ScheduleState:
+    if last_at is None:
+        return _state(schedule, None, None, {}, now)
+    tick = int(last_at.timestamp())
+    ran_at = await sql.run_began_at(task_name=schedule.upkeep.fan_out, tick=tick)
+    jobs = Counter(_by_state(await sql.count_run(task_name=schedule.upkeep.value, tick=str(tick))))
+    # The fan-out job counts too, until it has succeeded.
+    made_by = _by_state(await sql.count_run(task_name=schedule.upkeep.fan_out, tick=str(tick)))
+    jobs.update({state: number for state, number in made_by.items() if state != "succeeded"})
+    return _state(schedule, last_at, ran_at, jobs, now)
 
 
-async def _jobs_of_run(sql: Statements, schedule: Schedule, last_at: datetime) -> dict[str, int]:
-    """Count the jobs of a run; where the job that makes them has not succeeded, it counts too."""
-    tick = str(int(last_at.timestamp()))
-    made_by = await sql.count_run(task_name=schedule.upkeep.fan_out, tick=tick)
-    jobs = {
-        row["status"]: row["jobs"] for row in await sql.count_run(task_name=schedule.upkeep.value, tick=tick)
-    }
-    for row in made_by:
-        if row["status"] != "succeeded":
-            jobs[row["status"]] = jobs.get(row["status"], 0) + row["jobs"]
-    return jobs
-
-
-def _schedule_state(
+def _state(
     schedule: Schedule,
     last_at: datetime | None,
     ran_at: datetime | None,
     jobs: Mapping[str, int],
     now: datetime,
 ) -> ScheduleState:
+    if last_at is None:
+        outcome = ScheduleOutcome.NEVER
+    elif jobs.get("todo") or jobs.get("doing"):
+        outcome = ScheduleOutcome.RUNNING
+    else:
+        outcome = ScheduleOutcome.FAILED if jobs.get("failed") else ScheduleOutcome.DONE
     return ScheduleState(
         upkeep=schedule.upkeep.value,
         cron=schedule.cron,
         last_at=last_at,
         ran_at=ran_at,
         next_at=schedule.next_at(now),
-        jobs=jobs,
+        outcome=outcome,
+        jobs=dict(jobs),
     )
 
 
-def _worker_state(row: Mapping[str, Any]) -> WorkerState:
-    return WorkerState(
-        name=row["name"],
-        alive=abs(row["silent_s"]) < SILENT_S,
-        silent_s=round(row["silent_s"], 1),
-        started_at=row["started_at"],
-        concurrency=row["concurrency"],
-        doing=row["doing"],
-    )
-
-
-def _failed_job(row: Mapping[str, Any]) -> FailedJob:
-    return FailedJob(
-        job_id=row["id"],
-        task=row["task_name"],
-        arguments={name: value for name, value in row["args"].items() if name in {"tenant_id", "butler"}},
-        error=row["error"] or "no error was written down: the worker may not know this kind of job",
-        ended_at=row["ended_at"],
-    )
+def _by_state(rows: list[Row]) -> dict[str, int]:
+    return {row["status"]: row["jobs"] for row in rows}

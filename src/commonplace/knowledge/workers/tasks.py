@@ -1,7 +1,7 @@
-"""What jobs do: each run of a schedule makes one job for each shard, and shards run side by side.
+"""The tasks of the queue: each run of a schedule makes one job per shard, and shards run in parallel.
 
-A shard is a tenant, for the sweep and the cleanup, and a butler of a tenant for consolidation. Its lock keeps two jobs
-of one shard apart, whichever workers do them; its queueing lock keeps runs from piling up where work is slow.
+A shard is a tenant for the sweep and the cleanup, and a tenant's butler for consolidation. Its lock lets one job of the
+shard run at a time, on any worker; its queueing lock keeps slow runs from piling up.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,9 +15,8 @@ from procrastinate.exceptions import AlreadyEnqueued
 from commonplace.core.context import request_context
 from commonplace.core.errors import UpkeepError
 from commonplace.core.settings import Settings
-from commonplace.knowledge.consolidation.configured import without_model
+from commonplace.knowledge.consolidation import ConsolidationReport, run_consolidation, without_model
 from commonplace.knowledge.consolidation.pending import pending_groups
-from commonplace.knowledge.consolidation.pipeline import ConsolidationReport, run_consolidation
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.knowledge.memory import KnowledgeMemory
@@ -31,23 +30,23 @@ from commonplace.llm.model import Model
 ACTOR: Final = "worker"
 QUEUE: Final = "upkeep"
 FIRST: Final = 1
-"""Priority of the jobs that make jobs, so that no backlog of one kind of upkeep keeps the others from beginning."""
+"""The priority of fan-out jobs, so that a backlog of one kind of upkeep does not delay the others."""
 
 LEAST_PAUSE_S: Final = 1.0
-"""Before episodes are looked at again that became due meanwhile."""
+"""The pause before a job for episodes that became due meanwhile."""
 
 Result = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
-    """What jobs work with.
+    """The tools of jobs.
 
     Attributes:
-        knowledge: Open for as long as the worker runs; its clock counts.
-        settings: Limits.
-        model: Consolidates.
-        worker: Who works, for the leases of episodes.
+        knowledge: The memory, open while the worker runs; its clock counts.
+        settings: The limits.
+        model: The model for consolidation.
+        worker: The worker's name, for leases of episodes.
     """
 
     knowledge: KnowledgeMemory
@@ -58,18 +57,18 @@ class Means:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shard:
-    """What one job is about."""
+    """A tenant, or a butler of a tenant: the unit of one job."""
 
     tenant_id: str
     butler: str | None = None
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """The shard as arguments of its job."""
+        """The arguments of the shard's job."""
         return {"tenant_id": self.tenant_id} | ({} if self.butler is None else {"butler": self.butler})
 
     def lock(self, upkeep: Upkeep) -> str:
-        """Name it for the lock of its jobs; the id of a tenant holds no slash."""
+        """Return the lock of the shard's jobs; tenant ids contain no slash."""
         return "/".join((upkeep.value, self.tenant_id, *([] if self.butler is None else [self.butler])))
 
 
@@ -78,13 +77,13 @@ Do = Callable[[Means, str], Awaitable[Result]]
 
 
 async def tenants(means: Means) -> list[Shard]:
-    """Return a shard for every tenant that ever stored something."""
+    """Return a shard for each tenant that has stored a memory."""
     async with queue_work(await means.knowledge.database.pool()) as sql:
         return [Shard(tenant_id=row["tenant_id"]) for row in await sql.list_tenants()]
 
 
 async def waiting_butlers(means: Means) -> list[Shard]:
-    """Return a shard for every butler of every tenant that has episodes waiting."""
+    """Return a shard for each butler with waiting episodes, of all tenants."""
     pool = await means.knowledge.database.pool()
     shards: list[Shard] = []
     for tenant in await tenants(means):
@@ -95,26 +94,25 @@ async def waiting_butlers(means: Means) -> list[Shard]:
 
 
 async def sweep(means: Means, butler: str) -> Result:
-    """Sweep one tenant."""
+    """Run the decay sweep of one tenant."""
     del butler
     pool = await means.knowledge.database.pool()
     return asdict(await run_decay_sweep(pool, clock=means.knowledge.clock))
 
 
 async def clean_up(means: Means, butler: str) -> Result:
-    """Clean up one tenant's episodes."""
+    """Run the episode cleanup of one tenant."""
     del butler
     pool = await means.knowledge.database.pool()
     most = means.settings.episode_max_entries
-    return dict(await run_episode_cleanup(pool, max_entries=most, clock=means.knowledge.clock))
+    return asdict(await run_episode_cleanup(pool, max_entries=most, clock=means.knowledge.clock))
 
 
 async def consolidate(means: Means, butler: str) -> Result:
-    """Consolidate one butler's episodes, until none is due.
+    """Consolidate one butler's episodes until no episode is due.
 
-    Without a language model the result says so, and nothing is tried again. Episodes that another process has, or that
-    a worker had when it died, and those that failed, are looked at again when they are due, for as long as it takes:
-    each pause is that of the episodes themselves.
+    Without a language model the result says so, and the job does not run again. The job runs again when episodes are
+    due that failed, that another process holds, or that a dead worker held.
 
     Raises:
         UpkeepError: A group of episodes failed; it is tried again, and in the end becomes dead letters.
@@ -125,7 +123,7 @@ async def consolidate(means: Means, butler: str) -> Result:
     if spawner is None:
         groups = await pending_groups(pool, clock=means.knowledge.clock)
         counted = {group.butler: group.episodes for group in groups if group.butler == butler}
-        return _told(without_model(ConsolidationReport(dry_run=True, groups=counted)), None)
+        return _result(without_model(ConsolidationReport(dry_run=True, groups=counted)), None)
     report = await run_consolidation(
         pool,
         means.knowledge.engine,
@@ -138,15 +136,15 @@ async def consolidate(means: Means, butler: str) -> Result:
     again_in_s = _again_in_s(report.again_at, means.knowledge.clock())
     if len(report.errors) > sum(len(run.errors) for run in report.runs):
         raise UpkeepError("; ".join(report.errors), again_in_s=again_in_s)
-    return _told(report, again_in_s)
+    return _result(report, again_in_s)
 
 
 def _again_in_s(again_at: datetime | None, now: datetime) -> float | None:
     return None if again_at is None else max((again_at - now).total_seconds(), LEAST_PAUSE_S)
 
 
-def _told(report: ConsolidationReport, again_in_s: float | None) -> Result:
-    told: Result = {
+def _result(report: ConsolidationReport, again_in_s: float | None) -> Result:
+    result: Result = {
         "episodes_pending": report.episodes_pending,
         "episodes_consolidated": report.episodes_consolidated,
         "facts_created": report.total("facts_created"),
@@ -155,10 +153,10 @@ def _told(report: ConsolidationReport, again_in_s: float | None) -> Result:
         "note": report.note,
     }
     if report.busy:
-        told["note"] = "another process has the oldest episodes"
+        result["note"] = "another process holds the oldest episodes"
     elif report.waiting:
-        told["note"] = "the oldest episodes failed, and wait to be tried again"
-    return told if again_in_s is None else told | {AGAIN_IN_S: again_in_s}
+        result["note"] = "the oldest episodes failed and will be tried again"
+    return result if again_in_s is None else result | {AGAIN_IN_S: again_in_s}
 
 
 WORK: Final[Mapping[Upkeep, tuple[Find, Do]]] = {
@@ -169,7 +167,7 @@ WORK: Final[Mapping[Upkeep, tuple[Find, Do]]] = {
 
 
 def register_tasks(app: App, means: Means) -> None:
-    """Tell a queue what its jobs do."""
+    """Register the tasks of a queue."""
     for upkeep, (find, do) in WORK.items():
         _register_shard(app, means, upkeep, do)
         _register_fan_out(app, means, upkeep, find)

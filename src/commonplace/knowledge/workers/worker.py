@@ -1,6 +1,6 @@
-"""A worker: does the jobs of the queue, sets schedules going, and takes over from workers that died.
+"""A worker: does the jobs of the queue, starts schedules, and takes over from dead workers.
 
-It needs no supervisor of its own: where the database goes away it says so, and resumes when the database is back.
+During an outage of the database it logs a warning, and it resumes when the database is back.
 """
 
 import asyncio
@@ -19,31 +19,31 @@ from procrastinate.worker import logger as queue_log
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, StorageError
 from commonplace.core.settings import Settings
-from commonplace.knowledge.consolidation.pipeline import this_worker
+from commonplace.knowledge.consolidation import this_worker
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.workers.outcomes import SILENT_S, Outcomes, bring_forward, in_one_line, take_back
 from commonplace.knowledge.workers.queue import open_queue
-from commonplace.knowledge.workers.schedule import schedules, set_going
+from commonplace.knowledge.workers.schedule import schedules, start_due
 from commonplace.knowledge.workers.schema import prepare_schema
 from commonplace.knowledge.workers.tasks import Means, register_tasks
 from commonplace.llm.model import Model
 from commonplace.llm.opening import open_model
 
 GRACE_S: Final = 10.0
-"""How long jobs that are under way have when a worker stops; then they are handed back."""
+"""The time that running jobs have to finish when a worker stops; then they are returned to the queue."""
 
 TEND_EVERY_S: Final = 10.0
-"""How often schedules and dead workers are looked at: a tick is at most so late."""
+"""How often schedules and dead workers are checked: a tick starts at most so late."""
 
 HEARTBEAT_S: Final = 10.0
 BEGIN_AGAIN_S: Final = 5.0
 FORGET_WORKERS_S: Final = 300.0
-"""Dead workers stay in the list for so long, for whoever asks."""
+"""How long dead workers stay in the list."""
 
 TIDY_EVERY_TENDS: Final = 360
 KEEP_DONE_HOURS: Final = 2 * 24
 KEEP_FAILED_HOURS: Final = 30 * 24
-"""How long jobs that are over are kept. A thousand tenants make 24,000 a day, and the status counts them."""
+"""How long finished jobs are kept. A thousand tenants make 24,000 a day, and the status counts them."""
 
 _log = logging.getLogger(__name__)
 
@@ -51,18 +51,18 @@ _log = logging.getLogger(__name__)
 class Worker:
     """Does background work until it is stopped; use :meth:`open`.
 
-    Any number may run, on any number of machines, against one database. A worker may be killed at any moment: what it
-    did is done again by another, and every kind of work may be done twice.
+    Any number of workers may run on one database, on any number of machines. A worker may be killed at any moment:
+    another worker does its jobs again, and every kind of job may be done twice.
 
     Args:
-        means: What jobs work with.
+        means: The tools of jobs.
     """
 
     def __init__(self, means: Means) -> None:
         self._means = means
         self._stopping = asyncio.Event()
         self.began = asyncio.Event()
-        """Set when jobs are taken for the first time."""
+        """Set when the worker takes jobs for the first time."""
 
     @classmethod
     @asynccontextmanager
@@ -74,13 +74,13 @@ class Worker:
         model: Model | None = None,
         clock: Clock = utc_now,
     ) -> AsyncGenerator[Self]:
-        """Open memory and queue, bring both up to date, and close at the end of the block what was opened here.
+        """Open memory and queue, bring both up to date, and close them at the end of the block.
 
         Args:
             settings: Name database, model and schedules.
-            knowledge: Memory that is open already; its clock counts.
-            model: Consolidates, in place of the one that the settings name.
-            clock: Gives the present, where no memory is given.
+            knowledge: An open memory to use; its clock counts.
+            model: A model to use in place of the settings' model.
+            clock: Gives the present, if no memory is given.
 
         Raises:
             SettingsError: The URL is not a PostgreSQL URL, or the model cannot be used.
@@ -98,11 +98,11 @@ class Worker:
             yield cls(Means(knowledge=knowledge, settings=settings, model=model, worker=this_worker()))
 
     def stop(self) -> None:
-        """Take no more jobs, and end when those under way are done or handed back."""
+        """Take no more jobs, and end when running jobs are finished or returned."""
         self._stopping.set()
 
     async def run(self) -> None:
-        """Work until :meth:`stop`. An outage of the database is logged, and waited for."""
+        """Work until :meth:`stop`; log an outage of the database and wait for its end."""
         while not self._stopping.is_set():
             try:
                 await self._work()
@@ -112,7 +112,7 @@ class Worker:
                     await asyncio.wait_for(self._stopping.wait(), BEGIN_AGAIN_S)
 
     async def _work(self) -> None:
-        """Work on one connection to the queue, for as long as it holds."""
+        """Work on one connection to the queue until it ends."""
         access = await self._means.knowledge.database.access()
         pool = await self._means.knowledge.database.pool()
         concurrency = self._means.settings.worker_concurrency
@@ -152,7 +152,7 @@ class Worker:
     async def _tend(
         self, app: App, pool: asyncpg.Pool, registered: asyncio.Future[int], outcomes: Outcomes
     ) -> None:
-        """Look after schedules, dead workers and old jobs, from time to time."""
+        """Check schedules, dead workers and old jobs from time to time."""
         worker_id = await registered
         for tend in itertools.count():
             try:
@@ -161,20 +161,20 @@ class Worker:
                     await _tidy(app)
             except (StorageError, ConnectorException) as error:
                 _log.warning("the queue cannot be tended: %s", error.__cause__ or error)
-            except Exception:  # noqa: BLE001 - the outer door: without it no schedule would ever run again
+            except Exception:  # noqa: BLE001 - the outer door: otherwise no schedule would run again
                 _log.exception("the queue cannot be tended")
             else:
                 self.began.set()
             await asyncio.sleep(TEND_EVERY_S)
 
     async def _tend_once(self, app: App, pool: asyncpg.Pool, worker_id: int, outcomes: Outcomes) -> None:
-        # A machine that slept must not take its own jobs for those of a dead worker.
+        # After a sleep the machine must not take its own jobs for a dead worker's.
         await app.job_manager.update_heartbeat(worker_id)
         await take_back(pool, worker_id=worker_id, ended=outcomes.ended_long_ago())
         await bring_forward(pool)
         await app.job_manager.prune_stalled_workers(FORGET_WORKERS_S)
         now = self._means.knowledge.clock()
-        await set_going(app, pool, schedules(self._means.settings), now)
+        await start_due(app, pool, schedules(self._means.settings), now)
 
 
 async def _tidy(app: App) -> None:
@@ -189,14 +189,14 @@ async def _tidy(app: App) -> None:
 async def in_process_worker(
     settings: Settings, *, knowledge: KnowledgeMemory, model: Model | None = None
 ) -> AsyncGenerator[None]:
-    """Let a worker work beside whatever the block does; a database that is not there yet is waited for.
+    """Run a worker during the block; it waits for a database that is not available yet.
 
-    At the end of the block jobs that are under way are finished or handed back.
+    At the end of the block, running jobs are finished or returned.
 
     Args:
         settings: Name model and schedules.
-        knowledge: Open for as long as the block runs.
-        model: Consolidates, in place of the one that the settings name.
+        knowledge: The memory, open during the block.
+        model: A model to use in place of the settings' model.
     """
     stopping = asyncio.Event()
     working = asyncio.create_task(_work_beside(settings, knowledge, model, stopping), name="worker")
@@ -219,7 +219,7 @@ async def _work_beside(
                 watching = group.create_task(_stop_with(worker, stopping))
                 await worker.run()
                 watching.cancel()
-        except Exception as error:  # noqa: BLE001 - the outer door of background work: it must not end what runs beside it
+        except Exception as error:  # noqa: BLE001 - the outer door of background work: it must not end the block
             _log.error(
                 "background work does not run: %s", error, exc_info=not isinstance(error, CommonplaceError)
             )

@@ -1,12 +1,12 @@
 """Tools that look after the memory: forget, count, consolidate, clean up."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from commonplace.core.errors import SettingsError
-from commonplace.knowledge.consolidation.configured import consolidate, outcome
+from commonplace.knowledge.consolidation import consolidate
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, ScopeFilter
 from commonplace.mcp.knowledge.tool import Offer
@@ -34,7 +34,7 @@ async def memory_stats(memory: KnowledgeMemory, *, scope: ScopeFilter = None) ->
 
     Returns numbers only. To find out whether something is known, use memory_search.
     """
-    return await memory.stats(scope=scope)
+    return asdict(await memory.stats(scope=scope))
 
 
 async def memory_run_consolidation(memory: KnowledgeMemory) -> dict[str, Any]:
@@ -47,14 +47,9 @@ async def memory_run_consolidation(memory: KnowledgeMemory) -> dict[str, Any]:
         report = await consolidate(memory)
     except SettingsError as error:
         report = replace(await memory.run_consolidation(), note=f"Nothing was changed. {error}")
-    counted: dict[str, Any] = {
-        "episodes_pending": report.episodes_pending,
-        "groups": dict(report.groups),
-        "consolidated": report.episodes_consolidated > 0,
-    }
     if report.dry_run:
-        return {**counted, "hint": report.note}
-    return {**counted, **outcome(report), "hint": RUN_HINT}
+        return report.counted() | {"hint": report.note}
+    return report.to_json() | {"hint": RUN_HINT}
 
 
 async def memory_run_episode_cleanup(
@@ -68,7 +63,7 @@ async def memory_run_episode_cleanup(
 
     What it deletes is gone. Returns expired_deleted, capacity_deleted and remaining.
     """
-    return await memory.run_episode_cleanup(max_entries=max_entries)
+    return asdict(await memory.run_episode_cleanup(max_entries=max_entries))
 
 
 OFFERS: Final = (

@@ -1,12 +1,13 @@
 """Metrics of knowledge memory: of the installation's tenant, and of background work for all tenants."""
 
+from dataclasses import asdict
 from typing import Final
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from commonplace.core.settings import Settings
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.workers.status import worker_status
+from commonplace.knowledge.workers import worker_status
 
 PREFIX: Final = "commonplace_knowledge_"
 
@@ -17,27 +18,27 @@ async def figures(memory: KnowledgeMemory) -> list[Metric]:
     memories = GaugeMetricFamily(
         PREFIX + "memories", "Memories by kind and state", labels=["memory_type", "state"]
     )
-    for kind in ("facts", "rules"):
-        for state, count in found[kind].items():
+    for kind, counts in (("facts", found.facts), ("rules", found.rules)):
+        for state, count in asdict(counts).items():
             memories.add_metric([kind, state], count)
-    episodes = found["episodes"]
+    episodes = found.episodes
     return [
         memories,
         *(
             GaugeMetricFamily(PREFIX + name, documentation, value=value)
             for name, documentation, value in (
-                ("episodes", "Episodes that have not expired", episodes["total"]),
-                ("episodes_pending", "Episodes that wait for consolidation", episodes["unconsolidated"]),
-                ("episodes_failed", "Episodes that failed and will be tried again", episodes["failed"]),
+                ("episodes", "Episodes that have not expired", episodes.total),
+                ("episodes_pending", "Episodes that wait for consolidation", episodes.unconsolidated),
+                ("episodes_failed", "Episodes that failed and will be tried again", episodes.failed),
                 (
                     "episodes_dead_letter",
                     "Episodes that failed with no more retries",
-                    episodes["dead_letter"],
+                    episodes.dead_letter,
                 ),
                 (
                     "backlog_age_hours",
                     "Age in hours of the oldest episode that waits for consolidation",
-                    episodes["backlog_age_hours"] or 0,
+                    episodes.backlog_age_hours or 0,
                 ),
             )
         ),
@@ -46,9 +47,7 @@ async def figures(memory: KnowledgeMemory) -> list[Metric]:
 
 async def figures_of_work(memory: KnowledgeMemory, settings: Settings) -> list[Metric]:
     """Return gauges of the queue of background work."""
-    now = memory.clock()
-    async with memory.acting() as pool:
-        status = await worker_status(pool, settings, now)
+    now, status = memory.clock(), await worker_status(memory, settings)
     jobs = GaugeMetricFamily("commonplace_jobs", "Jobs of the last days by state", labels=["state"])
     for state, count in status.jobs.items():
         jobs.add_metric([state], count)

@@ -10,10 +10,9 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation import executor, leases
+from commonplace.knowledge.consolidation import executor, leases, run_consolidation
 from commonplace.knowledge.consolidation.known import known_to
 from commonplace.knowledge.consolidation.leases import Lease
-from commonplace.knowledge.consolidation.pipeline import run_consolidation
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.results import ConsolidationResult, NewFact, NewRule
 from commonplace.knowledge.consolidation.runs import Run, RunState, get_run, list_runs
@@ -21,7 +20,7 @@ from commonplace.knowledge.entities.registry import entity_create
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.any_memory import forget_memory, get_memory
 from commonplace.knowledge.links import create_link
-from commonplace.knowledge.reembedding.pipeline import reembed
+from commonplace.knowledge.reembedding import reembed
 from commonplace.knowledge.rules import store_rule
 from support.consolidation import Spawner, answer, fact, fetch, links_of, states, store_some
 from support.knowledge import ACTOR

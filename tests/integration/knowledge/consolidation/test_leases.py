@@ -9,11 +9,10 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation import leases
+from commonplace.knowledge.consolidation import leases, run_consolidation
 from commonplace.knowledge.consolidation.executor import apply
 from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.leases import Lease, NotDue
-from commonplace.knowledge.consolidation.pipeline import run_consolidation
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.results import ConsolidationResult, NewFact
 from commonplace.knowledge.consolidation.runs import RunState, get_run, list_runs
@@ -63,7 +62,7 @@ async def test_a_butler_has_one_run_at_a_time(workers: Workers) -> None:
     assert busy.until is not None
     assert (busy.until - workers.clock()).total_seconds() == 120
     stats = await memory_stats(workers.pool, clock=workers.clock)
-    assert (stats["episodes"]["leased"], stats["episodes"]["unconsolidated"]) == (50, 100)
+    assert (stats.episodes.leased, stats.episodes.unconsolidated) == (50, 100)
     report = await run_consolidation(workers.pool, workers.engine, Spawner(NOTHING), clock=workers.clock)
     assert (report.busy, report.runs) == (("ops",), ())
 
@@ -95,7 +94,7 @@ async def test_a_late_result_is_refused(workers: Workers) -> None:
     ((lost, attempts),) = await fetch(
         workers.pool, "SELECT DISTINCT last_error, retry_count FROM episodes WHERE last_error IS NOT NULL"
     )
-    assert (lost, attempts) == ("worker late gave no sign until its lease ended", 1)
+    assert (lost, attempts) == ("worker late was silent until its lease ended", 1)
     refused = await apply(workers.pool, workers.engine, late, A_FACT, NOTHING_KNOWN, clock=workers.clock)
     assert refused.state is RunState.REFUSED
     assert "came late" in refused.errors[-1]

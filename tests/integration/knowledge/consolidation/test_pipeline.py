@@ -19,11 +19,15 @@ from commonplace.core.errors import (
     TenantUnsetError,
 )
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation import leases
-from commonplace.knowledge.consolidation.configured import without_model
+from commonplace.knowledge.consolidation import (
+    ConsolidationReport,
+    Plan,
+    leases,
+    run_consolidation,
+    without_model,
+)
 from commonplace.knowledge.consolidation.dead_letters import list_dead_letters, requeue_dead_letters
 from commonplace.knowledge.consolidation.leases import Lease
-from commonplace.knowledge.consolidation.pipeline import ConsolidationReport, Plan, run_consolidation
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.prompt import MAX_EPISODES
 from commonplace.knowledge.consolidation.runs import RunState, list_runs
@@ -251,7 +255,7 @@ async def test_an_answer_that_cannot_be_read_consumes_no_episode(
     assert (dead.butler, dead.retry_count) == ("ops", 5)
     assert "ModelOutputError" in str(dead.last_error)
     stats = await memory_stats(consolidate.pool, clock=consolidate.clock)
-    assert (stats["episodes"]["dead_letter"], stats["episodes"]["unconsolidated"]) == (1, 0)
+    assert (stats.episodes.dead_letter, stats.episodes.unconsolidated) == (1, 0)
     assert (await consolidate(Spawner(NOTHING))).groups == {}
 
 

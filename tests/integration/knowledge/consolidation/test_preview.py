@@ -10,7 +10,7 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation.pipeline import ConsolidationReport, Plan, run_consolidation
+from commonplace.knowledge.consolidation import ConsolidationReport, Plan, run_consolidation
 from commonplace.knowledge.consolidation.preview import plan_rows
 from commonplace.knowledge.consolidation.runs import RunAction, RunState, get_run
 from commonplace.knowledge.facts import FactDraft, store_fact, store_facts

@@ -10,8 +10,8 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.consolidation import run_consolidation
 from commonplace.knowledge.consolidation.pending import pending_groups
-from commonplace.knowledge.consolidation.pipeline import run_consolidation
 from commonplace.knowledge.consolidation.runs import Run, RunState, get_run, list_runs
 from commonplace.knowledge.consolidation.undo import UndoReport, undo_run
 from commonplace.knowledge.facts import store_fact
@@ -356,7 +356,7 @@ async def test_only_a_run_with_effects_can_be_undone(world: World) -> None:
     await store_some(world.pool, world.engine, world.clock, "ops", ["x"])
     await run_consolidation(world.pool, world.engine, Spawner("rubbish"), clock=world.clock)
     (failed,) = await list_runs(world.pool)
-    with pytest.raises(InvalidInputError, match="one that is failed"):
+    with pytest.raises(InvalidInputError, match="a run that is failed"):
         await world.undo(failed)
 
 

@@ -8,8 +8,7 @@ It prints ``ready`` and waits on standard input once so many batches are in the 
 import asyncio
 import sys
 
-from commonplace.knowledge.reembedding.moves import Progress
-from commonplace.knowledge.reembedding.pipeline import reembed
+from commonplace.knowledge.reembedding import Progress, reembed
 from commonplace.storage.postgres import open_pool
 from support.reembedding import TurnedEngine
 

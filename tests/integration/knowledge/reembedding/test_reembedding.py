@@ -25,8 +25,8 @@ from commonplace.knowledge import active_model
 from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_episodes
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful
-from commonplace.knowledge.reembedding.moves import MoveEndedError
-from commonplace.knowledge.reembedding.pipeline import (
+from commonplace.knowledge.reembedding import (
+    MoveEndedError,
     abort_reembedding,
     drop_former_vectors,
     reembed,
@@ -104,7 +104,7 @@ async def versions(pool: asyncpg.Pool) -> list[tuple[Any, ...]]:
 async def nearest(pool: asyncpg.Pool, engine: EmbeddingEngine, query: str) -> str:
     """Return what is most like a query, by meaning alone."""
     (found,) = await memory_search(pool, engine, query, mode="semantic", limit=1, min_confidence=0.0)
-    return found["content"]
+    return found.memory.content
 
 
 async def harmful_rule(pool: asyncpg.Pool, engine: EmbeddingEngine, content: str) -> UUID:
@@ -177,8 +177,10 @@ async def test_vectors_of_another_model_are_kept_out(
     with caplog.at_level(logging.WARNING):
         for mode in ("hybrid", "semantic", "contextual"):
             found = await memory_search(pool, turned, "bird 7", mode=mode, types=["episode"])
-            assert found[0]["content"] == "tenant-a saw bird 7", mode
-        assert [each["content"] for each in await recall(pool, turned, "mice", limit=1)] == ["mice at night"]
+            assert found[0].memory.content == "tenant-a saw bird 7", mode
+        assert [each.memory.content for each in await recall(pool, turned, "mice", limit=1)] == [
+            "mice at night"
+        ]
     assert [record.message for record in caplog.records if "words alone" in record.message] == [
         (
             "searching by words alone: the vectors of the memories are made by fake, version 1, and these by turned, "
@@ -216,7 +218,7 @@ async def test_a_move_that_was_killed_goes_on(pool: asyncpg.Pool, url: str, engi
     assert 12 <= status.last.done < MEMORIES
     assert await nearest(pool, engine, "tenant-a saw bird 3") == "tenant-a saw bird 3"
     with pytest.raises(
-        InvalidInputError, match=r"model: expected turned, version 2, to which a move is under way"
+        InvalidInputError, match=r"model: expected turned, version 2, to which a move is running"
     ):
         await reembed(pool, TurnedEngine("3"))
     with pytest.raises(InvalidInputError, match="drop-former"):
@@ -251,7 +253,7 @@ async def test_memories_are_stored_and_searched_throughout(
         count = 0
         while not over.is_set():
             found = await memory_search(others, engine, "owl eats mice at night", types=["fact"])
-            assert found[0]["content"] == "mice at night"
+            assert found[0].memory.content == "mice at night"
             count += 1
         return count
 
@@ -305,7 +307,7 @@ async def test_an_aborted_move_leaves_nothing(pool: asyncpg.Pool, engine: Embedd
     gated = GatedEngine()
     move = asyncio.create_task(reembed(pool, gated, batch_rows=5))
     await asyncio.wait_for(gated.waits.wait(), DEADLINE_S)
-    with pytest.raises(StorageUnavailableError, match="has not stopped"):
+    with pytest.raises(StorageUnavailableError, match="is still moving"):
         await abort_reembedding(pool, patience_s=0.05)
     gated.may_go.set()
     with pytest.raises(MoveEndedError):
@@ -318,7 +320,7 @@ async def test_an_aborted_move_leaves_nothing(pool: asyncpg.Pool, engine: Embedd
     assert (str(status.active), status.last.state, status.working) == ("fake, version 1", "aborted", False)
     assert await nearest(pool, engine, "tenant-a saw bird 3") == "tenant-a saw bird 3"
     assert (await reembed(pool, TurnedEngine())).embedded == MEMORIES
-    with pytest.raises(InvalidInputError, match="one that has switched"):
+    with pytest.raises(InvalidInputError, match="a move that has switched"):
         await abort_reembedding(pool)
 
 
@@ -358,12 +360,14 @@ async def test_a_text_that_changes_meanwhile_is_embedded_as_it_is_then(
     await invert_to_anti_pattern(pool, engine, first)
     gated.may_go.set()
     await move
-    content = (await memory_search(pool, gated, "swans", types=["rule"], min_confidence=0.0))[0]["content"]
+    content = (await memory_search(pool, gated, "swans", types=["rule"], min_confidence=0.0))[
+        0
+    ].memory.content
     assert content != "Feed swans bread"
     (found, *_) = await memory_search(
         pool, gated, content, mode="semantic", types=["rule"], min_confidence=0.0
     )
-    assert found["similarity"] == pytest.approx(1.0, abs=1e-6)
+    assert found.scores.similarity == pytest.approx(1.0, abs=1e-6)
 
 
 class _Short(TurnedEngine):
@@ -378,11 +382,11 @@ async def test_what_cannot_be_moved_to_is_refused(
     knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine
 ) -> None:
     """Other dimensions, a batch of nothing; and where nothing is stored there is nothing to move."""
-    with pytest.raises(EmbeddingError, match="expected 384 dimensions, which every memory has, got 3"):
+    with pytest.raises(EmbeddingError, match="expected 384 dimensions, as every memory has, got 3"):
         await reembed(knowledge_pool, _Short())
     with pytest.raises(InvalidInputError, match="batch: expected 1 to 5000 rows, got 0"):
         await reembed(knowledge_pool, engine, batch_rows=0)
-    with pytest.raises(InvalidInputError, match="abort: expected a move that is under way, got 'none'"):
+    with pytest.raises(InvalidInputError, match="abort: expected a running move, got 'no move'"):
         await abort_reembedding(knowledge_pool)
     receipt = await reembed(knowledge_pool, engine)
     assert (receipt.moved, receipt.model) == (False, None)
@@ -426,7 +430,7 @@ async def test_the_command_moves_shows_and_drops(commonplace: CommandLine, url: 
     moved = await ask("reembed", "--batch", "8")
     assert moved.status == 0, moved.err
     assert f"embedded {MEMORIES} memories" in moved.out
-    assert f"restart what runs with COMMONPLACE_EMBEDDING_MODEL={DEFAULT_MODEL}" in moved.out
+    assert f"Restart all processes with COMMONPLACE_EMBEDDING_MODEL={DEFAULT_MODEL}" in moved.out
     status = (await ask("reembed", "--status", "--json")).json
     assert (status["last"]["state"], status["last"]["done"], status["working"]) == (
         "switched",

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import asdict, replace
 from datetime import timedelta
 from uuid import UUID
 
@@ -19,9 +20,9 @@ from commonplace.knowledge.links import create_link, get_links
 from commonplace.knowledge.rules import RuleDraft, store_rule, store_rules
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.knowledge.upkeep import cleanup, decay
-from commonplace.knowledge.upkeep.cleanup import run_episode_cleanup
+from commonplace.knowledge.upkeep.cleanup import CleanupReceipt, run_episode_cleanup
 from commonplace.knowledge.upkeep.decay import DecayReceipt, run_decay_sweep
-from commonplace.knowledge.upkeep.stats import memory_stats
+from commonplace.knowledge.upkeep.stats import EpisodeStats, memory_stats
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -147,8 +148,8 @@ async def test_a_second_sweep_changes_nothing(
         knowledge_pool, on_progress=lambda progress: seen.append((progress.step, progress.done)), clock=clock
     )
     assert seen == [
-        *(("facts looked at", done) for done in (7, 14, 21, 28, 30)),
-        *(("rules looked at", done) for done in (7, 14, 14)),
+        *(("facts checked", done) for done in (7, 14, 21, 28, 30)),
+        *(("rules checked", done) for done in (7, 14, 14)),
     ]
     assert again == DecayReceipt(**NOTHING, facts_evaluated=30, rules_evaluated=14)
 
@@ -185,12 +186,12 @@ async def test_expired_episodes_are_deleted(
     clock.advance(days=3)
     await store_episode(knowledge_pool, engine, content="x", butler="b", clock=clock)
     clock.advance(days=4)
-    none = {"expired_deleted": 0, "expired_unconsolidated": 0, "capacity_deleted": 0, "remaining": 2}
+    none = CleanupReceipt(expired_deleted=0, expired_unconsolidated=0, capacity_deleted=0, remaining=2)
     assert await run_episode_cleanup(knowledge_pool, clock=clock) == none
     clock.advance(seconds=1)
     with caplog.at_level(logging.WARNING):
         result = await run_episode_cleanup(knowledge_pool, clock=clock)
-    assert result == {**none, "expired_deleted": 1, "expired_unconsolidated": 1, "remaining": 1}
+    assert result == replace(none, expired_deleted=1, expired_unconsolidated=1, remaining=1)
     assert "1 episodes expired before they were consolidated" in caplog.text
     assert await get_links(knowledge_pool, "fact", fact) == []
     row = await get_memory(knowledge_pool, "fact", fact)
@@ -211,7 +212,7 @@ async def test_consolidated_episodes_make_room(
         EpisodeDraft(content=f"{n}", butler="b", created_at=clock.now - timedelta(minutes=n))
         for n in range(20)
     ]
-    ids = await store_episodes(knowledge_pool, engine, drafts, clock=clock)
+    ids = [each.id for each in await store_episodes(knowledge_pool, engine, drafts, clock=clock)]
     sql = "UPDATE episodes SET consolidated = true, consolidation_status = 'consolidated' WHERE id = ANY($1)"
     await execute(knowledge_pool, sql, ids[:12])
     seen: list[tuple[str, int]] = []
@@ -223,23 +224,20 @@ async def test_consolidated_episodes_make_room(
     )
     assert seen == [
         ("expired episodes deleted", 0),
-        *(("episodes beyond the number deleted", done) for done in (3, 5, 5)),
+        *(("episodes over the limit deleted", done) for done in (3, 5, 5)),
     ]
-    assert result == {
-        "expired_deleted": 0,
-        "expired_unconsolidated": 0,
-        "capacity_deleted": 5,
-        "remaining": 15,
-    }
+    assert result == CleanupReceipt(
+        expired_deleted=0, expired_unconsolidated=0, capacity_deleted=5, remaining=15
+    )
     async with unit_of_work(knowledge_pool, readonly=True) as work:
         left = {row[0] for row in await work.connection.fetch("SELECT id FROM episodes")}
     assert left == set(ids[:7]) | set(ids[12:])
     results = await asyncio.gather(
         *(run_episode_cleanup(knowledge_pool, max_entries=13, clock=clock) for _ in range(3))
     )
-    assert sum(result["capacity_deleted"] for result in results) == 2
+    assert sum(result.capacity_deleted for result in results) == 2
     result = await run_episode_cleanup(knowledge_pool, max_entries=0, clock=clock)
-    assert (result["capacity_deleted"], result["remaining"]) == (5, 8)
+    assert (result.capacity_deleted, result.remaining) == (5, 8)
     with pytest.raises(InvalidInputError, match="max_entries"):
         await run_episode_cleanup(knowledge_pool, max_entries=-1)
 
@@ -251,7 +249,7 @@ async def test_stats_count_memories_by_state(
     """Of all scopes, or of the global one and one more."""
     nothing = await memory_stats(knowledge_pool)
     idle = {"leased": 0, "failed": 0, "dead_letter": 0}
-    assert nothing["episodes"] == {"total": 0, "unconsolidated": 0, "backlog_age_hours": None, **idle}
+    assert nothing.episodes == EpisodeStats(total=0, unconsolidated=0, backlog_age_hours=None, **idle)
     await store_episode(knowledge_pool, engine, content="x", butler="b", clock=clock)
     done = await store_episode(knowledge_pool, engine, content="x", butler="b", clock=clock)
     sql = "UPDATE episodes SET consolidated = true, consolidation_status = 'consolidated' WHERE id = $1"
@@ -272,12 +270,18 @@ async def test_stats_count_memories_by_state(
     await forget_memory(knowledge_pool, "rule", forgotten)
     clock.advance(hours=36)
     stats = await memory_stats(knowledge_pool, clock=clock)
-    assert stats == {
+    assert asdict(stats) == {
         "episodes": {"total": 2, "unconsolidated": 1, "backlog_age_hours": 36.0, **idle},
         "facts": {"active": 3, "fading": 1, "superseded": 1, "expired": 0, "retracted": 1},
         "rules": {"candidate": 1, "established": 0, "proven": 1, "anti_pattern": 0, "forgotten": 1},
     }
     home = await memory_stats(knowledge_pool, scope="home", clock=clock)
-    assert home["episodes"] == stats["episodes"]
-    assert home["facts"] == {"active": 2, "fading": 1, "superseded": 1, "expired": 0, "retracted": 1}
-    assert home["rules"] == {"candidate": 1, "established": 0, "proven": 1, "anti_pattern": 0, "forgotten": 0}
+    assert home.episodes == stats.episodes
+    assert asdict(home.facts) == {"active": 2, "fading": 1, "superseded": 1, "expired": 0, "retracted": 1}
+    assert asdict(home.rules) == {
+        "candidate": 1,
+        "established": 0,
+        "proven": 1,
+        "anti_pattern": 0,
+        "forgotten": 0,
+    }

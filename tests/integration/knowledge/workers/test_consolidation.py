@@ -10,7 +10,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import ModelBudgetError, ModelRefusedError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation.pipeline import run_consolidation
+from commonplace.knowledge.consolidation import run_consolidation
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.workers.status import worker_status
 from commonplace.llm.scripted import Hang, Script
@@ -77,7 +77,7 @@ async def test_without_a_language_model_the_result_says_so(
         assert (done["result"]["episodes_pending"], done["result"]["episodes_consolidated"]) == (1, 0)
         assert "COMMONPLACE_MODEL" in done["result"]["note"]
         assert await fetch(pool, "tenant-a", STATES) == ["pending"]
-        seen = await worker_status(pool, settings, clock())
+        seen = await worker_status(memory, settings)
         assert (seen.jobs, seen.schedules[2].outcome) == ({"succeeded": 2}, "done")
 
 
@@ -96,7 +96,7 @@ async def test_a_model_that_fails_is_a_failed_job_that_is_tried_again(
         await store_episodes(memory, "tenant-a", "mail", "ops")
         async with working(memory, settings, model=script.model()):
             await until(lambda: _ended(pool, 2), what="both jobs")
-        (failure,) = (await worker_status(pool, settings, clock())).failures
+        (failure,) = (await worker_status(memory, settings)).failures
         assert failure.arguments == {"tenant_id": "tenant-a", "butler": "mail"}
         assert "no such model" in failure.error
         (again,) = [job for job in await jobs(pool) if job["status"] == "todo"]
@@ -152,7 +152,7 @@ async def test_episodes_that_somebody_else_has_are_looked_at_again_later(
         assert report.episodes_consolidated == 1
         (done,) = await _done(pool)
         assert (done["result"]["note"], done["result"]["again_in_s"]) == (
-            "another process has the oldest episodes",
+            "another process holds the oldest episodes",
             120.0,
         )
         assert [job["args"].get("attempt") for job in await jobs(pool) if job["status"] == "todo"] == [0]
@@ -176,7 +176,7 @@ async def test_an_outage_is_looked_at_again_for_as_long_as_it_lasts(
                 if turn == 6:
                     clock.advance(hours=6)
                     await until(lambda: _waited_for(pool), what="the tick that finds a job waiting")
-                    seen = (await worker_status(pool, settings, clock())).schedules[2]
+                    seen = (await worker_status(memory, settings)).schedules[2]
                     assert (seen.outcome, seen.jobs) == ("running", {"todo": 1})
                 clock.advance(seconds=300)
                 await _come_due(pool)
@@ -222,12 +222,12 @@ async def test_a_run_that_succeeded_when_it_was_tried_again_has_not_failed(
         async with working(memory, settings, model=script.model()):
             await until(lambda: _ended(pool, 2), what="both jobs")
             await _next_in_s(pool)
-            seen = (await worker_status(pool, settings, clock())).schedules[2]
+            seen = (await worker_status(memory, settings)).schedules[2]
             assert (seen.outcome, seen.jobs) == ("running", {"todo": 1, "succeeded": 1})
             clock.advance(seconds=60)
             await _come_due(pool)
             await until(lambda: _ended(pool, 3), what="the second attempt")
-        status = await worker_status(pool, settings, clock())
+        status = await worker_status(memory, settings)
         assert (status.schedules[2].outcome, status.schedules[2].jobs) == ("done", {"succeeded": 2})
         assert status.jobs["failed"] == 1
 

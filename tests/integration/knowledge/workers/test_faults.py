@@ -109,7 +109,7 @@ async def test_the_job_of_a_worker_that_was_killed_is_taken_up_again(
             assert await job_states(pool, "sweep") == [("sweep", "doing")]
             await pool.execute(LATER)
             await until(lambda: _succeeded(pool), what="the job of the dead worker")
-            seen = await worker_status(pool, settings, utc_now())
+            seen = await worker_status(memory, settings)
             assert [worker.alive for worker in seen.workers] == [False, True]
         assert await fetch(pool, "tenant-a", "SELECT metadata ->> 'status' FROM facts") == "fading"
         (done,) = [job for job in await jobs(pool) if job["task"] == "sweep"]
@@ -122,7 +122,7 @@ async def test_a_worker_ends_in_order_on_a_signal_and_at_once_on_the_second(
     """The first lets the job end; the second does not, and leaves it to others."""
     async with memory_and_settings(knowledge_url, tmp_path, engine, utc_now, **ONLY_SWEEP) as (memory, _):
         pool = await memory.database.pool()
-        await until(lambda: _said(one, "does background work"), what="a worker", timeout_s=START_S)
+        await until(lambda: _said(one, "is running"), what="a worker", timeout_s=START_S)
         one.process.send_signal(signal.SIGTERM)
         assert await one.end() == 0
         assert await pool.fetchval("SELECT count(*) FROM procrastinate.procrastinate_workers") == 0
@@ -133,7 +133,7 @@ async def test_a_worker_ends_in_order_on_a_signal_and_at_once_on_the_second(
             other = Process(knowledge_url, tmp_path, tmp_path / "other.log")
             await until(lambda: _doing(pool), what="a job under way", timeout_s=START_S)
             other.process.send_signal(signal.SIGINT)
-            await until(lambda: _said(other, "a second signal ends it"), what="a worker that stops")
+            await until(lambda: _said(other, "a second signal stops"), what="a worker that stops")
             other.process.send_signal(signal.SIGTERM)
             assert await other.end() == -signal.SIGTERM
             assert await job_states(pool, "sweep") == [("sweep", "doing")]
@@ -164,7 +164,7 @@ async def test_what_becomes_of_the_job_of_a_dead_worker(
         assert sum(map(len, taken)) == 1
         first = (await jobs(pool))[0]
         assert (first["status"], first["attempts"]) == (becomes, attempts + 1)
-        failures = (await worker_status(pool, settings, clock())).failures
+        failures = (await worker_status(memory, settings)).failures
         assert [failure.error for failure in failures] == [outcomes.DIED] * (becomes == "failed")
 
 
@@ -176,7 +176,7 @@ async def test_a_worker_that_died_by_a_clock_that_was_ahead_is_dead(
         pool = await prepared_queue(memory)
         job = await _make_job(pool, "doing", 0)
         await pool.execute(AHEAD, job)
-        (seen,) = (await worker_status(pool, settings, clock())).workers
+        (seen,) = (await worker_status(memory, settings)).workers
         assert (seen.alive, seen.doing) == (False, 1)
         assert await take_back(pool, worker_id=0, ended=[]) == [job]
 

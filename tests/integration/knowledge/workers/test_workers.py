@@ -18,7 +18,7 @@ from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.workers import outcomes, worker
 from commonplace.knowledge.workers.queue import open_queue
 from commonplace.knowledge.workers.queue_work import queries
-from commonplace.knowledge.workers.schedule import Schedule, Upkeep, set_going
+from commonplace.knowledge.workers.schedule import Schedule, Upkeep, start_due
 from commonplace.knowledge.workers.schema import prepare_schema
 from commonplace.knowledge.workers.status import worker_status
 from commonplace.knowledge.workers.worker import in_process_worker
@@ -55,7 +55,7 @@ async def schedule_once(memory: KnowledgeMemory, *wanted: Schedule) -> list[Upke
     await prepare_schema(access)
     async with open_queue(access, name="tester", concurrency=1, on_register=id) as app:
         _register_nothing(app)
-        return await set_going(app, await memory.database.pool(), wanted, memory.clock())
+        return await start_due(app, await memory.database.pool(), wanted, memory.clock())
 
 
 def _register_nothing(app: App) -> None:
@@ -144,12 +144,12 @@ async def test_a_run_that_is_made_up_for_says_when_it_ran(
         pool = await memory.database.pool()
         nightly = Schedule(upkeep=Upkeep.SWEEP, cron="0 3 * * *")
         assert await schedule_once(memory, nightly) == [Upkeep.SWEEP]
-        waiting = (await worker_status(pool, settings, clock())).schedules[0]
+        waiting = (await worker_status(memory, settings)).schedules[0]
         assert (waiting.last_at, waiting.ran_at) == (datetime(2026, 3, 1, 3, 0, tzinfo=UTC), None)
         before = await pool.fetchval("SELECT now()")
         async with working(memory, settings):
             await until(lambda: _done(pool, "sweep.all", 1), what="the run")
-        ran = (await worker_status(pool, settings, clock())).schedules[0]
+        ran = (await worker_status(memory, settings)).schedules[0]
         assert ran.last_at == waiting.last_at
         assert ran.ran_at is not None
         assert before <= ran.ran_at <= await pool.fetchval("SELECT now()")
@@ -172,7 +172,7 @@ async def test_two_workers_do_not_double(
             await until(lambda: _done(pool, "sweep", 8), what="all tenants")
             clock.advance(days=1)
             await until(lambda: _done(pool, "sweep", 16), what="all tenants once more")
-            seen = await worker_status(pool, settings, clock())
+            seen = await worker_status(memory, settings)
             assert [one.alive for one in seen.workers] == [True, True]
         made = await jobs(pool)
         assert [job["task"] for job in made].count("sweep.all") == 2
@@ -192,7 +192,7 @@ async def test_runs_do_not_pile_up(
             clock.advance(hours=1)
             assert await schedule_once(memory, hourly) == []
         assert await job_states(pool) == [("sweep.all", "todo")]
-        seen = await worker_status(pool, settings, clock())
+        seen = await worker_status(memory, settings)
         assert (seen.schedules[0].outcome, seen.schedules[0].jobs) == ("running", {"todo": 1})
 
 
@@ -236,7 +236,7 @@ async def test_a_schedule_is_switched_off_and_on_again(
             pool = await memory.database.pool()
             async with working(memory, settings):
                 await until(lambda: _done(pool, "sweep.all", runs), what=f"{runs} runs")  # noqa: B023 - awaited here
-            seen = await worker_status(pool, settings, clock())
+            seen = await worker_status(memory, settings)
             assert (seen.schedules[0].cron is None) == (cron in {"off", ""})
             assert len(await job_states(pool, "sweep.all")) == runs
 
@@ -276,7 +276,7 @@ async def test_a_job_that_takes_too_long_is_handed_back(
             async with working(memory, settings):
                 await until(lambda: _somebody_waits(pool, held), what="a job under way")
             assert await job_states(pool, "sweep") == [("sweep", "aborted"), ("sweep", "todo")]
-            assert [job["error"] for job in await jobs(pool)][1] == outcomes.HANDED_BACK
+            assert [job["error"] for job in await jobs(pool)][1] == outcomes.RETURNED
         async with working(memory, settings):
             await until(lambda: _done(pool, "sweep", 1), what="the job that was handed back")
         assert await fetch(pool, "tenant-a", STATUS) == "fading"
@@ -298,7 +298,7 @@ async def test_a_job_that_fails_says_why_and_is_tried_again(
         async with working(memory, settings):
             await until(lambda: _done(pool, "sweep", 1), what="the good shard")
             await until(lambda: _failed(pool), what="the bad one")
-        seen = await worker_status(pool, settings, clock())
+        seen = await worker_status(memory, settings)
         (failure,) = seen.failures
         assert (failure.task, failure.arguments) == ("sweep", {"tenant_id": "not a tenant"})
         assert failure.error.startswith("InvalidInputError: tenant_id: expected 1 to 64")

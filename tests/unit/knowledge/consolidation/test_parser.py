@@ -242,7 +242,7 @@ def test_confirmations_that_are_no_ids_are_skipped_and_reported() -> None:
     assert result.confirmations == [ID, OTHER]
     assert len(result.parse_errors) == len(bad) + 1
     assert result.parse_errors[0] == "confirmations[0]: expected a UUID, got 'x'"
-    assert result.parse_errors[-1] == f"confirmations[{len(bad) + 2}]: the same as one before it, left out"
+    assert result.parse_errors[-1] == f"confirmations[{len(bad) + 2}]: the same as an earlier entry, left out"
     assert result.refused == len(bad)
 
 
@@ -262,8 +262,8 @@ def test_an_answer_without_json_says_so(text: str) -> None:
 
 def test_what_stands_there_instead_is_told() -> None:
     """So that an operator sees whether the model or the form was at fault."""
-    assert "no JSON: Expecting" in parse_consolidation('{"new_rules": [,]}').parse_errors[1]
-    assert "none of the keys new_facts" in parse_consolidation(block({"facts": []})).parse_errors[1]
+    assert "not JSON: Expecting" in parse_consolidation('{"new_rules": [,]}').parse_errors[1]
+    assert "no known key: new_facts" in parse_consolidation(block({"facts": []})).parse_errors[1]
     assert "1000001 characters" in parse_consolidation("x" * 1_000_001).parse_errors[1]
 
 
@@ -324,8 +324,8 @@ def test_what_stands_there_twice_is_taken_once() -> None:
     result = parsed(new_facts=[FACT, FACT], new_rules=[{"content": "Ask."}, {"content": "Ask. "}])
     assert (len(result.new_facts), len(result.new_rules)) == (1, 1)
     assert result.parse_errors == [
-        "new_facts[1]: the same as one before it, left out",
-        "new_rules[1]: the same as one before it, left out",
+        "new_facts[1]: the same as an earlier entry, left out",
+        "new_rules[1]: the same as an earlier entry, left out",
     ]
 
 
@@ -551,7 +551,7 @@ def test_many_attempts_at_one_long_object_are_paid_from_a_budget() -> None:
     started = time.process_time()
     result = parse_consolidation(text)
     assert time.process_time() - started < 15
-    assert "too much that begins like JSON" in result.parse_errors[1]
+    assert "too much text that looks like JSON" in result.parse_errors[1]
 
 
 def test_loose_braces_before_the_answer_cost_nothing() -> None:

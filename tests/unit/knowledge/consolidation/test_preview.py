@@ -4,14 +4,14 @@ from uuid import UUID
 
 from commonplace.knowledge.consolidation.executor import FactText, Rehearsal, RehearsedAction
 from commonplace.knowledge.consolidation.preview import PlannedChange, plan_rows
-from commonplace.knowledge.consolidation.runs import RunAction
+from commonplace.knowledge.consolidation.runs import ActionKind, RunAction
 
 OLD = FactText(id=UUID(int=10), subject="db", predicate="runs_on", content="db-1")
 OTHER = FactText(id=UUID(int=11), subject="database", predicate="host", content="db-9")
 
 
 def shown(
-    action: str, content: str, *replaced: FactText, subject: str | None = "db", evidence_count: int = 1
+    action: ActionKind, content: str, *replaced: FactText, subject: str | None = "db", evidence_count: int = 1
 ) -> PlannedChange:
     """Return how an action on ``runs_on`` is shown."""
     rehearsed = RunAction(
@@ -34,12 +34,12 @@ def shown(
 def test_each_kind_of_action_has_its_sign() -> None:
     """With what is known now and what will be."""
     changes = [
-        shown("fact_created", "db-2"),
-        shown("fact_created", "db-2", OLD),
-        shown("fact_updated", "db-2", OLD, evidence_count=3),
-        shown("fact_confirmed", "db-1"),
-        shown("rule_created", "Ask first.", subject=None),
-        shown("rule_confirmed", "Ask first.", subject=None),
+        shown(ActionKind.FACT_CREATED, "db-2"),
+        shown(ActionKind.FACT_CREATED, "db-2", OLD),
+        shown(ActionKind.FACT_UPDATED, "db-2", OLD, evidence_count=3),
+        shown(ActionKind.FACT_CONFIRMED, "db-1"),
+        shown(ActionKind.RULE_CREATED, "Ask first.", subject=None),
+        shown(ActionKind.RULE_CONFIRMED, "Ask first.", subject=None),
     ]
     assert [(one.sign, one.what, one.before, one.after, one.evidence_count) for one in changes] == [
         ("+", "fact [db] runs_on", None, "db-2", 1),
@@ -53,14 +53,16 @@ def test_each_kind_of_action_has_its_sign() -> None:
 
 def test_what_is_replaced_under_another_key_is_named() -> None:
     """Beside what has the key already, where there is both."""
-    assert shown("fact_updated", "db-2", OTHER).what == "fact [db] runs_on (was fact [database] host)"
-    both = shown("fact_updated", "db-2", OLD, OTHER)
+    assert (
+        shown(ActionKind.FACT_UPDATED, "db-2", OTHER).what == "fact [db] runs_on (was fact [database] host)"
+    )
+    both = shown(ActionKind.FACT_UPDATED, "db-2", OLD, OTHER)
     assert (both.what, both.before) == ("fact [db] runs_on (was fact [database] host)", "db-1 | db-9")
 
 
 def test_texts_are_safe_for_a_terminal() -> None:
     """One line, and no sequences that move the cursor."""
-    change = shown("fact_created", "a\n\x1b[2Jb", subject="s\nt")
+    change = shown(ActionKind.FACT_CREATED, "a\n\x1b[2Jb", subject="s\nt")
     assert change.after == "a \\x1b[2Jb"
     assert change.what == "fact [s t] runs_on"
 

@@ -138,7 +138,7 @@ def test_what_was_changed_since_stays() -> None:
     home, rival = applied(later, back.changes)
     assert home.place == Place(entity_id=SOURCE, validity="retracted", supersedes_id=None)
     assert rival.place == facts[1].place
-    assert back.kept == (f"validity of fact {facts[0].id}", f"fact {facts[2].id} is gone")
+    assert back.kept == (f"validity of fact {facts[0].id}", f"fact {facts[2].id} no longer exists")
     assert back.conflicts == ()
 
 

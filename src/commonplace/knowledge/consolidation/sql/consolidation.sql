@@ -1,8 +1,8 @@
--- Order of locks: the butler's own lock, its run, episodes, keys of facts, facts by id, rules by id. Episodes are
--- locked so that references to them can still be checked.
+-- Lock order: the butler's own lock, its run, episodes, keys of facts, facts by id, rules by id. Episodes are locked
+-- FOR NO KEY UPDATE, so that foreign keys to them can still be checked.
 
 -- name: pending_groups(now)
--- Episodes that wait for consolidation, for the first time or again, and have not expired, counted by butler.
+-- The number of pending and failed episodes that have not expired, by butler.
 SELECT butler, count(*) AS episodes, min(created_at) AS oldest_at
 FROM episodes
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND consolidation_status IN ('pending', 'failed')
@@ -11,19 +11,18 @@ GROUP BY butler
 ORDER BY butler COLLATE "C";
 
 -- name: set_run(run_id)^
--- Says which run this transaction is of; its events will say so too.
+-- Sets the run of this transaction; its events name the run.
 SELECT set_config('commonplace.run_id', :run_id, true);
 
 -- name: running_run(butler)^
--- The run that has a butler's episodes, or had them when its worker was lost.
+-- The run that holds a butler's episodes; its worker may be dead.
 SELECT id, worker, leased_until FROM consolidation_runs
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND butler = :butler AND state = 'running'
 FOR UPDATE;
 
 -- name: oldest_episodes(butler, limit, max_chars, max_episode_chars, now, latest_attempt)
--- The oldest episodes of a butler that are not consolidated, until they have :max_chars characters, of which none
--- counts more than :max_episode_chars; each with whether its turn has come. One put off beyond :latest_attempt was so by a
--- clock that was wrong.
+-- The oldest unconsolidated episodes of a butler, up to :max_chars characters, where an episode counts at most
+-- :max_episode_chars; each with whether it is due. A next attempt after :latest_attempt comes from a wrong clock.
 SELECT id, content, created_at, importance, retry_count, next_attempt_at, is_due
 FROM (
   SELECT
@@ -45,7 +44,7 @@ WHERE coalesce(chars_before, 0) < :max_chars
 ORDER BY created_at, insertion_order;
 
 -- name: is_busy(butler, now, latest_lease)$
--- Whether a worker has a butler's episodes now.
+-- Whether a worker holds a butler's episodes now.
 SELECT EXISTS (
   SELECT FROM consolidation_runs
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND butler = :butler AND state = 'running'
@@ -53,8 +52,8 @@ SELECT EXISTS (
 );
 
 -- name: next_episodes(butler, after_created_at, after_order, limit, max_attempts, now, latest_attempt)
--- The oldest episodes of a butler that are not consolidated, after one of them, each with whether its turn has come.
--- A run that was lost is counted as the attempt that it will be when its episodes are taken again.
+-- The oldest unconsolidated episodes of a butler after a given episode, each with whether it is due. A run whose worker
+-- died counts as an attempt already.
 SELECT
   id, content, created_at, insertion_order, importance, retry_count,
   next_attempt_at IS NULL OR next_attempt_at <= :now OR next_attempt_at > :latest_attempt AS is_due
@@ -73,7 +72,7 @@ ORDER BY created_at, insertion_order
 LIMIT :limit;
 
 -- name: begin_run(id, butler, worker, model, episode_ids, leased_until, now)!
--- Begins a run and leases its episodes to it.
+-- Begins a run and leases its episodes.
 WITH begun AS (
   INSERT INTO consolidation_runs (tenant_id, id, butler, worker, model, episode_ids, leased_until, started_at)
   VALUES (
@@ -85,7 +84,7 @@ UPDATE episodes SET leased_by = :worker, leased_until = :leased_until, lease_run
 WHERE id = ANY(CAST(:episode_ids AS uuid[]));
 
 -- name: renew_lease(run_id, leased_until)$
--- Prolongs the lease of a run that still has it. Returns its id, or nothing.
+-- Renews the lease of a run that is still running. Returns the run's id, or nothing.
 WITH renewed AS (
   UPDATE consolidation_runs SET leased_until = :leased_until
   WHERE id = :run_id AND state = 'running'
@@ -98,16 +97,13 @@ theirs AS (
 SELECT id FROM renewed;
 
 -- name: lock_run(run_id)^
--- A run, kept from changes by others until the transaction ends.
-SELECT
-  id, butler, worker, model, state, started_at, ended_at, episode_ids, facts_created, facts_updated, facts_confirmed,
-  rules_created, rules_confirmed, errors, undone_at, undone_by
-FROM consolidation_runs
+-- One run, locked until the transaction ends.
+SELECT * FROM consolidation_runs
 WHERE id = :run_id
 FOR UPDATE;
 
 -- name: end_run(run_id, state, errors, now)!
--- Ends a run without effects, and writes the event; a run that had ended keeps the time of that.
+-- Ends a run without effects, and writes the event; a run that had ended keeps its end time.
 WITH ended AS (
   UPDATE consolidation_runs
   SET state = :state, errors = errors || CAST(:errors AS jsonb), ended_at = coalesce(ended_at, :now)
@@ -118,8 +114,8 @@ INSERT INTO memory_events (tenant_id, event_type, payload)
 SELECT current_setting('commonplace.tenant_id'), 'consolidation_' || state, to_jsonb(ended) FROM ended;
 
 -- name: fail_episodes(run_id, error, counted, max_attempts, next_attempt_at)$
--- Gives the episodes of a run back, to be tried again at a time, or not at all after the last attempt; then with an
--- event for each. Returns how many are dead letters now.
+-- Releases the episodes of a failed run, to be tried again at :next_attempt_at. After the last attempt an episode becomes
+-- a dead letter with an event. Returns the number of new dead letters.
 WITH failed AS (
   UPDATE episodes SET
     retry_count = retry_count + CAST(:counted AS integer),
@@ -143,12 +139,12 @@ events AS (
 SELECT count(*) FROM failed WHERE consolidation_status = 'dead_letter';
 
 -- name: release_episodes(run_id)!
--- Gives the episodes of a run back as they were.
+-- Releases the episodes of a run unchanged.
 UPDATE episodes SET leased_by = NULL, leased_until = NULL, lease_run = NULL
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND lease_run = :run_id;
 
 -- name: dead_letters(butler, limit)
--- Episodes that are tried no more, the oldest first; of one butler where that is given.
+-- Episodes with no more retries, the oldest first; :butler is an optional filter.
 SELECT id, butler, created_at, expires_at, retry_count, last_error FROM episodes
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND consolidation_status = 'dead_letter'
   AND (CAST(:butler AS text) IS NULL OR butler = :butler)
@@ -156,8 +152,7 @@ ORDER BY created_at, insertion_order
 LIMIT :limit;
 
 -- name: requeue_dead_letters(butler, now)$
--- Lets dead letters that have not expired be tried again from the first attempt, and writes the events. Returns their
--- number.
+-- Requeues dead letters that have not expired, from the first attempt, and writes the events. Returns their number.
 WITH chosen AS (
   SELECT id FROM episodes
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND consolidation_status = 'dead_letter'
@@ -184,7 +179,7 @@ events AS (
 SELECT count(*) FROM requeued;
 
 -- name: known_facts(run_id, butler, limit)
--- Active facts that a butler sees, those nearest in meaning to the episodes of its run first.
+-- Active facts that a butler sees, the nearest in meaning to the episodes of its run first.
 SELECT id, scope, subject, predicate, content FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active' AND scope IN ('global', :butler)
 ORDER BY embedding <=> (
@@ -194,7 +189,7 @@ ORDER BY embedding <=> (
 LIMIT :limit;
 
 -- name: known_rules(run_id, butler, limit)
--- Rules that a butler sees and that are not forgotten, those nearest in meaning to the episodes of its run first.
+-- Rules that a butler sees, without forgotten rules, the nearest in meaning to the episodes of its run first.
 SELECT id, scope, content, maturity FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND scope IN ('global', :butler)
   AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'

@@ -1,13 +1,13 @@
--- What a run does to facts and rules, and how that is undone. The order of locks stands in consolidation.sql.
+-- The changes of facts and rules by a run. consolidation.sql defines the lock order.
 
 -- name: fact_targets(ids)
--- The facts that an answer wants to replace, as they are now.
+-- The present state of the facts that an answer wants to replace.
 SELECT id, scope, entity_id, subject FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
 ORDER BY id;
 
 -- name: lock_run_episodes(run_id, now)
--- The episodes of a run that are still there and have neither expired nor been forgotten.
+-- The episodes of a run that exist and have not expired or been forgotten.
 SELECT id FROM episodes
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND lease_run = :run_id
   AND (expires_at IS NULL OR expires_at > :now)
@@ -15,7 +15,7 @@ ORDER BY id
 FOR NO KEY UPDATE;
 
 -- name: lock_facts(ids, scopes, subjects, predicates)
--- Keeps facts from changes by others until the transaction ends: those of some ids, and the active ones of some keys.
+-- Locks facts until the transaction ends: the facts with some ids, and the active facts with some keys.
 SELECT id FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id IN (
   SELECT unnest(CAST(:ids AS uuid[]))
@@ -30,25 +30,25 @@ ORDER BY id
 FOR UPDATE;
 
 -- name: lock_rules(ids)
--- Keeps rules from changes by others until the transaction ends.
+-- Locks rules until the transaction ends.
 SELECT id FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
 ORDER BY id
 FOR UPDATE;
 
 -- name: fact_texts(ids)
--- What some facts say.
+-- The texts of some facts.
 SELECT id, subject, predicate, content FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
 
 -- name: standing_fact(id)^
--- A fact that an answer wants to replace, if it is still active.
-SELECT id, scope, entity_id, subject, predicate, content, last_confirmed_at FROM facts
+-- A fact that an answer wants to replace, if the fact is still active.
+SELECT entity_id, subject, predicate, content FROM facts
 WHERE id = :id AND validity = 'active';
 
--- name: same_fact(butler, subject, predicate, content)^
--- The active fact that a butler sees and that already says just this; its own before a global one.
-SELECT id, last_confirmed_at FROM facts
+-- name: same_fact(butler, subject, predicate, content)$
+-- The id of the active fact that a butler sees and that says the same; its own fact before a global one.
+SELECT id FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active' AND scope IN ('global', :butler)
   AND subject = :subject AND predicate = :predicate
   AND lower(regexp_replace(btrim(content), '\s+', ' ', 'g'))
@@ -56,9 +56,9 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'activ
 ORDER BY scope = 'global', id
 LIMIT 1;
 
--- name: same_rule(butler, content)^
--- The rule that a butler sees and that already says just this; its own before a global one.
-SELECT id, last_confirmed_at FROM rules
+-- name: same_rule(butler, content)$
+-- The id of the rule that a butler sees and that says the same; its own rule before a global one.
+SELECT id FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND scope IN ('global', :butler)
   AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
   AND lower(regexp_replace(btrim(content), '\s+', ' ', 'g'))
@@ -73,7 +73,7 @@ UNION ALL
 SELECT last_confirmed_at FROM rules WHERE CAST(:memory_type AS text) = 'rule' AND id = :id;
 
 -- name: supersede_fact(id, by_id, now)$
--- Supersedes an active fact by one of another key, with the link and event of that. Returns its id, or nothing.
+-- Supersedes an active fact by a fact with another key, and writes the link and the event. Returns its id, or nothing.
 WITH superseded AS (
   UPDATE facts SET validity = 'superseded' WHERE id = :id AND validity = 'active'
   RETURNING id
@@ -101,7 +101,7 @@ event AS (
 SELECT id FROM superseded;
 
 -- name: derive_from(source_type, source_id, episode_ids, now)!
--- Links a memory to the episodes that it was learned from, and writes the events; links that exist stay as they are.
+-- Links a memory to the episodes that it was learned from, and writes the events; existing links stay.
 WITH created AS (
   INSERT INTO memory_links (tenant_id, source_type, source_id, target_type, target_id, relation, created_at)
   SELECT
@@ -117,7 +117,7 @@ SELECT
 FROM created;
 
 -- name: record_action(run_id, position, action, memory_id, superseded_ids, confirmed_before, confirmed_at)!
--- Writes down what a run did, and what was there before.
+-- Records an action of a run, and the state before it.
 INSERT INTO consolidation_actions (
   tenant_id, run_id, position, action, memory_id, superseded_ids, confirmed_before, confirmed_at
 )
@@ -148,16 +148,14 @@ events AS (
 SELECT count(*) FROM done;
 
 -- name: finish_run(run_id, facts_created, facts_updated, facts_confirmed, rules_created, rules_confirmed, errors, now)^
--- Ends a run that was applied, with what it did, and writes the event.
+-- Ends a run that was applied, with its counts, and writes the event.
 WITH finished AS (
   UPDATE consolidation_runs SET
     state = 'applied', ended_at = :now, facts_created = :facts_created, facts_updated = :facts_updated,
     facts_confirmed = :facts_confirmed, rules_created = :rules_created, rules_confirmed = :rules_confirmed,
     errors = CAST(:errors AS jsonb)
   WHERE id = :run_id
-  RETURNING
-    id, butler, worker, model, state, started_at, ended_at, episode_ids, facts_created, facts_updated,
-    facts_confirmed, rules_created, rules_confirmed, errors, undone_at, undone_by
+  RETURNING *
 ),
 event AS (
   INSERT INTO memory_events (tenant_id, event_type, payload)

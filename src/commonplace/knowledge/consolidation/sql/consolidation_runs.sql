@@ -1,11 +1,8 @@
--- Runs of consolidation: what they did, and how it is undone.
+-- Consolidation runs, their actions, and undoing them.
 
 -- name: list_runs(butler, state, limit, offset)
--- Runs, the latest first; of one butler or in one state where that is given.
-SELECT
-  id, butler, worker, model, state, started_at, ended_at, episode_ids, facts_created, facts_updated, facts_confirmed,
-  rules_created, rules_confirmed, errors, undone_at, undone_by
-FROM consolidation_runs
+-- Runs, the latest first; butler and state are optional filters.
+SELECT * FROM consolidation_runs
 WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND (CAST(:butler AS text) IS NULL OR butler = :butler) AND (CAST(:state AS text) IS NULL OR state = :state)
 ORDER BY started_at DESC, id
@@ -13,14 +10,11 @@ LIMIT :limit OFFSET :offset;
 
 -- name: get_run(run_id)^
 -- One run.
-SELECT
-  id, butler, worker, model, state, started_at, ended_at, episode_ids, facts_created, facts_updated, facts_confirmed,
-  rules_created, rules_confirmed, errors, undone_at, undone_by
-FROM consolidation_runs
+SELECT * FROM consolidation_runs
 WHERE id = :run_id;
 
 -- name: run_actions(run_id)
--- What a run did, in its order, with the memories as they are now.
+-- The actions of a run, in order, with the present state of the memories.
 SELECT
   position, action, memory_id, superseded_ids, confirmed_before, confirmed_at,
   coalesce(facts.content, rules.content) AS content, facts.subject, facts.predicate,
@@ -34,12 +28,12 @@ WHERE consolidation_actions.tenant_id = current_setting('commonplace.tenant_id')
 ORDER BY position;
 
 -- name: fact_keys(ids)
--- What the keys of some facts are made of.
+-- The key columns of some facts.
 SELECT id, scope, subject, predicate, entity_id FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
 
 -- name: stored_by_undone_runs(ids)
--- Those of some facts and rules that runs stored which are undone now, and what each had taken the place of.
+-- Of some facts and rules, those that undone runs had stored, with the facts that each had replaced.
 SELECT memory_id, superseded_ids
 FROM consolidation_actions AS stored
 JOIN consolidation_runs AS run ON run.tenant_id = stored.tenant_id AND run.id = stored.run_id
@@ -47,8 +41,8 @@ WHERE stored.tenant_id = current_setting('commonplace.tenant_id') AND memory_id 
   AND action IN ('fact_created', 'fact_updated', 'rule_created') AND state = 'undone';
 
 -- name: left_by_undone_runs(ids)
--- Superseded facts that undone runs had replaced, of the keys of some facts, where all that was stored under their key
--- since was of undone runs too: an earlier undo left them because one of these was still active.
+-- Superseded facts with the keys of some facts that undone runs had replaced, if undone runs also stored all newer facts
+-- with the same key: an earlier undo left them because a newer fact was still active.
 SELECT replaced.id FROM facts AS replaced
 WHERE replaced.tenant_id = current_setting('commonplace.tenant_id') AND replaced.validity = 'superseded'
   AND EXISTS (
@@ -76,8 +70,8 @@ WHERE replaced.tenant_id = current_setting('commonplace.tenant_id') AND replaced
 ORDER BY replaced.created_at DESC, replaced.id;
 
 -- name: since_stored(id)^
--- What became of a fact or rule since it was stored: whether it is out of every search, whether it was confirmed, how
--- often it was applied, and whether it is in the actions of a run that is not undone.
+-- The changes of a fact or rule since it was stored: whether it left every search, whether it was confirmed, how often it
+-- was applied, and whether an action of an applied run names it.
 SELECT
   is_gone, is_confirmed, times_applied,
   EXISTS (
@@ -98,8 +92,8 @@ FROM (
 ) AS memory;
 
 -- name: restore_fact(id)$
--- Makes a superseded fact active again, unless another one of its key is active, or one that took its place under
--- whatever key, directly or by way of others; writes the event. Returns its id, or nothing.
+-- Makes a superseded fact active again and writes the event, unless another fact with its key is active, or a fact that
+-- replaced it directly or indirectly, under any key. Returns its id, or nothing.
 WITH RECURSIVE later AS (
   SELECT CAST(:id AS uuid) AS id
   UNION
@@ -133,7 +127,7 @@ event AS (
 SELECT id FROM restored;
 
 -- name: confirmed_before_undone(run_id, memory_id, confirmed_at)$
--- When a fact or rule had been confirmed before another run confirmed it at a moment, where that run is undone.
+-- When a fact or rule was last confirmed before another run confirmed it at :confirmed_at, if that run is undone.
 SELECT min(confirmed_before)
 FROM consolidation_actions AS theirs
 JOIN consolidation_runs AS run ON run.tenant_id = theirs.tenant_id AND run.id = theirs.run_id
@@ -141,8 +135,7 @@ WHERE theirs.tenant_id = current_setting('commonplace.tenant_id') AND memory_id 
   AND run_id <> :run_id AND confirmed_at = :confirmed_at AND confirmed_before < :confirmed_at AND state = 'undone';
 
 -- name: unconfirm_fact(id, confirmed_before, confirmed_at)$
--- Puts back when a fact was last confirmed, unless it has been confirmed since, and writes the event. Returns its id,
--- or nothing.
+-- Restores a fact's last confirmation, unless it was confirmed since, and writes the event. Returns its id, or nothing.
 WITH changed AS (
   UPDATE facts SET last_confirmed_at = :confirmed_before WHERE id = :id AND last_confirmed_at = :confirmed_at
   RETURNING id, last_confirmed_at
@@ -161,8 +154,7 @@ event AS (
 SELECT id FROM changed;
 
 -- name: unconfirm_rule(id, confirmed_before, confirmed_at)$
--- Puts back when a rule was last confirmed, unless it has been confirmed since, and writes the event. Returns its id,
--- or nothing.
+-- Restores a rule's last confirmation, unless it was confirmed since, and writes the event. Returns its id, or nothing.
 WITH changed AS (
   UPDATE rules SET last_confirmed_at = :confirmed_before WHERE id = :id AND last_confirmed_at = :confirmed_at
   RETURNING id, last_confirmed_at
@@ -181,7 +173,7 @@ event AS (
 SELECT id FROM changed;
 
 -- name: remove_derivation(source_type, source_id, episode_ids)!
--- Removes the links of a memory to episodes that it was, after all, not learned from, and writes the events.
+-- Removes the links from a memory to episodes of an undone run, and writes the events.
 WITH removed AS (
   DELETE FROM memory_links
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type = :source_type
@@ -196,7 +188,7 @@ SELECT
 FROM removed;
 
 -- name: requeue_run(run_id, now)$
--- Lets the episodes of a run that have not expired be consolidated again, and writes the events. Returns their number.
+-- Requeues the episodes of a run that have not expired, and writes the events. Returns their number.
 WITH requeued AS (
   UPDATE episodes SET consolidated = false, consolidation_status = 'pending', retry_count = 0
   FROM consolidation_runs AS run
@@ -218,7 +210,7 @@ events AS (
 SELECT count(*) FROM requeued;
 
 -- name: mark_undone(run_id, now)!
--- Marks a run as undone, by the actor of the transaction, and writes the event.
+-- Marks a run as undone by the actor of the transaction, and writes the event.
 WITH undone AS (
   UPDATE consolidation_runs SET
     state = 'undone', undone_at = :now, undone_by = nullif(current_setting('commonplace.actor', true), '')

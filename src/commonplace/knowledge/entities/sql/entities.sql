@@ -1,7 +1,7 @@
--- Entities. Order of locks: entities by ascending id, then their facts by ascending id.
+-- Entities. Lock order: entities by ascending id, then their facts by ascending id.
 
 -- name: entity_insert(canonical_name, entity_type, aliases, metadata, name_keys)^
--- Adds an entity and returns it, or nothing where one has this name and type already.
+-- Adds an entity and returns it; returns nothing if an entity has this name and type.
 INSERT INTO entities (tenant_id, canonical_name, entity_type, aliases, metadata, name_keys)
 VALUES (
   current_setting('commonplace.tenant_id'), :canonical_name, :entity_type, CAST(:aliases AS text[]),
@@ -11,13 +11,13 @@ ON CONFLICT (tenant_id, canonical_name, entity_type) DO NOTHING
 RETURNING *;
 
 -- name: entity_named(canonical_name, entity_type)^
--- The entity of a name and type, or nothing.
+-- The entity with a name and type, or nothing.
 SELECT * FROM entities
 WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND canonical_name = :canonical_name AND entity_type = :entity_type;
 
 -- name: entity_by_id(id)^
--- One entity with the end of its chain of merges, or nothing.
+-- One entity with the last entity of its chain of merges, or nothing.
 WITH RECURSIVE chain AS (
   SELECT id, CAST(metadata ->> 'merged_into' AS uuid) AS next FROM entities
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id
@@ -37,7 +37,7 @@ ORDER BY id
 FOR UPDATE;
 
 -- name: entity_write(id, canonical_name, aliases, metadata, name_keys, updated_at)^
--- Writes what may change of an entity and returns it; without a moment, it was changed now.
+-- Writes the fields of an entity that can change and returns it; :updated_at defaults to now.
 UPDATE entities
 SET canonical_name = :canonical_name, aliases = CAST(:aliases AS text[]), metadata = CAST(:metadata AS jsonb),
     name_keys = :name_keys, updated_at = coalesce(CAST(:updated_at AS timestamptz), now())
@@ -45,8 +45,8 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id
 RETURNING *;
 
 -- name: entity_search(key, entity_type, preferred, limit)
--- Entities one of whose names holds a text, tombstones left out: preferred ones first, then where it is the canonical
--- name, an alias, a part; and entities whose names were not folded yet, for the caller to look at.
+-- Entities whose names contain a text, without merged entities: preferred entities first, then matches of the canonical
+-- name, of an alias, of a part. Entities without folded names are added for the caller to check.
 (
   SELECT id, canonical_name, entity_type, aliases, name_keys FROM entities
   WHERE tenant_id = current_setting('commonplace.tenant_id')
@@ -73,7 +73,7 @@ UNION ALL
 );
 
 -- name: entity_holding(pieces, least, entity_type)
--- Entities whose names hold at least so many of some pieces of text, and those whose names were not folded yet.
+-- Entities whose names contain at least :least of some pieces of text, and entities without folded names.
 SELECT id, canonical_name, entity_type, aliases, name_keys FROM entities
 WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND (
@@ -84,7 +84,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND metadata ->> 'merged_into' IS NULL;
 
 -- name: entity_neighbourhood(ids, limit)
--- What the newest active facts of each of several entities say.
+-- Predicate and content of the newest active facts of each of several entities.
 SELECT candidate.id AS entity_id, fact.predicate, fact.content
 FROM unnest(CAST(:ids AS uuid[])) AS candidate (id)
 CROSS JOIN LATERAL (
@@ -96,8 +96,8 @@ CROSS JOIN LATERAL (
 ) AS fact;
 
 -- name: entity_lock_facts(entity_ids, fact_ids)
--- Locks all facts of some entities, and of those that some facts belong to, in ascending order of their ids; returns
--- what a merge looks at.
+-- Locks all facts of some entities, and of the entities of some facts, in ascending order of their ids; returns the
+-- columns that a merge needs.
 SELECT id, entity_id, scope, predicate, validity, confidence, supersedes_id FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND entity_id IN (
@@ -110,20 +110,20 @@ ORDER BY id
 FOR UPDATE OF facts;
 
 -- name: entity_set_validity(ids, validities)!
--- Gives each of several facts a validity.
+-- Sets the validity of each of several facts.
 UPDATE facts SET validity = wanted.validity
 FROM unnest(CAST(:ids AS uuid[]), CAST(:validities AS text[])) AS wanted (id, validity)
 WHERE facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.id = wanted.id;
 
 -- name: entity_point_facts(ids, entity_ids, supersedes_ids)!
--- Gives each of several facts an entity and the fact that it supersedes.
+-- Sets the entity and the superseded fact of each of several facts.
 UPDATE facts SET entity_id = wanted.entity_id, supersedes_id = wanted.supersedes_id
 FROM unnest(CAST(:ids AS uuid[]), CAST(:entity_ids AS uuid[]), CAST(:supersedes_ids AS uuid[]))
   AS wanted (id, entity_id, supersedes_id)
 WHERE facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.id = wanted.id;
 
 -- name: entity_link_superseded(winners, losers)
--- Links each winning fact to the one that it superseded; returns the links that are new.
+-- Links each winning fact to the fact that it superseded; returns the new links.
 INSERT INTO memory_links (tenant_id, source_type, source_id, target_type, target_id, relation)
 SELECT current_setting('commonplace.tenant_id'), 'fact', pair.winner, 'fact', pair.loser, 'supersedes'
 FROM unnest(CAST(:winners AS uuid[]), CAST(:losers AS uuid[])) AS pair (winner, loser)
@@ -131,14 +131,14 @@ ON CONFLICT DO NOTHING
 RETURNING source_id, target_id;
 
 -- name: entity_unlink_superseded(winners, losers)!
--- Removes links of that kind.
+-- Removes supersedes links between facts.
 DELETE FROM memory_links USING unnest(CAST(:winners AS uuid[]), CAST(:losers AS uuid[])) AS pair (winner, loser)
 WHERE memory_links.tenant_id = current_setting('commonplace.tenant_id')
   AND source_type = 'fact' AND source_id = pair.winner AND target_type = 'fact' AND target_id = pair.loser
   AND relation = 'supersedes';
 
 -- name: entity_last_merge(source_entity_id, target_entity_id)^
--- The newest record of one entity's merge into another, or nothing.
+-- The newest event of one entity's merge into another, or nothing.
 SELECT id, payload FROM memory_events
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND event_type = 'entity_merge'
   AND payload ->> 'source_entity_id' = CAST(:source_entity_id AS text)

@@ -1,14 +1,14 @@
--- Statements of each table of memories; ${memories} is its name, ${text} what is embedded of a row.
+-- Statements of each table of memories; ${memories} is the table, ${text} the text of a row that is embedded.
 
 -- name: count_rows_to_embed(version)$$
--- How many memories of the tenant lack a vector of a model.
+-- The number of the tenant's memories without a vector of a model.
 SELECT count(*) FROM ${memories}
 WHERE tenant_id = current_setting('commonplace.tenant_id', true)
   AND next_embedding_version IS DISTINCT FROM CAST(:version AS text);
 
 -- name: rows_to_embed(version, after, limit)
--- The next memories of the tenant that lack a vector of a model, by id. A model reads 256 tokens, however long a
--- text is, so the rest stays here; the fingerprint is of all of it.
+-- The tenant's next memories without a vector of a model, by id. A model reads 256 tokens of a text, so long texts are cut;
+-- the fingerprint covers the whole text.
 SELECT id, left(${text}, 100000) AS text, md5(${text}) AS fingerprint FROM ${memories}
 WHERE tenant_id = current_setting('commonplace.tenant_id', true) AND id > CAST(:after AS uuid)
   AND next_embedding_version IS DISTINCT FROM CAST(:version AS text)
@@ -16,12 +16,12 @@ ORDER BY id
 LIMIT :limit;
 
 -- name: count_missed()$$
--- How many memories of the tenant came or changed behind the walk through the table.
+-- The number of the tenant's memories that were stored or changed after the walk had passed.
 SELECT count(*) FROM ${memories}
 WHERE tenant_id = current_setting('commonplace.tenant_id', true) AND next_embedding IS NULL;
 
 -- name: rows_missed(after, limit)
--- The memories of the tenant that came or changed behind the walk through the table; found by an index of their own.
+-- The tenant's memories that were stored or changed after the walk had passed; they have their own index.
 SELECT id, left(${text}, 100000) AS text, md5(${text}) AS fingerprint FROM ${memories}
 WHERE tenant_id = current_setting('commonplace.tenant_id', true) AND id > CAST(:after AS uuid)
   AND next_embedding IS NULL
@@ -29,8 +29,8 @@ ORDER BY id
 LIMIT :limit;
 
 -- name: store_next_vectors(id, fingerprint, embedding, model, version)$$
--- Lays the vectors of the next model beside those in use, unless a text has changed since. Rows are locked by id, so
--- that no two batches wait for each other. Returns how many there were.
+-- Stores vectors of the next model beside the vectors in use, unless a text has changed. Rows are locked by id, so that
+-- batches cannot deadlock. Returns the number of stored vectors.
 WITH given AS (
   SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:fingerprint AS text[]), CAST(:embedding AS vector[])
@@ -53,8 +53,7 @@ stored AS (
 SELECT count(*) FROM stored;
 
 -- name: clear_next_vectors(after, but_of, limit)
--- Removes vectors that are not in use, but those of one version, from the next memories of the tenant, by id; returns
--- their ids.
+-- Removes unused vectors, except those of version :but_of, from the tenant's next memories by id; returns the ids.
 WITH locked AS MATERIALIZED (
   SELECT id FROM ${memories}
   WHERE tenant_id = current_setting('commonplace.tenant_id', true) AND id > CAST(:after AS uuid)
@@ -70,8 +69,8 @@ cleared AS (
 )
 SELECT id FROM cleared ORDER BY id;
 
--- name: any_stray$$
--- Whether a memory of the tenant has a vector of another model than the active one, or none.
+-- name: any_stray()$$
+-- Whether a memory of the tenant has no vector, or a vector of another model than the active one.
 SELECT EXISTS (
   SELECT 1 FROM ${memories}
   WHERE tenant_id = current_setting('commonplace.tenant_id', true)

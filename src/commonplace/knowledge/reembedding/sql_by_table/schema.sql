@@ -1,38 +1,38 @@
--- What a move to another model changes in the schema of each table of memories. No statement has parameters.
+-- The schema changes of a move, for each table of memories. No statement has parameters.
 
--- name: index_missed!
--- Finds what still lacks a vector of the next model: a few rows, once the table has been walked through.
+-- name: index_missed()!
+-- The index of rows without a vector of the next model: few rows, once the walk is over.
 CREATE INDEX CONCURRENTLY idx_${memories}_missed ON ${memories} (tenant_id, id) WHERE next_embedding IS NULL;
 
--- name: index_next!
--- Searches the vectors of the next model; the same as the index in use, which goes on being used meanwhile.
+-- name: index_next()!
+-- The index of the next model's vectors; equal to the index in use, which stays in use meanwhile.
 CREATE INDEX CONCURRENTLY idx_${memories}_next_embedding ON ${memories}
 USING hnsw ((CAST(next_embedding AS halfvec(384))) halfvec_cosine_ops) WITH (m = 12, ef_construction = 32)
 ${searched};
 
--- name: drop_index_missed!
--- Takes away the index of what is missing.
+-- name: drop_index_missed()!
+-- Drops the index of missing vectors.
 DROP INDEX CONCURRENTLY IF EXISTS idx_${memories}_missed;
 
--- name: drop_index_next!
--- Takes away the index of the next model's vectors.
+-- name: drop_index_next()!
+-- Drops the index of the next model's vectors.
 DROP INDEX CONCURRENTLY IF EXISTS idx_${memories}_next_embedding;
 
--- name: analyse!
--- Lets the planner know that few rows lack a vector now.
+-- name: analyse()!
+-- Tells the planner that few rows lack a vector.
 ANALYZE ${memories};
 
--- name: lift_policy!
--- Lets the owner see the rows of every tenant, for the rest of a transaction that keeps everybody else out.
+-- name: lift_policy()!
+-- Shows the owner the rows of every tenant, in a transaction that locks all others out.
 ALTER TABLE ${memories} NO FORCE ROW LEVEL SECURITY;
 
--- name: restore_policy!
+-- name: restore_policy()!
 -- Hides the rows of other tenants from the owner again.
 ALTER TABLE ${memories} FORCE ROW LEVEL SECURITY;
 
--- name: switch!
--- Exchanges the vectors in use for the next ones: names change, and no row does. The trigger follows the column by its
--- number, so it is made again.
+-- name: switch()!
+-- Swaps the vectors in use and the next vectors by renaming columns; no row changes. The trigger refers to the column by
+-- its number, so it is created again.
 DROP INDEX idx_${memories}_missed;
 DROP INDEX idx_${memories}_embedding;
 DROP TRIGGER ${memories}_vector_changed ON ${memories};

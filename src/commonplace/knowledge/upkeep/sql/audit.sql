@@ -1,9 +1,9 @@
--- The audit stream, read. What is about one memory or of one run has statements of its own, so that each is planned for
--- its index.
+-- Reading the audit trail. Events about one memory and events of one run have their own statements, so that the planner
+-- uses their indexes.
 
 -- name: list_events(event_type, actor, since, until, limit, offset)
--- Entries, the latest first; of one type, by one actor or of a span of time where that is given.
-SELECT id, event_type, actor, payload, created_at FROM memory_events
+-- Events, the latest first. Type, actor and time span are optional filters.
+SELECT * FROM memory_events
 WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND (CAST(:event_type AS text) IS NULL OR event_type = :event_type)
   AND (CAST(:actor AS text) IS NULL OR actor = :actor)
@@ -13,8 +13,8 @@ ORDER BY created_at DESC, id
 LIMIT :limit OFFSET :offset;
 
 -- name: events_about(about, event_type, actor, since, until, limit, offset)
--- Entries about one memory or entity, a merge from either side, the latest first; of one type, actor or span likewise.
-SELECT id, event_type, actor, payload, created_at FROM memory_events
+-- Events about one memory or entity, including merges from either side, the latest first. Same filters as list_events.
+SELECT * FROM memory_events
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND (about_id = :about OR merged_into_id = :about)
   AND (CAST(:event_type AS text) IS NULL OR event_type = :event_type)
   AND (CAST(:actor AS text) IS NULL OR actor = :actor)
@@ -24,8 +24,8 @@ ORDER BY created_at DESC, id
 LIMIT :limit OFFSET :offset;
 
 -- name: events_of_run(run_id, event_type, actor, since, until, limit, offset)
--- Entries that a run of consolidation caused, the latest first; of one type, actor or span likewise.
-SELECT id, event_type, actor, payload, created_at FROM memory_events
+-- Events that one consolidation run caused, the latest first. Same filters as list_events.
+SELECT * FROM memory_events
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND run_id = :run_id
   AND (CAST(:event_type AS text) IS NULL OR event_type = :event_type)
   AND (CAST(:actor AS text) IS NULL OR actor = :actor)
@@ -35,6 +35,6 @@ ORDER BY created_at DESC, id
 LIMIT :limit OFFSET :offset;
 
 -- name: get_event(id)^
--- One entry.
-SELECT id, event_type, actor, payload, created_at FROM memory_events
+-- One event.
+SELECT * FROM memory_events
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;

@@ -1,7 +1,7 @@
--- Episodes that somebody else has locked are left for the next cleanup, so that nobody waits for anybody.
+-- Episodes that another transaction has locked are left for the next cleanup, so that no transaction waits.
 
 -- name: delete_expired_episodes(limit, now)^
--- Deletes some expired episodes with their links, the longest expired first, and writes the events.
+-- Deletes a batch of expired episodes and their links, the longest expired first, and writes the events.
 WITH chosen AS (
   SELECT id FROM episodes
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND expires_at < :now
@@ -28,15 +28,15 @@ events AS (
 )
 SELECT
   count(*) AS deleted,
-  -- One that was forgotten on purpose expired before its seven days, and is no loss.
+  -- A forgotten episode expires before its seven days and does not count as lost.
   count(*) FILTER (
     WHERE consolidation_status <> 'consolidated' AND expires_at >= created_at + interval '7 days'
   ) AS unconsolidated
 FROM deleted;
 
 -- name: delete_surplus_episodes(max_entries, limit)^
--- Deletes some of the oldest consolidated episodes with their links, as far as there are more than :max_entries in
--- all, and writes the events. Returns how many went and how many there were.
+-- Deletes a batch of the oldest consolidated episodes and their links while there are more than :max_entries episodes,
+-- and writes the events. Returns the number deleted and the number before.
 WITH kept AS (
   SELECT count(*) AS total FROM episodes WHERE tenant_id = current_setting('commonplace.tenant_id')
 ),

@@ -1,8 +1,7 @@
 -- name: memory_stats(scope, now)^
--- Numbers of memories by state; facts and rules of the global scope and of :scope where that is given. Episodes are
--- counted in the indexes that hold their states, which is a fraction of their rows. Facts are counted in the table: which
--- of them fade stands in no index, for with one the sweep, which then enters each again in all others, takes seven times
--- as long.
+-- Numbers of memories by state; with :scope, only facts and rules of the global scope and of that scope. Episodes are
+-- counted from the indexes on their state, which are much smaller than the table. Facts are counted from the table: an
+-- index on the fading mark would make the sweep seven times slower.
 SELECT
   (SELECT count(*) FROM episodes) AS episodes_total,
   pending.episodes AS episodes_unconsolidated,

@@ -1,4 +1,4 @@
--- What became of a job, and who a worker is: Procrastinate keeps neither results nor errors, and workers have numbers.
+-- Outcomes of jobs and names of workers, which Procrastinate does not store.
 
 CREATE TABLE job_outcomes (
     job_id BIGINT NOT NULL,

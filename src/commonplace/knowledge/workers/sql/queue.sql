@@ -1,39 +1,39 @@
--- Run with the queue's schema in front of the path: Procrastinate's triggers name its tables without a schema.
+-- These statements run with the queue's schema first in the search path: Procrastinate's triggers name no schema.
 
 -- name: set_queue_path()^
--- Puts the schema of the queue in front of the path, until the end of the transaction.
+-- Puts the queue's schema first in the search path until the transaction ends.
 SELECT set_config('search_path', 'procrastinate, ' || current_setting('search_path'), true);
 
 -- name: list_tenants()
--- The tenants that there are, by id.
+-- All tenants, by id.
 SELECT tenant_id FROM tenants ORDER BY tenant_id;
 
 -- name: last_ticks(until)
--- For each schedule the last moment, in seconds since 1970, that it was set going for; moments after :until come from
--- a clock that was wrong, and do not count.
+-- The last started tick of each schedule, in seconds since 1970; ticks after :until come from a wrong clock and do not
+-- count.
 SELECT task_name, max(defer_timestamp) AS tick
 FROM procrastinate_periodic_defers
 WHERE defer_timestamp <= CAST(:until AS bigint)
 GROUP BY task_name;
 
 -- name: note_outcome(job_id, result, error)!
--- Writes down what became of a job; one that ran again has its last outcome.
+-- Records the outcome of a job, in place of an earlier outcome.
 INSERT INTO job_outcomes (job_id, result, error) VALUES (:job_id, CAST(:result AS jsonb), :error)
 ON CONFLICT (job_id) DO UPDATE SET result = excluded.result, error = excluded.error, ended_at = now();
 
 -- name: due_in(wait_s)$
--- The moment so many seconds from now by the server's clock, by which jobs become due.
+-- The time in :wait_s seconds by the server's clock, which decides when jobs are due.
 SELECT now() + make_interval(secs => CAST(:wait_s AS double precision));
 
 -- name: bring_forward(longest_s)
--- Makes jobs due that were put off for longer than any is, by a clock that was wrong. Returns them.
+-- Makes jobs due that a wrong clock postponed for longer than any job waits. Returns them.
 UPDATE procrastinate_jobs SET scheduled_at = now()
 WHERE status = 'todo' AND scheduled_at > now() + make_interval(secs => CAST(:longest_s AS double precision))
 RETURNING id, task_name;
 
 -- name: take_back_jobs(worker_id, ended, silent_s, most_attempts, died)
--- Puts jobs back into the queue whose worker died, or whose end could not be written down (:ended, of :worker_id).
--- One that was tried too often fails, and so does one whose successor is waiting already. Returns them.
+-- Requeues jobs whose worker died, or whose end could not be recorded (:ended, of :worker_id). A job that was tried too
+-- often fails, and so does a job whose successor already waits. Returns the jobs.
 WITH lost AS (
   SELECT
     jobs.id, jobs.attempts + 1 >= CAST(:most_attempts AS integer) AS hopeless,
@@ -48,7 +48,7 @@ WITH lost AS (
     OR EXISTS (
       SELECT FROM procrastinate_workers AS workers
       WHERE workers.id = jobs.worker_id
-        -- A sign of life that is still to come is of a server whose clock was set back since.
+        -- A sign of life in the future means that the server's clock was set back.
         AND abs(extract(epoch FROM now() - workers.last_heartbeat)) > CAST(:silent_s AS double precision)
     )
   )
@@ -67,6 +67,6 @@ outcomes AS (
 )
 SELECT
   id, task_name, args, status, attempts,
-  -- Who waits for jobs hears of new ones only.
+  -- Workers listen for new jobs only.
   pg_notify('procrastinate_any_queue_v1', json_build_object('type', 'job_inserted', 'job_id', id)::text) AS told
 FROM back;

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from fastapi import Request
 
-from commonplace.knowledge.consolidation.runs import RunState
-from commonplace.knowledge.workers.status import FailedJob, worker_status
+from commonplace.knowledge.consolidation import RunState
+from commonplace.knowledge.workers import FailedJob, worker_status
 from commonplace.web.access import knowledge_of, memories
 from commonplace.web.dashboard.cards import Card
 
@@ -54,9 +54,7 @@ async def _failed_jobs(request: Request) -> list[FailedJob]:
     settings = cast("Checks", request.app.state.checks).settings
     if settings is None:
         return []
-    knowledge = memories(request).knowledge
-    async with knowledge.acting() as pool:
-        return (await worker_status(pool, settings, knowledge.clock())).failures[:SHOWN]
+    return (await worker_status(memories(request).knowledge, settings)).failures[:SHOWN]
 
 
 def is_starting(request: Request) -> bool:

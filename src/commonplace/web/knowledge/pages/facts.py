@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse
 
 from commonplace.knowledge.kinds import Fact, Rule, Validity
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.upkeep.decay import FAINT, GONE
+from commonplace.knowledge.upkeep import FAINT, GONE
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.paging import ONE_MORE, cut_page

@@ -11,7 +11,7 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge.kinds import Rule
 from commonplace.knowledge.lifecycle.maturity import Maturity
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.upkeep.decay import FAINT, GONE
+from commonplace.knowledge.upkeep import FAINT, GONE
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.dashboard.errors import PageRoute, message_of
 from commonplace.web.dashboard.forms import INVALID, Text

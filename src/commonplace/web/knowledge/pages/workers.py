@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, cast
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.knowledge.workers.status import worker_status
+from commonplace.knowledge.workers import worker_status
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.rendering import render
@@ -23,8 +23,6 @@ router = APIRouter(
 @router.get("")
 async def workers_page(request: Request, memories: OpenMemories) -> HTMLResponse:
     """Show the background work of all tenants."""
-    knowledge = memories.knowledge
     settings = cast("Checks", request.app.state.checks).settings
-    async with knowledge.acting() as pool:
-        status = None if settings is None else await worker_status(pool, settings, knowledge.clock())
+    status = None if settings is None else await worker_status(memories.knowledge, settings)
     return render(request, "knowledge/workers.html", status=status)

@@ -1,4 +1,4 @@
-"""Consolidation under ``/api/v1/knowledge/consolidation``: what its runs did, running it, and undoing a run."""
+"""Consolidation under ``/api/v1/knowledge/consolidation``: list, make and undo runs."""
 
 from datetime import datetime
 from typing import Annotated, Final
@@ -7,9 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Body, Depends, Path, Query, Request
 from pydantic import Field
 
-from commonplace.knowledge.consolidation.configured import without_model
-from commonplace.knowledge.consolidation.runs import RunState
-from commonplace.knowledge.consolidation.spawner import model_spawner
+from commonplace.knowledge.consolidation import ActionKind, RunState, model_spawner, without_model
 from commonplace.llm import Model  # noqa: TC001 - beside names of the module that are needed when it runs
 from commonplace.web.access import KnowledgeOfCaller, admin, reader
 from commonplace.web.limits import MAX_OFFSET
@@ -19,7 +17,7 @@ from commonplace.web.shape import Shape, Wanted
 
 MAX_RUNS: Final = 500
 
-Butler = Annotated[str | None, Query(min_length=1, max_length=200, description="of one butler")]
+Butler = Annotated[str | None, Query(min_length=1, max_length=200, description="only this butler's episodes")]
 RunId = Annotated[UUID, Path(alias="runId", description="the id of a run")]
 
 router = APIRouter(
@@ -30,7 +28,7 @@ router = APIRouter(
 class RunShape(Shape):
     """A run: one answer of a model to one group of a butler's episodes."""
 
-    id: UUID = Field(description="also in every entry of the audit stream that it caused")
+    id: UUID = Field(description="also the `run_id` of the events that the run caused")
     butler: str
     worker: str
     model: str | None
@@ -49,16 +47,16 @@ class RunShape(Shape):
 
 
 class RunsShape(PageShape):
-    """Runs, the latest first; one page of them."""
+    """A page of runs, the latest first."""
 
     runs: list[RunShape]
 
 
 class RunActionShape(Shape):
-    """Something that a run did, with the memory as it is now."""
+    """A change by a run, with the present content and state of the memory."""
 
     position: int
-    action: str
+    action: ActionKind
     memory_id: UUID
     superseded_ids: list[UUID]
     subject: str | None
@@ -68,20 +66,20 @@ class RunActionShape(Shape):
 
 
 class RunRecordShape(Shape):
-    """A run with what it did."""
+    """A run with its actions."""
 
     run: RunShape
     actions: list[RunActionShape]
 
 
 class WantedUndo(Wanted):
-    """How a run is to be undone."""
+    """Options for undoing a run."""
 
-    requeue: bool = Field(default=False, description="whether its episodes are to be consolidated again")
+    requeue: bool = Field(default=False, description="consolidate the run's episodes again")
 
 
 class UndoneShape(Shape):
-    """What undoing a run did."""
+    """The report of undoing a run."""
 
     run_id: UUID
     already_undone: bool
@@ -90,21 +88,19 @@ class UndoneShape(Shape):
     rules_forgotten: int
     confirmations_undone: int
     episodes_requeued: int
-    episodes_expired: int = Field(
-        description="how many could not be requeued, because they have expired since"
-    )
-    kept: list[str] = Field(description="what was changed after the run and therefore stays")
+    episodes_expired: int = Field(description="episodes that could not be requeued because they have expired")
+    kept: list[str] = Field(description="memories that stay because they changed after the run")
 
 
 class ConsolidatedShape(Shape):
-    """What consolidation found and did."""
+    """The report of a consolidation."""
 
-    dry_run: bool = Field(description="whether episodes were only counted, because there is no model to ask")
-    groups: dict[str, int] = Field(description="how many episodes waited at the beginning, by butler")
+    dry_run: bool = Field(description="whether episodes were only counted, because no model is set")
+    groups: dict[str, int] = Field(description="the number of waiting episodes at the start, by butler")
     runs: list[RunShape]
-    failed: list[str] = Field(description="butlers of which a group failed; it is tried again later")
-    busy: list[str] = Field(description="butlers whose oldest episodes another worker has")
-    waiting: list[str] = Field(description="butlers whose oldest episodes failed and are not due again yet")
+    failed: list[str] = Field(description="butlers with a group that failed; it is tried again later")
+    busy: list[str] = Field(description="butlers whose oldest episodes another worker holds")
+    waiting: list[str] = Field(description="butlers whose oldest episodes failed and are not due yet")
     errors: list[str]
     note: str
 
@@ -114,16 +110,14 @@ class ConsolidatedShape(Shape):
     operation_id="listRuns",
     dependencies=[Depends(reader)],
     response_description="The runs of the page",
-    summary="List runs of consolidation",
+    summary="List consolidation runs",
 )
 async def list_runs(
     memory: KnowledgeOfCaller,
     butler: Butler = None,
-    state: Annotated[RunState | None, Query(description="of one state")] = None,
-    limit: Annotated[int, Query(ge=1, le=MAX_RUNS, description="at most this many")] = DEFAULT_LIMIT,
-    offset: Annotated[
-        int, Query(ge=0, le=MAX_OFFSET, description="leave out this many from the beginning")
-    ] = 0,
+    state: Annotated[RunState | None, Query(description="only runs in this state")] = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_RUNS, description="the most runs to return")] = DEFAULT_LIMIT,
+    offset: Annotated[int, Query(ge=0, le=MAX_OFFSET, description="the number of runs to skip")] = 0,
 ) -> RunsShape:
     """The latest first."""
     page = Page(limit=limit, offset=offset)
@@ -136,11 +130,11 @@ async def list_runs(
     operation_id="getRun",
     dependencies=[Depends(reader)],
     response_description="The run",
-    summary="Read one run of consolidation",
+    summary="Read a consolidation run",
     responses=may_answer(NOT_FOUND),
 )
 async def get_run(memory: KnowledgeOfCaller, run_id: RunId) -> RunRecordShape:
-    """With everything that it did."""
+    """With its actions."""
     return RunRecordShape.model_validate(await memory.get_run(run_id))
 
 
@@ -148,16 +142,16 @@ async def get_run(memory: KnowledgeOfCaller, run_id: RunId) -> RunRecordShape:
     "/runs/{runId}/undo",  # noqa: FAST003
     operation_id="undoRun",
     dependencies=[Depends(admin)],
-    response_description="What it did",
-    summary="Undo a run of consolidation",
+    response_description="The report",
+    summary="Undo a consolidation run",
     responses=may_answer(NOT_FOUND, REFUSED, INVALID_INPUT),
 )
 async def undo_run(
     memory: KnowledgeOfCaller,
     run_id: RunId,
-    wanted: Annotated[WantedUndo | None, Body(description="whether its episodes wait again")] = None,
+    wanted: Annotated[WantedUndo | None, Body(description="the options")] = None,
 ) -> UndoneShape:
-    """What the run did is taken back, less what was changed since, which the answer names."""
+    """Undoes the run's changes; the answer names the memories that stay because they changed since."""
     requeue = wanted is not None and wanted.requeue
     return UndoneShape.model_validate(await memory.undo_run(run_id, requeue=requeue))
 
@@ -166,11 +160,11 @@ async def undo_run(
     "/run",
     operation_id="consolidate",
     dependencies=[Depends(admin)],
-    response_description="What it did",
+    response_description="The report",
     summary="Consolidate the episodes that are due",
 )
 async def run(request: Request, memory: KnowledgeOfCaller, butler: Butler = None) -> ConsolidatedShape:
-    """Answers when it is done, which takes as long as the model does; background work does the same by itself.
+    """Answers when all episodes are done, which takes as long as the model needs. Workers do the same on a schedule.
 
     Without a model episodes are only counted.
     """

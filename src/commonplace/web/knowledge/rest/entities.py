@@ -6,7 +6,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Body, Depends, Path, Query
 
-from commonplace.knowledge.entities.registry import EntityType
+from commonplace.knowledge.entities import EntityType
 from commonplace.web.access import KnowledgeOfCaller, admin, reader, writer
 from commonplace.web.knowledge.rest.memories import BODY
 from commonplace.web.knowledge.rest.shapes import (
@@ -40,7 +40,7 @@ router = APIRouter(
 async def create(
     memory: KnowledgeOfCaller, wanted: Annotated[NewEntity, Body(description="the entity")]
 ) -> EntityShape:
-    """One name and type exist once: a second one is refused, with the id of the first."""
+    """A name and type are unique: a duplicate is refused, and the message names the existing entity."""
     return EntityShape.model_validate(await memory.entity_create(**wanted.model_dump()))
 
 
@@ -48,18 +48,18 @@ async def create(
     "/resolve",
     operation_id="resolveEntity",
     dependencies=[Depends(reader)],
-    response_description="Whom it may mean",
-    summary="Find whom or what a name means",
+    response_description="The candidates",
+    summary="Find the entities that a name may mean",
 )
 async def resolve(
     memory: KnowledgeOfCaller,
-    name: Annotated[str, Query(min_length=1, max_length=500, description="as it was said; a part will do")],
+    name: Annotated[str, Query(min_length=1, max_length=500, description="a name or a part of one")],
     entity_type: Annotated[
-        EntityType | None, Query(alias="entityType", description="only of this type")
+        EntityType | None, Query(alias="entityType", description="only entities of this type")
     ] = None,
-    fuzzy: Annotated[bool, Query(description="whether similar spellings count as well")] = False,  # noqa: FBT002
+    fuzzy: Annotated[bool, Query(description="also find similar spellings")] = False,  # noqa: FBT002
 ) -> CandidatesShape:
-    """None is created."""
+    """The likeliest first; no entity is created."""
     found = await memory.entity_resolve(name, entity_type=entity_type, enable_fuzzy=fuzzy)
     return CandidatesShape(candidates=[CandidateShape.model_validate(one) for one in found])
 
@@ -73,25 +73,25 @@ async def resolve(
     responses=may_answer(NOT_FOUND),
 )
 async def get(memory: KnowledgeOfCaller, entity_id: EntityId) -> EntityShape:
-    """Of one that was merged away, `survivorId` says which one it is now."""
-    return EntityShape.model_validate(await _require(memory, entity_id))
+    """The `survivorId` of a merged entity names the entity that replaced it."""
+    return EntityShape.model_validate(await memory.entity_get(entity_id))
 
 
 @router.patch(
     "/{entityId}",  # noqa: FAST003
     operation_id="updateEntity",
     dependencies=[Depends(writer)],
-    response_description="The entity as it is now",
+    response_description="The changed entity",
     summary="Change an entity",
     responses=may_answer(NOT_FOUND) | BODY,
 )
 async def update(
     memory: KnowledgeOfCaller,
     entity_id: EntityId,
-    wanted: Annotated[ChangedEntity, Body(description="what is to change")],
+    wanted: Annotated[ChangedEntity, Body(description="the changes")],
 ) -> EntityShape:
-    """The name and the list of aliases are replaced, keys of metadata are set one by one."""
-    await _require(memory, entity_id)
+    """The name and the list of aliases are replaced; metadata keys are set one by one."""
+    await memory.entity_get(entity_id)
     return EntityShape.model_validate(await memory.entity_update(entity_id, **wanted.model_dump()))
 
 
@@ -99,17 +99,17 @@ async def update(
     "/{entityId}/merge",  # noqa: FAST003
     operation_id="mergeEntity",
     dependencies=[Depends(admin)],
-    response_description="What it did",
+    response_description="The receipt",
     summary="Merge an entity into another",
     responses=may_answer(NOT_FOUND) | BODY,
 )
 async def merge(
     memory: KnowledgeOfCaller,
     entity_id: EntityId,
-    wanted: Annotated[WantedMerge, Body(description="which one stays")],
+    wanted: Annotated[WantedMerge, Body(description="the target")],
 ) -> MergedShape:
-    """Names and facts go to the target; where both have a fact, the more certain one stays. It can be undone."""
-    await _require(memory, entity_id)
+    """Names and facts move to the target; of two facts of one key the more confident stays. It can be undone."""
+    await memory.entity_get(entity_id)
     return MergedShape.model_validate(await memory.entity_merge(entity_id, wanted.target_entity_id))
 
 
@@ -117,15 +117,11 @@ async def merge(
     "/{entityId}/unmerge",  # noqa: FAST003
     operation_id="unmergeEntity",
     dependencies=[Depends(admin)],
-    response_description="What it did",
+    response_description="The receipt",
     summary="Undo the merge of an entity",
     responses=may_answer(NOT_FOUND),
 )
 async def unmerge(memory: KnowledgeOfCaller, entity_id: EntityId) -> UnmergedShape:
-    """Everything that the merge did is taken back, less what was changed since, which the answer names."""
-    await _require(memory, entity_id)
+    """Restores both entities and their facts; the answer names the fields that stay because they changed since."""
+    await memory.entity_get(entity_id)
     return UnmergedShape.model_validate(await memory.entity_unmerge(entity_id))
-
-
-async def _require(memory: KnowledgeOfCaller, entity_id: UUID) -> object:
-    return await memory.entity_get(entity_id)

@@ -1,5 +1,6 @@
 """Episodes, facts and rules under ``/api/v1/knowledge``: store, find, confirm, forget. Source: KNW-05 to KNW-09."""
 
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -201,7 +202,7 @@ async def context(
 )
 async def stats(memory: KnowledgeOfCaller, scope: Scope = None) -> StatsShape:
     """Episodes, facts and rules by their state; episodes are all counted."""
-    return StatsShape.model_validate(await memory.stats(scope=scope))
+    return StatsShape.model_validate(asdict(await memory.stats(scope=scope)))
 
 
 @router.get(

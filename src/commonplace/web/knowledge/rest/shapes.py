@@ -6,8 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from commonplace.knowledge.entities.registry import EntityType
-from commonplace.knowledge.entities.resolution import NameMatch
+from commonplace.knowledge.entities import EntityType, NameMatch
 from commonplace.knowledge.kinds import MemoryType
 from commonplace.web.paging import PageShape
 from commonplace.web.shape import Shape, Wanted
@@ -156,20 +155,20 @@ class StatsShape(Shape):
 
 
 class NewEntity(Wanted):
-    """A person, organization, place or other thing that facts will be about."""
+    """A person, organization, place or other thing that facts are about."""
 
-    canonical_name: str = Field(description="the full name that it is best known by")
-    entity_type: str = Field(description="person, organization, place or other")
+    canonical_name: str = Field(description="the best-known full name")
+    entity_type: EntityType
     aliases: list[str] = Field(default_factory=list, description="further names")
     metadata: dict[str, Any] = Field(default_factory=dict)
 
 
 class ChangedEntity(Wanted):
-    """What is to change of an entity; what is left out stays."""
+    """Changes of an entity; a missing field stays as it is."""
 
     canonical_name: str | None = None
-    aliases: list[str] | None = Field(default=None, description="the whole list that shall remain")
-    metadata: dict[str, Any] | None = Field(default=None, description="keys to set; the others stay")
+    aliases: list[str] | None = Field(default=None, description="the new list of aliases")
+    metadata: dict[str, Any] | None = Field(default=None, description="keys to set; other keys stay")
 
 
 class EntityShape(Shape):
@@ -182,7 +181,9 @@ class EntityShape(Shape):
     metadata: dict[str, Any]
     created_at: datetime
     updated_at: datetime
-    survivor_id: UUID = Field(description="itself, or of one that was merged away the entity that it is now")
+    survivor_id: UUID = Field(
+        description="the entity at the end of its chain of merges; its own id if not merged"
+    )
 
 
 class CandidateShape(Shape):
@@ -192,24 +193,24 @@ class CandidateShape(Shape):
     canonical_name: str
     entity_type: EntityType
     score: float
-    name_match: NameMatch = Field(description="how it was found")
+    name_match: NameMatch = Field(description="how the name matched")
     aliases: list[str]
 
 
 class CandidatesShape(Shape):
-    """Whom a name may mean, the likeliest first."""
+    """Candidates for a name, the likeliest first."""
 
     candidates: list[CandidateShape]
 
 
 class WantedMerge(Wanted):
-    """Which entity another is merged into."""
+    """The target of a merge."""
 
-    target_entity_id: UUID = Field(description="the one that stays")
+    target_entity_id: UUID = Field(description="the entity that stays")
 
 
 class MergedShape(Shape):
-    """What a merge did."""
+    """The receipt of a merge."""
 
     source_entity_id: UUID
     target_entity_id: UUID
@@ -221,34 +222,34 @@ class MergedShape(Shape):
 
 
 class UnmergedShape(Shape):
-    """What undoing a merge did."""
+    """The receipt of an unmerge."""
 
     source_entity_id: UUID
     target_entity_id: UUID
     facts_restored: int
     aliases_removed: int
-    kept: list[str] = Field(description="what was changed after the merge and therefore stays")
+    kept: list[str] = Field(description="fields that stay because they changed after the merge")
     event_id: UUID
 
 
-class EntryShape(Shape):
-    """An entry of the audit stream."""
+class EventShape(Shape):
+    """An event of the audit trail."""
 
     id: UUID
     event_type: str
-    actor: str | None = Field(description="who did it")
-    payload: dict[str, Any] = Field(description="what a memory was and became, without its text")
+    actor: str | None = Field(description="the actor who made the change")
+    payload: dict[str, Any] = Field(description="the state before and after, without the memory's text")
     created_at: datetime
 
 
-class EntriesShape(PageShape):
-    """Entries of the audit stream, the latest first; one page of them."""
+class EventsShape(PageShape):
+    """A page of events of the audit trail, the latest first."""
 
-    events: list[EntryShape]
+    events: list[EventShape]
 
 
 class SweptShape(Shape):
-    """What a sweep did."""
+    """The receipt of a sweep."""
 
     facts_evaluated: int
     facts_fading: int
@@ -261,9 +262,9 @@ class SweptShape(Shape):
 
 
 class CleanedShape(Shape):
-    """What a cleanup did."""
+    """The receipt of a cleanup."""
 
     expired_deleted: int
-    expired_unconsolidated: int = Field(description="of these, how many had never been consolidated")
+    expired_unconsolidated: int = Field(description="expired episodes that had never been consolidated")
     capacity_deleted: int
     remaining: int

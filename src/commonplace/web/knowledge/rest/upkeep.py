@@ -1,4 +1,4 @@
-"""What operators do with knowledge memory: read the audit stream, sweep, clean up."""
+"""The audit trail, the decay sweep and the cleanup under ``/api/v1/knowledge``."""
 
 from typing import Annotated, Final
 from uuid import UUID
@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query
 
 from commonplace.web.access import KnowledgeOfCaller, admin, reader
-from commonplace.web.knowledge.rest.shapes import CleanedShape, EntriesShape, SweptShape
+from commonplace.web.knowledge.rest.shapes import CleanedShape, EventsShape, SweptShape
 from commonplace.web.paging import WantedPage
 from commonplace.web.problems import INVALID_INPUT, may_answer
 
@@ -19,8 +19,8 @@ router = APIRouter(prefix="/api/v1/knowledge", tags=["knowledge memory"], respon
     "/events",
     operation_id="knowledgeEvents",
     dependencies=[Depends(reader)],
-    response_description="The entries of the page",
-    summary="Read the audit stream",
+    response_description="The events of the page",
+    summary="Read the audit trail",
 )
 async def list_events(
     memory: KnowledgeOfCaller,
@@ -38,23 +38,23 @@ async def list_events(
     memory_id: Annotated[
         UUID | None, Query(alias="memoryId", description="about one episode, fact, rule or entity")
     ] = None,
-) -> EntriesShape:
-    """The latest first. Entries say what a memory was and became, and hold none of its text."""
+) -> EventsShape:
+    """The latest first. An event holds the state of a memory before and after, without its text."""
     found = await memory.list_events(
         event_type=event_type, memory_id=memory_id, limit=page.one_more, offset=page.offset
     )
-    return page.envelope(EntriesShape, "events", found)
+    return page.envelope(EventsShape, "events", found)
 
 
 @router.post(
     "/sweep",
     operation_id="sweepKnowledge",
     dependencies=[Depends(admin)],
-    response_description="What it did",
-    summary="Let facts and rules fade",
+    response_description="The receipt",
+    summary="Run the decay sweep",
 )
 async def sweep(memory: KnowledgeOfCaller) -> SweptShape:
-    """What has lost its confidence fades, and then expires; what was confirmed since recovers."""
+    """Facts and rules with low confidence fade, then expire; confirmed ones recover."""
     return SweptShape.model_validate(await memory.run_decay_sweep())
 
 
@@ -62,8 +62,8 @@ async def sweep(memory: KnowledgeOfCaller) -> SweptShape:
     "/cleanup",
     operation_id="cleanUpKnowledge",
     dependencies=[Depends(admin)],
-    response_description="What it did",
-    summary="Delete episodes that are over",
+    response_description="The receipt",
+    summary="Delete expired and surplus episodes",
 )
 async def cleanup(
     memory: KnowledgeOfCaller,
@@ -73,10 +73,9 @@ async def cleanup(
             alias="maxEntries",
             ge=0,
             le=MAX_EPISODES,
-            description="most episodes to keep; what the setting `episode_max_entries` says where it is not given",
+            description="the number of episodes to keep; by default the setting `episode_max_entries`",
         ),
     ] = None,
 ) -> CleanedShape:
-    """Expired ones, then the oldest consolidated ones beyond a number. They are gone for good."""
-    most = memory.database.settings.episode_max_entries if max_entries is None else max_entries
-    return CleanedShape.model_validate(await memory.run_episode_cleanup(max_entries=most))
+    """Expired episodes, then the oldest consolidated episodes over the limit. They cannot be restored."""
+    return CleanedShape.model_validate(await memory.run_episode_cleanup(max_entries=max_entries))

@@ -1,0 +1,165 @@
+"""One attempt: leases a group of a butler's episodes, asks the model, and applies its answer (KNW-12, KNW-14).
+
+No connection is held while the model or the embedder works, and an answer is applied whole or not at all.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import asyncpg
+
+from commonplace.core.clock import Clock
+from commonplace.core.errors import ModelOutputError, ModelTimeoutError, StorageUnavailableError
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.consolidation import leases
+from commonplace.knowledge.consolidation.executor import Rehearsal, apply, rehearse
+from commonplace.knowledge.consolidation.known import Known, known_to
+from commonplace.knowledge.consolidation.leases import Lease, NotDue
+from commonplace.knowledge.consolidation.parser import parse_consolidation
+from commonplace.knowledge.consolidation.policy import Policy
+from commonplace.knowledge.consolidation.prompt import build_prompt
+from commonplace.knowledge.consolidation.results import ConsolidationResult
+from commonplace.knowledge.consolidation.runs import Run, RunState
+from commonplace.knowledge.consolidation.spawner import TRIGGER_SOURCE, Spawner, name_of
+
+GIVE_BACK_S: Final = 5.0
+"""The time to release the episodes when a worker is stopped."""
+
+_NOT_APPROVED: Final = "the plan was not approved"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """An answer that waits for approval, with its effects at this moment; :func:`~.preview.plan_rows` renders it."""
+
+    lease: Lease
+    result: ConsolidationResult
+    rehearsal: Rehearsal
+
+
+Approve = Callable[[Plan], Awaitable[bool]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """The shared tools of all attempts of a consolidation."""
+
+    pool: asyncpg.Pool
+    engine: EmbeddingEngine
+    spawner: Spawner
+    worker: str
+    policy: Policy
+    clock: Clock
+    approve: Approve | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """The actions that a model proposes, and the memories that it was shown."""
+
+    result: ConsolidationResult
+    known: Known
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """A failed attempt; ``again_at`` is when its episodes are due again, if known."""
+
+    error: Exception
+    again_at: datetime | None = None
+
+
+async def attempt(means: Means, butler: str) -> Run | NotDue | Failed:
+    """Lease the butler's oldest episodes, have the model consolidate them, and apply its answer.
+
+    Raises:
+        StorageUnavailableError: The server cannot be reached and no episode was leased.
+    """
+    lease = await leases.take(
+        means.pool,
+        butler,
+        worker=means.worker,
+        model=name_of(means.spawner),
+        policy=means.policy,
+        clock=means.clock,
+    )
+    if isinstance(lease, NotDue):
+        return lease
+    try:
+        answer = await leases.while_held(means.pool, lease, _ask(means, lease), clock=means.clock)
+        if isinstance(answer, _Answer):
+            return await apply(
+                means.pool, means.engine, lease, answer.result, answer.known, clock=means.clock
+            )
+        reason = "the lease was lost while the model worked" if answer is None else answer
+        return await leases.give_back(means.pool, lease, reason, state=RunState.REFUSED, clock=means.clock)
+    except asyncio.CancelledError:
+        await _stop(means, lease)
+        raise
+    except Exception as error:  # noqa: BLE001 - any failure releases the episodes; the caller logs and reports it
+        return Failed(error=error, again_at=await _fail(means, lease, error))
+
+
+async def _ask(means: Means, lease: Lease) -> _Answer | str:
+    """Ask the model, then ask for approval.
+
+    Returns:
+        The answer, or the reason why it must not be applied.
+
+    Raises:
+        ModelTimeoutError: The model did not answer in time.
+        ModelOutputError: The answer cannot be read.
+        Exception: An error of the spawner.
+    """
+    known = await known_to(means.pool, lease)
+    prompt = build_prompt(
+        butler=lease.butler,
+        episodes=lease.episodes,
+        facts=list(known.facts.values()),
+        rules=list(known.rules.values()),
+    )
+    try:
+        async with asyncio.timeout(means.policy.timeout_s):
+            said = await means.spawner(prompt, trigger_source=TRIGGER_SOURCE)
+    except TimeoutError:
+        raise ModelTimeoutError(f"the model gave no answer within {means.policy.timeout_s:g} s") from None
+    result = parse_consolidation(said)
+    if result.unreadable:
+        # An answer that cannot be read must not consume its episodes (R-KNW-4).
+        raise ModelOutputError("; ".join(result.parse_errors))
+    if means.approve is not None:
+        rehearsal = await rehearse(means.pool, means.engine, lease, result, known, clock=means.clock)
+        if isinstance(rehearsal, str):
+            return rehearsal
+        if not await means.approve(Plan(lease=lease, result=result, rehearsal=rehearsal)):
+            return _NOT_APPROVED
+    return _Answer(result=result, known=known)
+
+
+async def _stop(means: Means, lease: Lease) -> None:
+    """Release the episodes of a stopped worker; this does not count as an attempt."""
+    try:
+        async with asyncio.timeout(GIVE_BACK_S):
+            await leases.give_back(
+                means.pool, lease, "the worker was stopped", state=RunState.FAILED, clock=means.clock
+            )
+    except (StorageUnavailableError, TimeoutError) as error:
+        _log.warning("run %s was not released; its lease will expire: %s", lease.run_id, error)
+
+
+async def _fail(means: Means, lease: Lease, error: Exception) -> datetime | None:
+    """Record a failure and return when the episodes are due again; if that fails too, the lease expires."""
+    try:
+        failure = await leases.fail(means.pool, lease, error, clock=means.clock)
+    except StorageUnavailableError as outage:
+        _log.warning("the failure of run %s was not recorded: %s", lease.run_id, outage)
+        return None
+    if failure.dead:
+        _log.error("butler %r: %d episodes are now dead letters: %s", lease.butler, failure.dead, error)
+    return failure.again_at

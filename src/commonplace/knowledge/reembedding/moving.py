@@ -1,0 +1,155 @@
+"""Moving all memories of all tenants to another embedding model (KNW-31.2)."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Final
+
+import asyncpg
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import EmbeddingError, StorageUnavailableError
+from commonplace.embedding import EMBEDDING_DIMENSIONS, EmbeddingEngine
+from commonplace.knowledge.active_model import VectorModel, model_of
+from commonplace.knowledge.inputs import require_batch_rows
+from commonplace.knowledge.reembedding.filling import clear, count_missed, count_rows_to_embed, fill
+from commonplace.knowledge.reembedding.indexes import build_indexes
+from commonplace.knowledge.reembedding.moves import (
+    BATCH_ROWS,
+    MoveState,
+    MoveStep,
+    MoveWork,
+    OnProgress,
+    alone,
+    reembedding_status,
+    require_ownership,
+    resume_or_begin,
+    silent,
+    tenants,
+    work_of,
+)
+from commonplace.knowledge.reembedding.statements import TEXTS, of_table
+from commonplace.knowledge.reembedding.switching import most_while_held, try_switch
+
+SWITCHES: Final = 240
+"""Attempts to switch before the operator learns that another transaction holds the tables."""
+
+SWITCH_PAUSE_S: Final = 0.5
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveReceipt:
+    """The result of a move.
+
+    Attributes:
+        moved: Whether memories were moved; false if there are none, or all have this model already.
+        model: The active model; ``None`` if no memory was ever stored.
+        embedded: The number of embedded memories, including earlier attempts.
+    """
+
+    moved: bool
+    model: VectorModel | None
+    embedded: int
+
+
+async def reembed(
+    pool: asyncpg.Pool,
+    engine: EmbeddingEngine,
+    *,
+    batch_rows: int = BATCH_ROWS,
+    on_progress: OnProgress = silent,
+    clock: Clock = utc_now,
+) -> MoveReceipt:
+    """Move every memory of every tenant to an engine's model; memories can be stored and searched meanwhile.
+
+    A killed move resumes when it is run again. After the switch, processes with the former model search by words alone
+    and store nothing until they restart with the new model.
+
+    Args:
+        pool: The pool of the knowledge database, as the owner of its tables.
+        engine: The engine of the new model.
+        batch_rows: Memories per batch, 1 to 5,000.
+        on_progress: Called after each batch and at each step.
+        clock: Gives the present.
+
+    Raises:
+        InvalidInputError: ``batch_rows`` is out of range, or a move to a third model is running.
+        EmbeddingError: The model cannot be used, or has other dimensions.
+        MoveEndedError: The move was aborted.
+        StorageUnavailableError: The server cannot be reached, another role owns the tables, another process moves
+            memories, or the tables stay in use. Run the move again to resume it.
+
+    Source: KNW-31.2.
+    """
+    require_batch_rows(batch_rows)
+    to = await _target(engine)
+    await require_ownership(pool)
+    async with alone(pool):
+        if settled := await _settled(pool, to):
+            return settled
+        work = MoveWork(
+            pool=pool,
+            engine=engine,
+            move=await resume_or_begin(pool, to, EMBEDDING_DIMENSIONS, clock()),
+            batch_rows=batch_rows,
+            on_progress=on_progress,
+            clock=clock,
+        )
+        # Removes a third model's vectors: from here on, unused vectors are of this model.
+        await clear(pool, batch_rows=batch_rows, but_of=to.version)
+        to_do = await count_rows_to_embed(pool, work.move)
+        async with work_of(pool) as sql:
+            await sql.set_reembedding_total(id=work.move.id, to_do=to_do, now=clock())
+        await work.enter(MoveStep.EMBEDDING)
+        await fill(work, most=to_do, missed_only=False)
+        await work.enter(MoveStep.INDEXING)
+        await build_indexes(pool)
+        await work.enter(MoveStep.SWITCHING)
+        await _switch(work)
+        last = (await reembedding_status(pool)).last
+    return MoveReceipt(moved=True, model=to, embedded=0 if last is None else last.done)
+
+
+async def _target(engine: EmbeddingEngine) -> VectorModel:
+    vector = await engine.embed_async("dimensions")
+    to = model_of(engine)
+    if len(vector) != EMBEDDING_DIMENSIONS:
+        raise EmbeddingError(
+            f"{to}: expected {EMBEDDING_DIMENSIONS} dimensions, as every memory has, got {len(vector)}"
+        )
+    return to
+
+
+async def _settled(pool: asyncpg.Pool, to: VectorModel) -> MoveReceipt | None:
+    """Return a receipt if there is nothing to do."""
+    status = await reembedding_status(pool)
+    if status.last is not None and status.last.state is MoveState.RUNNING:
+        return None
+    if status.active is None:
+        return MoveReceipt(moved=False, model=None, embedded=0)
+    if status.active.version != to.version:
+        return None
+    for tenant in await tenants(pool):
+        async with work_of(pool, tenant, readonly=True) as sql:
+            for table in TEXTS:
+                if await of_table(table, sql).any_stray():
+                    return None
+    return MoveReceipt(moved=False, model=status.active, embedded=0)
+
+
+async def _switch(work: MoveWork) -> None:
+    for attempt in range(SWITCHES):
+        most = most_while_held(attempt)
+        missed = await count_missed(work.pool)
+        if missed > most:
+            await fill(work, most=missed, missed_only=True)
+        if await try_switch(work, most=most, now=work.clock()):
+            _log.info("the active embedding model is now %s", work.move.to)
+            return
+        await asyncio.sleep(SWITCH_PAUSE_S)
+    raise StorageUnavailableError(
+        f"the tables of memories stayed in use through {SWITCHES} attempts to switch: end the transactions that "
+        "pg_stat_activity shows as idle or long, then run this again to resume"
+    )
