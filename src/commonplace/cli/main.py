@@ -40,6 +40,10 @@ class Commands(LazyGroup):
         "token": Entry(
             module="commonplace.cli.token", help="Tokens: who may reach the service, and what they may do."
         ),
+        "review": Entry(
+            module="commonplace.cli.review",
+            help="Pairs of memories that wait for a decision.",
+        ),
         "context": Entry(
             module="commonplace.cli.context",
             help="The briefing: one block for a prompt from all four memories.",

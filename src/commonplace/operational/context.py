@@ -14,8 +14,8 @@ from typing import Final
 from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens
 from commonplace.core.confidence import to_decimal
 from commonplace.core.text import collapse_whitespace, visible
+from commonplace.operational.transcript.markers import GENERAL
 
-GENERAL: Final = "general"
 TITLE: Final = "## Operational Memory"
 _MARKER: Final = re.compile(r"\[(?=\s*(?:MEMORY|EVENT|COOLDOWN)\s*[:\]])", re.IGNORECASE)
 SHORTEST_BULLET_CHARS: Final = len("\n- [timing] x (confidence: 0.3)")

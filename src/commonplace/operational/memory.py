@@ -12,9 +12,8 @@ from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.secrets import find_secret
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
-from commonplace.operational import cooldowns, events, lifecycle, memories, output, sessions
+from commonplace.operational import cooldowns, events, lifecycle, memories, output, reviews, sessions
 from commonplace.operational.context import (
-    GENERAL,
     SHORTEST_BULLET_CHARS,
     BlockBuilder,
     Candidate,
@@ -23,13 +22,20 @@ from commonplace.operational.context import (
 from commonplace.operational.cooldowns import Cooldown
 from commonplace.operational.events import Event
 from commonplace.operational.lifecycle import Effect
-from commonplace.operational.memories import Author, Change, ChangeKind, Memory, MemoryFilter
+from commonplace.operational.memories import Author, Change, ChangeKind, Memory, MemoryFilter, Wording
 from commonplace.operational.output import OutputLine
 from commonplace.operational.receipts import Receipt, SessionReport
+from commonplace.operational.reviews import Review, require_decision
 from commonplace.operational.sessions import Session
 from commonplace.operational.transcript.ingest import Recorder
-from commonplace.operational.transcript.markers import MAX_TEXT_CHARS, SERVICE_PATTERN, MemoryCategory
-from commonplace.operational.transcript.stream import StreamReader
+from commonplace.operational.transcript.markers import (
+    GENERAL,
+    MAX_SERVICE_CHARS,
+    MAX_TEXT_CHARS,
+    SERVICE_PATTERN,
+    MemoryCategory,
+)
+from commonplace.operational.transcript.stream import Damaged, StreamReader
 from commonplace.operational.views import OperationalViews
 from commonplace.storage.database import Database
 from commonplace.storage.opening import open_database
@@ -37,7 +43,6 @@ from commonplace.storage.store import Store
 
 OPERATOR: Final = "operator"
 SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
-MAX_SERVICE_CHARS: Final = 100
 
 
 class OperationalMemory:
@@ -92,7 +97,7 @@ class OperationalMemory:
             A report for each session, in order. Reading the same transcript again changes nothing.
 
         Raises:
-            InvalidInputError: A tier is not 1, 2 or 3.
+            InvalidInputError: A tier is not 1, 2 or 3, or no line of the transcript can be read (it is UTF-16, say).
             StorageError: The database cannot be reached or written. What receipts said stays.
         """
         recorder = Recorder(
@@ -103,12 +108,18 @@ class OperationalMemory:
             on_receipt=on_receipt,
         )
         reader = StreamReader()
+        events, damaged = 0, 0
         async for chunk in chunks:
             for event in reader.feed(chunk):
+                events, damaged = events + 1, damaged + isinstance(event, Damaged)
                 await recorder.take(event)
             await recorder.flush()
         for event in reader.close():
+            events, damaged = events + 1, damaged + isinstance(event, Damaged)
             await recorder.take(event)
+        if damaged and damaged == events:
+            lines = f"{damaged} lines, and not one of them a JSON object"
+            raise InvalidInputError("transcript", "stream-json in UTF-8, one JSON object a line", lines)
         return await recorder.end()
 
     def recorder(
@@ -297,6 +308,62 @@ class OperationalMemory:
                 await memories.lock(sql, memory_id)
             return await memories.delete(sql, ids, _author(), self._store.now())
 
+    async def wordings(self, memory_id: int) -> list[Wording]:
+        """Return every text by which a memory was ever known, in the order of first use.
+
+        Raises:
+            NotFoundError: No memory has this id.
+        """
+        async with self._database.reading(self._queries) as sql:
+            await memories.get(sql, memory_id)
+            return memories.wordings(await memories.history(sql, memory_id))
+
+    async def restore(self, memory_id: int, number: int) -> Memory:
+        """Give a memory one of its wordings as its text.
+
+        Raises:
+            NotFoundError: No memory has this id.
+            InvalidInputError: The memory has no wording of this number.
+        """
+        async with self._database.transaction(self._queries) as sql:
+            before = await memories.lock(sql, memory_id)
+            known = memories.wordings(await memories.history(sql, memory_id))
+            if not 1 <= number <= len(known):
+                raise InvalidInputError("wording", f"a number from 1 to {len(known)}", number)
+            now = self._clock()
+            text = known[number - 1].text
+            after = lifecycle.edited(before, observation=text, confidence_value=None, now=now)
+            reason = f"Restored wording {number}."
+            return await memories.replace(
+                sql, before, after, ChangeKind.EDITED, _author(), now, reason=reason
+            )
+
+    async def reviews(self, *, decided: bool = False, limit: int = 50, offset: int = 0) -> list[Review]:
+        """Return the pairs that wait for a decision, oldest first, or the decided ones, newest first."""
+        async with self._database.reading(self._queries) as sql:
+            return await reviews.find(sql, decided=decided, limit=limit, offset=offset)
+
+    async def count_reviews(self) -> int:
+        """Return how many pairs wait for a decision."""
+        async with self._database.reading(self._queries) as sql:
+            return await reviews.count_open(sql)
+
+    async def decide(self, review_id: int, verdict: str) -> Review:
+        """Apply a decision to a pair that waits, and remember it for the pair.
+
+        Args:
+            review_id: Which pair.
+            verdict: How the new text bears on the old one: same, refines, corrects or distinct.
+
+        Raises:
+            NotFoundError: No review has this id.
+            InvalidInputError: The verdict is not one of the four, or the pair was decided before.
+        """
+        decision = require_decision(verdict)
+        async with self._database.transaction(self._queries) as sql:
+            review = await reviews.get(sql, review_id)
+            return await lifecycle.settle(sql, review, decision, _author(), self._clock())
+
     async def sessions(self, *, limit: int = 50, offset: int = 0) -> list[Session]:
         """Return sessions, newest first."""
         async with self._store.reading() as sql:
@@ -355,7 +422,7 @@ def require_service(service: str | None) -> str | None:
     Raises:
         InvalidInputError: It holds other than letters, digits, ``-`` and ``_``, or is too long.
     """
-    if service is None or service == GENERAL:
+    if service is None or service.lower() == GENERAL:
         return None
     if not SERVICE_PATTERN.fullmatch(service) or len(service) > MAX_SERVICE_CHARS:
         form = f"1 to {MAX_SERVICE_CHARS} letters, digits, - or _"

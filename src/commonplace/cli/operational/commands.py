@@ -14,7 +14,7 @@ from commonplace.cli.run import run, settings
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.operational.context import GENERAL, MemoryContext, format_confidence
 from commonplace.operational.lifecycle import Effect
-from commonplace.operational.memories import Memory, MemoryFilter, Sort
+from commonplace.operational.memories import Memory, MemoryFilter, Sort, Wording
 from commonplace.operational.memory import OperationalMemory, require_category
 from commonplace.operational.receipts import Receipt, ReceiptOutcome, SessionReport
 
@@ -243,6 +243,38 @@ def delete(ids: Annotated[list[int], typer.Argument(metavar="ID")], *, as_json: 
         print_json({"deleted": deleted})
     else:
         typer.echo(f"deleted {', '.join(f'#{memory_id}' for memory_id in deleted)}")
+
+
+@app.command()
+def wordings(memory_id: Annotated[int, typer.Argument(metavar="ID")], *, as_json: JsonOption = False) -> None:
+    """Print every text by which a memory was ever known, with the number that `restore` takes."""
+
+    async def work() -> list[Wording]:
+        async with OperationalMemory.open(settings()) as memory:
+            return await memory.wordings(memory_id)
+
+    found = run(work())
+    if as_json:
+        print_json({"wordings": found})
+        return
+    rows = [(one.number, one.text, one.uses, f"{one.first_at:%Y-%m-%d %H:%M}") for one in found]
+    console().print(table("number", "wording", "uses", "first (UTC)", rows=rows))
+
+
+@app.command()
+def restore(
+    memory_id: Annotated[int, typer.Argument(metavar="ID")],
+    number: Annotated[int, typer.Argument(metavar="NUMBER", help="As `wordings` prints it.")],
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Give a memory one of its wordings as its text; the confidence stays."""
+
+    async def work() -> Memory:
+        async with OperationalMemory.open(settings()) as memory:
+            return await memory.restore(memory_id, number)
+
+    _print_memories([run(work())], as_json=as_json)
 
 
 def _print_memories(found: list[Memory], *, as_json: bool) -> None:

@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from commonplace.operational.judge.quantities import Agreement, Bound, Kind, Quantity, compare
 from commonplace.operational.judge.quantity_reading import extract
-from commonplace.operational.judge.words import tokenise
+from commonplace.operational.judge.words import fold, tokenise
 
 pytestmark = pytest.mark.requirement("R-OPS-5")
 
 
 def read(text: str) -> list[Quantity]:
     """Return the quantities of a text."""
-    return [part for part in extract(tokenise(text)) if isinstance(part, Quantity)]
+    return [part for part in extract(tokenise(fold(text))) if isinstance(part, Quantity)]
 
 
 def the(text: str) -> Quantity:
@@ -150,6 +150,6 @@ def test_units_of_one_amount_agree(seconds: int) -> None:
 @given(text=st.text(alphabet="0123456789.,:-%sm aver/°\n", max_size=80))
 def test_any_digits_can_be_read(text: str) -> None:
     """Reading never raises and loses no order: what is not a quantity stays a token."""
-    parts = extract(tokenise(text))
+    parts = extract(tokenise(fold(text)))
     assert all(isinstance(part, (str, Quantity)) for part in parts)
     assert len(parts) <= len(tokenise(text))
