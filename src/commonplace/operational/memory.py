@@ -314,7 +314,7 @@ class OperationalMemory:
         Raises:
             NotFoundError: No memory has this id.
         """
-        async with self._database.reading(self._queries) as sql:
+        async with self._store.reading() as sql:
             await memories.get(sql, memory_id)
             return memories.wordings(await memories.history(sql, memory_id))
 
@@ -325,12 +325,12 @@ class OperationalMemory:
             NotFoundError: No memory has this id.
             InvalidInputError: The memory has no wording of this number.
         """
-        async with self._database.transaction(self._queries) as sql:
+        async with self._store.writing() as sql:
             before = await memories.lock(sql, memory_id)
             known = memories.wordings(await memories.history(sql, memory_id))
             if not 1 <= number <= len(known):
                 raise InvalidInputError("wording", f"a number from 1 to {len(known)}", number)
-            now = self._clock()
+            now = self._store.now()
             text = known[number - 1].text
             after = lifecycle.edited(before, observation=text, confidence_value=None, now=now)
             reason = f"Restored wording {number}."
@@ -340,13 +340,13 @@ class OperationalMemory:
 
     async def reviews(self, *, decided: bool = False, limit: int = 50, offset: int = 0) -> list[Review]:
         """Return the pairs that wait for a decision, oldest first, or the decided ones, newest first."""
-        async with self._database.reading(self._queries) as sql:
+        async with self._store.reading() as sql:
             return await reviews.find(sql, decided=decided, limit=limit, offset=offset)
 
-    async def count_reviews(self) -> int:
-        """Return how many pairs wait for a decision."""
-        async with self._database.reading(self._queries) as sql:
-            return await reviews.count_open(sql)
+    async def count_reviews(self, *, decided: bool = False) -> int:
+        """Return how many pairs wait for a decision, or were decided."""
+        async with self._store.reading() as sql:
+            return await reviews.count(sql, decided=decided)
 
     async def decide(self, review_id: int, verdict: str) -> Review:
         """Apply a decision to a pair that waits, and remember it for the pair.
@@ -360,9 +360,9 @@ class OperationalMemory:
             InvalidInputError: The verdict is not one of the four, or the pair was decided before.
         """
         decision = require_decision(verdict)
-        async with self._database.transaction(self._queries) as sql:
+        async with self._store.writing() as sql:
             review = await reviews.get(sql, review_id)
-            return await lifecycle.settle(sql, review, decision, _author(), self._clock())
+            return await lifecycle.settle(sql, review, decision, _author(), self._store.now())
 
     async def sessions(self, *, limit: int = 50, offset: int = 0) -> list[Session]:
         """Return sessions, newest first."""

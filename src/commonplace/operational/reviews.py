@@ -141,9 +141,9 @@ async def find(sql: Statements, *, decided: bool = False, limit: int = 50, offse
     return [Review.from_row(row) for row in rows]
 
 
-async def count_open(sql: Statements) -> int:
-    """Return how many pairs wait for a decision."""
-    return int(await sql.count_open_reviews())
+async def count(sql: Statements, *, decided: bool = False) -> int:
+    """Return how many pairs wait for a decision, or were decided."""
+    return int(await sql.count_reviews(decided=int(decided)))
 
 
 async def get(sql: Statements, review_id: int) -> Review:

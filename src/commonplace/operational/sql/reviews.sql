@@ -21,9 +21,9 @@ WHERE (r.verdict IS NOT NULL) = (CAST(:decided AS INTEGER) = 1)
 ORDER BY CASE WHEN CAST(:decided AS INTEGER) = 1 THEN -r.id ELSE r.id END
 LIMIT :limit OFFSET :offset;
 
--- name: count_open_reviews()$
--- How many pairs wait for a decision.
-SELECT count(*) FROM reviews WHERE verdict IS NULL;
+-- name: count_reviews(decided)$
+-- How many pairs were decided, or wait.
+SELECT count(*) FROM reviews WHERE (verdict IS NOT NULL) = (CAST(:decided AS INTEGER) = 1);
 
 -- name: get_review(id)^
 -- One review with the texts of both memories, or nothing.

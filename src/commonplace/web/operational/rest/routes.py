@@ -272,13 +272,7 @@ async def list_reviews(
 ) -> ReviewsShape:
     """Oldest first."""
     found = await memory.reviews(decided=decided, limit=page.one_more, offset=page.offset)
-    return ReviewsShape(
-        reviews=[ReviewShape.model_validate(one) for one in found[: page.limit]],
-        limit=page.limit,
-        offset=page.offset,
-        next_offset=page.next_offset(len(found)),
-        total=await memory.count_reviews(),
-    )
+    return page.envelope(ReviewsShape, "reviews", found, total=await memory.count_reviews(decided=decided))
 
 
 @router.post(

@@ -156,11 +156,10 @@ class ReviewShape(Shape):
     decided_at: datetime | None
 
 
-class ReviewsShape(PageShape):
+class ReviewsShape(CountedPageShape):
     """Pairs of memories; one page of them."""
 
     reviews: list[ReviewShape]
-    total: int = Field(description="how many pairs wait for a decision")
 
 
 class WantedDecision(Wanted):
