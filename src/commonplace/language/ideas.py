@@ -49,10 +49,10 @@ STOPWORDS: Final = word_set(
 """Words that never decide."""
 
 LIGHT: Final = word_set(
-    "according app appear application attempt call case cause change changing cleanly complete container "
-    "correctly current default execute fully give go gracefully happen have host instance item job let limit "
-    "machine main make mistaken must name need new node noted occur order perform place process properly "
-    "reported require result run see server service set should show sometimes sure system take talk time "
+    "stand according app appear application attempt call case cause change changing cleanly complete container "
+    "correctly current default execute fully give go gracefully happen have instance item job let limit "
+    "main make mistaken must name need new noted occur order perform place process properly "
+    "reported require result run see service set should show sometimes sure system take talk time "
     "together use value wait want way",
 )
 """Words that say little: their absence from one of two texts does not make the texts differ."""
@@ -71,7 +71,7 @@ SAME: Final = """
     password passphrase | replica standby | primary master | interval period | page site | ui dashboard gui
     vpn tunnel | cleanup clean | clear flush | watch monitor | issue problem | mail email | leak leakage
     delay latency | redirect redirection | slot spot | outgoing outbound egress | incoming inbound ingress
-    cap limit capped | use consume occupy | backup dump | host run live reside sit | release unlock
+    cap limit capped | use consume occupy | backup dump | run live reside sit stand hosted | release unlock
     store save keep | send deliver ship | get receive obtain | oom outofmemory | exceed beyond | build compile
     vm virtualmachine | happen occur | max maximum | min minimum | everybody everyone | suffice enough
     mute silent | connect join link
@@ -87,7 +87,7 @@ OPPOSED: Final = """
     HEALTH: healthy | unhealthy sick
     AVAILABLE: available reachable online accessible reach | unavailable unreachable offline inaccessible down
     ENABLE: enable activate | disable deactivate
-    ALLOW: allow permit accept pass | block deny forbid reject refuse prohibit disallow
+    ALLOW: allow permit accept | block deny forbid reject refuse prohibit disallow
     INCREASE: increase raise grow rise extend enlarge | decrease lower reduce shrink drop lessen
     SPEED: fast quick quickly rapid instant faster | slow sluggish slower slowly
     LEVEL: high higher many more | low few fewer less

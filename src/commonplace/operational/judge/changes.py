@@ -55,7 +55,7 @@ _CHANGE: Final = re.compile(
     r"|(?P<retracted>mistaken|correction:|was wrong|not true|wrong before|scratch that|contrary to|turned out|in fact)"
     r"|(?P<swapped>replaced (?:by|with)|renamed (?:to|as|into)|swapped (?:for|out)|upgraded to|downgraded to|"
     r"rolled back|rolling back|reverted to|switched to)"
-    r"|(?P<again>works? again|again (?:works?|since|after)|fixed (?:by|in|since|as of) (?:v|version|release)? ?\d)"
+    r"|(?P<again>works? again|again since|fixed (?:by|in|since|as of) (?:v|version|release)? ?\d)"
     r")"
 )
 _CLAUSE_START: Final = re.compile(

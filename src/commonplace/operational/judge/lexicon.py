@@ -24,6 +24,7 @@ PHRASES: Final = {
         neednot: do not have to, does not have to, dont have to, doesnt have to, need not, no need to, not have to
         independent: regardless of, irrespective of
         automatic: on its own, by itself, on their own, by themselves, without help
+        automatic: itself, themselves
         manual: by hand
         default: by default
         works fine: no problem, without problems, without issues, without errors, without harm

@@ -37,6 +37,7 @@ _MOST_ORDERS: Final = 8
 """Further orders of a text are not compared, so that a list of steps takes no quadratic time."""
 
 _PROPER: Final = re.compile(r"(?<=[\w,;:)] )[A-Z][\w-]*|\b\w+-[\w-]+")
+_COMPOUND: Final = re.compile(r"\b(\w+)-(\w+)\b")
 _AUXILIARIES: Final = COPULAS | {
     "must",
     "can",
@@ -123,7 +124,7 @@ class Reading:
     """A text as the judge reads it.
 
     ``tokens`` is the text without case and spacing. ``changes`` maps state changes to their wording. ``proper`` holds
-    the words that the author spelled as names.
+    the words that the author spelled as names, ``compounds`` the parts of words with a hyphen.
     """
 
     tokens: tuple[str, ...]
@@ -135,6 +136,7 @@ class Reading:
     changes: Mapping[str, str]
     circumstances: frozenset[str]
     proper: frozenset[str]
+    compounds: frozenset[tuple[str, str]]
 
 
 @lru_cache(maxsize=4096)
@@ -161,6 +163,7 @@ def read(text: str, service: str | None = None) -> Reading:
         orders=_orders(parts, reader.words),
         changes=stated_changes(folded),
         circumstances=frozenset(part for part in parts if isinstance(part, str) and part in CIRCUMSTANCES),
+        compounds=frozenset(_COMPOUND.findall(text.casefold())),
         proper=frozenset(
             word for match in _PROPER.findall(text) for word in re.split(r"\W", match.casefold())
         ),

@@ -49,6 +49,9 @@ _SEPARATOR: Final = "; "
 MAX_JOINED_CHARS: Final = 300
 """A text that holds both wordings of a refinement is at most so long. Source: R-OPS-5."""
 
+_MEANS: Final = frozenset({"with", "by", "from", "to", "into", "over", "via", "through"})
+"""What is done with, by, from or to something is done so in one way at a time."""
+
 _MOST_NAMED: Final = 4
 _RESTRICTING: Final = frozenset({"unless", "except", "until"})
 
@@ -197,10 +200,16 @@ def _left_of_claim(side: Side) -> float:
 
 def _exchanged_condition(comparison: Comparison) -> _Decision | None:
     """Tell "if A hangs, restart B" from "if B hangs, restart A"."""
-    heavy_pairs = [(one, other) for one, other in comparison.words if one.weight >= 1]
-    to_condition = [one.text for one, other in heavy_pairs if other.conditional and not one.conditional]
-    to_claim = [one.text for one, other in heavy_pairs if one.conditional and not other.conditional]
-    if to_condition and to_claim and comparison.substituted <= MOST_SUBSTITUTED:
+    pairs = comparison.words
+    to_condition = [one.text for one, other in pairs if other.conditional and not one.conditional]
+    to_claim = [one.text for one, other in pairs if one.conditional and not other.conditional]
+    exchanged = [one for one, other in pairs if one.conditional != other.conditional]
+    if (
+        to_condition
+        and to_claim
+        and any(one.weight >= 1 for one in exchanged)
+        and comparison.substituted <= MOST_SUBSTITUTED
+    ):
         reason = f'The condition and the claim are exchanged: "{to_condition[0]}", "{to_claim[0]}".'
         return Verdict.DISTINCT, reason
     return None
@@ -223,7 +232,8 @@ def _substitution(comparison: Comparison) -> _Decision | None:
     # One can need two things at a time.
     needs = any(one.concept == "NEED" for one, _ in comparison.words)
     if value is not None and not found and not needs and not _adds_circumstance(comparison):
-        verdict = Verdict.CORRECT if _holds_one_value(comparison) else Verdict.DOUBTFUL
+        now = "now" in comparison.new.reading.tokens and "now" not in comparison.old.reading.tokens
+        verdict = Verdict.CORRECT if now or _holds_one_value(comparison) else Verdict.DOUBTFUL
         return verdict, f"The same claim with another value: {value}."
     other_heads = comparison.old.first_is_left and comparison.new.first_is_left
     if found and comparison.substituted <= MOST_SUBSTITUTED_IN_DOUBT and not other_heads:
@@ -259,11 +269,15 @@ def _holds_one_value(comparison: Comparison) -> bool:
     )
     if (copula or "use" in concepts) and not concepts.isdisjoint(_concepts(VALUED)):
         return True
+    sides = (comparison.old, comparison.new)
+    by_means = [all(word.opener in _MEANS for word in side.words if word.is_heavy) for side in sides]
+    if copula and all(by_means):
+        return True
     named = all(
         side.names
         or comparison.other_names
         or any(word.weight > 1 or word.text in side.reading.proper for word in side.words)
-        for side in (comparison.old, comparison.new)
+        for side in sides
     )
     return named and (copula or not concepts.isdisjoint(_concepts(SINGLE_VALUED)))
 
@@ -274,16 +288,21 @@ def _concepts(words: frozenset[str]) -> set[str]:
 
 def _contradiction(comparison: Comparison) -> _Decision | None:
     found = "; ".join(differences(comparison))
-    if not found:
-        unattached = _unattached(comparison)
-        return (
-            (Verdict.DOUBTFUL, f"The new text says {_listed(unattached)} of the same.")
-            if unattached
-            else None
-        )
-    if _adds_circumstance(comparison):
+    if found and _adds_circumstance(comparison):
         return Verdict.DOUBTFUL, f"They differ ({found}), but perhaps not under the same circumstances."
-    return Verdict.CORRECT, f"The same subject, opposite claims: {found}."
+    if found:
+        return Verdict.CORRECT, f"The same subject, opposite claims: {found}."
+    new = _unattached(comparison)
+    old = [word for word in comparison.old.words if word.opener == PREDICATE and word.pole < 0]
+    if new:
+        return Verdict.DOUBTFUL, f"The new text says {_listed(new)} of the same."
+    if old:
+        return Verdict.DOUBTFUL, f"The new text no longer says {_listed(old)} of the same."
+    compounds = comparison.old.reading.compounds - comparison.new.reading.compounds
+    for first, rest in sorted(comparison.new.reading.compounds - comparison.old.reading.compounds):
+        if first in {other for other, _ in compounds}:
+            return Verdict.DOUBTFUL, f'The new text names "{first}-{rest}", the old one another {first}.'
+    return None
 
 
 def _adds_circumstance(comparison: Comparison) -> bool:
@@ -292,21 +311,28 @@ def _adds_circumstance(comparison: Comparison) -> bool:
 
 
 def _unattached(comparison: Comparison) -> list[Word]:
-    """Return the new words of the shared claim itself, which may deny it as "evaporated" does, and add no detail."""
+    """Return the new words of the shared claim itself: another subject, or a predicate that may deny it."""
+    shared = sorted((word for _, word in comparison.words), key=lambda word: word.place)
     balance: defaultdict[int, float] = defaultdict(float)
-    last: dict[int, int] = {}
-    for _, word in sorted(comparison.words, key=lambda pair: pair[1].place):
+    for word in shared:
         balance[word.clause] += word.weight
-        if word.weight >= 1:
-            last[word.clause] = word.place
     extra = [word for word in comparison.new.words if word.is_heavy and not word.conditional]
     for word in extra:
         balance[word.clause] -= word.weight
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for word in shared:
+        if word.weight >= 1:
+            first.setdefault(word.clause, word.place)
+            last[word.clause] = word.place
     return [
         word
         for word in extra
         if balance[word.clause] >= 0
-        and (word.opener == PREDICATE or (not word.opener and word.place > last.get(word.clause, -1)))
+        and (
+            word.opener == PREDICATE
+            or (not word.opener and not first.get(word.clause, 0) < word.place < last.get(word.clause, 0))
+        )
     ]
 
 
