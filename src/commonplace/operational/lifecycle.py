@@ -66,14 +66,16 @@ class LearningReceipt:
 _Judged = tuple[Memory, Judgement]
 
 
-async def learn(sql: Statements, marker: MemoryMarker, author: Author, now: datetime) -> LearningReceipt:
+async def learn(
+    sql: Statements, marker: MemoryMarker, author: Author, now: datetime, *, asks_model: bool = False
+) -> LearningReceipt:
     """Take in an observation: reinforce, refine or correct the known memories, or remember it as another one.
 
     It is compared with each active memory of the same service and category on its own. All that it corrects lose
     confidence. The closest that says the same is reinforced; else the closest that it refines takes its words in, if one
     text of 300 characters holds both, and is reinforced; else it becomes a memory of its own. Doubtful pairs go to the
     review queue, unless they were decided before. A session counts as one witness: it reinforces or contradicts a memory
-    at most once.
+    at most once. If a model decides what is in doubt, close pairs that the rules keep apart wait for it as well.
 
     Source: OPS-09, OPS-10, R-OPS-5, R-OPS-6.
     """
@@ -87,8 +89,9 @@ async def learn(sql: Statements, marker: MemoryMarker, author: Author, now: date
         for memory, verdict in corrected
     ]
     if receipt.outcome is Outcome.CREATED:
-        for memory, verdict in _of(judged, Verdict.DOUBTFUL):
-            await reviews.add(sql, memory, receipt.memory, verdict.reason, now)
+        for memory, verdict in judged:
+            if verdict.verdict is Verdict.DOUBTFUL or (asks_model and verdict.between):
+                await reviews.add(sql, memory, receipt.memory, verdict.reason, now)
     return replace(receipt, contradicted=tuple(effect for effect in effects if effect is not None))
 
 
@@ -97,7 +100,9 @@ def _judged(memory: Memory, marker: MemoryMarker, decided: dict[str, Decision]) 
     decision = decided.get(reviews.pair_name(memory, marker.observation)) if decided else None
     if decision is None:
         return found
-    return replace(found, verdict=decision.verdict, reason=f"This pair was decided in review: {decision}.")
+    return replace(
+        found, verdict=decision.verdict, between=(), reason=f"This pair was decided in review: {decision}."
+    )
 
 
 def _of(judged: Sequence[_Judged], verdict: Verdict) -> list[_Judged]:
@@ -232,7 +237,7 @@ async def settle(
         InvalidInputError: The pair was decided before.
     """
     old, new = [await memories.lock(sql, memory_id) for memory_id in (review.old_id, review.new_id)]
-    await reviews.decide(sql, review, decision, author, now, explanation=explanation)
+    await reviews.decide(sql, review, decision, (old, new), author, now, explanation=explanation)
     reason = f"Decided in review {review.id}: #{new.id} {_PHRASES[decision]} #{old.id}."
     reason += f" {explanation}" if explanation else ""
     if old.active and new.active:
@@ -251,6 +256,22 @@ async def settle(
                 await _contradict(sql, old, reason, new, author, now)
             case Decision.DISTINCT:
                 pass
+    return await reviews.get(sql, review.id)
+
+
+async def undo(sql: Statements, review: Review, author: Author, now: datetime) -> Review:
+    """Give both memories of a decided pair what they were before the decision, and let the pair wait again.
+
+    Raises:
+        InvalidInputError: The pair waits.
+    """
+    states = await reviews.reopen(sql, review)
+    for memory_id in (review.old_id, review.new_id):
+        memory = await memories.lock(sql, memory_id)
+        before = replace(memory, **states[memory_id])
+        if before != memory:
+            reason = f"Undid the decision of review {review.id}."
+            await memories.replace(sql, memory, before, ChangeKind.EDITED, author, now, reason=reason)
     return await reviews.get(sql, review.id)
 
 

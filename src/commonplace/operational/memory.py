@@ -52,8 +52,16 @@ class OperationalMemory:
     one database. The author of a change is the actor of the request context, or the operator where there is none.
     """
 
-    def __init__(self, database: Database, *, clock: Clock = utc_now, budget_tokens: int = 2000) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        clock: Clock = utc_now,
+        budget_tokens: int = 2000,
+        asks_model: bool = False,
+    ) -> None:
         self._store = store = Store(database, SQL_DIRECTORY, clock)
+        self._asks_model = asks_model
         self._budget_tokens = budget_tokens
         self.views = OperationalViews(store)
 
@@ -71,7 +79,12 @@ class OperationalMemory:
         settings = settings or load_settings().settings
         database = await open_database(settings, "operational")
         try:
-            yield cls(database, clock=clock, budget_tokens=settings.memory_budget)
+            yield cls(
+                database,
+                clock=clock,
+                budget_tokens=settings.memory_budget,
+                asks_model=settings.judge == "model",
+            )
         finally:
             await database.close()
 
@@ -106,6 +119,7 @@ class OperationalMemory:
             trigger=trigger,
             allow_secrets=allow_secrets,
             on_receipt=on_receipt,
+            asks_model=self._asks_model,
         )
         reader = StreamReader()
         events, damaged = 0, 0
@@ -150,6 +164,7 @@ class OperationalMemory:
             allow_secrets=allow_secrets,
             on_receipt=on_receipt,
             prompt_text=prompt_text,
+            asks_model=self._asks_model,
         )
 
     async def interrupt_lost_sessions(self) -> list[Session]:
@@ -348,21 +363,39 @@ class OperationalMemory:
         async with self._store.reading() as sql:
             return await reviews.count(sql, decided=decided)
 
-    async def decide(self, review_id: int, verdict: str) -> Review:
+    async def decide(
+        self, review_id: int, verdict: str, *, explanation: str = "", actor: str | None = None
+    ) -> Review:
         """Apply a decision to a pair that waits, and remember it for the pair.
 
         Args:
             review_id: Which pair.
             verdict: How the new text bears on the old one: same, refines, corrects or distinct.
+            explanation: Why, for the history.
+            actor: Who decides; by default the actor of the request context, or the operator.
 
         Raises:
             NotFoundError: No review has this id.
             InvalidInputError: The verdict is not one of the four, or the pair was decided before.
         """
         decision = require_decision(verdict)
+        author = Author(actor=actor) if actor else _author()
         async with self._store.writing() as sql:
             review = await reviews.get(sql, review_id)
-            return await lifecycle.settle(sql, review, decision, _author(), self._store.now())
+            return await lifecycle.settle(
+                sql, review, decision, author, self._store.now(), explanation=explanation
+            )
+
+    async def undo_decision(self, review_id: int) -> Review:
+        """Give both memories of a decided pair what they were before, and let the pair wait again.
+
+        Raises:
+            NotFoundError: No review has this id.
+            InvalidInputError: The pair waits.
+        """
+        async with self._store.writing() as sql:
+            review = await reviews.get(sql, review_id)
+            return await lifecycle.undo(sql, review, _author(), self._store.now())
 
     async def sessions(self, *, limit: int = 50, offset: int = 0) -> list[Session]:
         """Return sessions, newest first."""

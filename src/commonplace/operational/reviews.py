@@ -5,10 +5,11 @@ form; `kind` says what the pair is of, so that other memories can add theirs.
 """
 
 import hashlib
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError, NotFoundError
@@ -162,12 +163,13 @@ async def decide(
     sql: Statements,
     review: Review,
     decision: Decision,
+    pair: tuple[Memory, Memory],
     author: Author,
     now: datetime,
     *,
     explanation: str = "",
 ) -> None:
-    """Write a decision.
+    """Write a decision, with what both memories were before it.
 
     Raises:
         InvalidInputError: The pair was decided before.
@@ -177,7 +179,24 @@ async def decide(
         verdict=decision.value,
         decided_by=author.actor,
         explanation=explanation,
+        before=json.dumps({memory.id: _state(memory) for memory in pair}, ensure_ascii=False),
         moment=format_timestamp(now),
     )
     if done is None:
         raise InvalidInputError("review", "a pair that waits for a decision", f"review {review.id}, decided")
+
+
+async def reopen(sql: Statements, review: Review) -> dict[int, dict[str, Any]]:
+    """Take a decision back, and return what each memory was before it, by id.
+
+    Raises:
+        InvalidInputError: The pair waits.
+    """
+    before = await sql.reopen_review(id=review.id)
+    if review.decision is None or before is None:
+        raise InvalidInputError("review", "a decided pair", f"review {review.id}, which waits")
+    return {int(memory_id): state for memory_id, state in json.loads(before).items()}
+
+
+def _state(memory: Memory) -> dict[str, Any]:
+    return {"observation": memory.observation, "confidence": memory.confidence, "active": memory.active}

@@ -5,9 +5,17 @@ Every test runs on SQLite and on PostgreSQL.
 
 import pytest
 
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import InvalidInputError, ModelRefusedError, NotFoundError
+from commonplace.core.settings import Settings
+from commonplace.llm import Script
 from commonplace.operational.memories import ChangeKind, Memory, MemoryFilter
 from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.model_reviews import (
+    PairDecision,
+    PairDecisions,
+    decide_after_session,
+    decide_by_model,
+)
 from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
 from commonplace.operational.reviews import Decision
 from support.streams import chunks, encode, init, result, says
@@ -165,3 +173,67 @@ async def test_the_service_general_is_no_service(operational: OperationalMemory)
     await emit(operational, "Takes 60s to start", 2, "timing")
     (found,) = await active(operational)
     assert (found.service, found.confidence) == (None, 0.8)
+
+
+def deciding(verdict: str) -> Script:
+    """Return a model that gives one verdict on every pair."""
+    decisions = [PairDecision(number=1, verdict=Decision(verdict), reason="The gate has no other state.")]
+    return Script(PairDecisions(decisions=decisions))
+
+
+@pytest.mark.requirement("JDG-05.1")
+async def test_a_model_decides_what_waits(operational: OperationalMemory) -> None:
+    """Its verdict is applied, explained and remembered, and it sees the pairs fenced."""
+    await emit(operational, OLD, 1)
+    await emit(operational, NEW, 2)
+    script = deciding("corrects")
+    (decided,) = await decide_by_model(operational, script.model())
+    assert decided.decision is Decision.CORRECTS
+    assert decided.decided_by is not None
+    assert decided.decided_by.startswith("model:")
+    assert decided.explanation == "The gate has no other state."
+    assert [one.confidence for one in await active(operational)] == [0.5, 0.7]
+    (request,) = script.requests
+    assert f"old: {OLD}\nnew: {NEW}" in request.prompt
+    assert await decide_by_model(operational, script.model()) == []
+    assert len(script.requests) == 1
+
+
+@pytest.mark.requirement("JDG-05.1")
+@pytest.mark.parametrize("verdict", ["same", "refines", "corrects"])
+async def test_a_decision_can_be_undone(operational: OperationalMemory, verdict: str) -> None:
+    """Both memories are what they were, and the pair waits for a person."""
+    await emit(operational, OLD, 1)
+    await emit(operational, NEW, 2)
+    before = [(one.observation, one.confidence) for one in await active(operational)]
+    (decided,) = await decide_by_model(operational, deciding(verdict).model())
+    undone = await operational.undo_decision(decided.id)
+    assert undone.decision is None
+    assert [(one.observation, one.confidence) for one in await active(operational)] == before
+    assert await decide_by_model(operational, deciding(verdict).model()) == []
+    with pytest.raises(InvalidInputError, match="a decided pair"):
+        await operational.undo_decision(decided.id)
+
+
+@pytest.mark.requirement("JDG-05.1")
+async def test_an_outage_of_the_model_changes_nothing(operational: OperationalMemory) -> None:
+    """The pair waits on."""
+    await emit(operational, OLD, 1)
+    await emit(operational, NEW, 2)
+    script = Script(ModelRefusedError("not today"))
+    assert await decide_by_model(operational, script.model()) == []
+    assert len(await operational.reviews()) == 1
+    assert [one.confidence for one in await active(operational)] == [0.7, 0.7]
+
+
+@pytest.mark.requirement("JDG-05.1")
+async def test_a_close_pair_waits_for_the_model_only(new_settings: Settings) -> None:
+    """Pairs that the rules keep apart go to the queue where a model decides, and are settled without one."""
+    texts = ("Ops owns the flow meters", "Facility management owns the flow meters")
+    for judge, waiting in (("rules", 0), ("model", 1)):
+        chosen = new_settings.model_copy(update={"judge": judge})
+        async with OperationalMemory.open(chosen) as memory:
+            for number, text in enumerate(texts):
+                await emit(memory, text, number, f"behavior:{judge}")
+            assert await memory.count_reviews() == waiting
+            assert await decide_after_session(memory, chosen) == []

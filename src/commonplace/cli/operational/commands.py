@@ -16,6 +16,7 @@ from commonplace.operational.context import GENERAL, MemoryContext, format_confi
 from commonplace.operational.lifecycle import Effect
 from commonplace.operational.memories import Memory, MemoryFilter, Sort, Wording
 from commonplace.operational.memory import OperationalMemory, require_category
+from commonplace.operational.model_reviews import decide_after_session
 from commonplace.operational.receipts import Receipt, ReceiptOutcome, SessionReport
 
 CHUNK_BYTES: Final = 1 << 16
@@ -76,9 +77,11 @@ def ingest(
 
     async def work() -> list[SessionReport]:
         async with OperationalMemory.open(settings()) as memory:
-            return await memory.ingest(
+            reports = await memory.ingest(
                 read_chunks(source), tiers=tier or [1], allow_secrets=allow_secrets, on_receipt=show
             )
+            await decide_after_session(memory, settings())
+            return reports
 
     reports = run(work())
     if as_json:

@@ -45,6 +45,9 @@ LEAST_MOVED: Final = 0.25
 LEAST_CHANGED_IN_DOUBT: Final = 0.3
 """Share of the old claim that a text with a state change must name."""
 
+LEAST_SIMILAR_TO_ASK: Final = 0.3
+"""Similarity from which a model is asked about a pair that the rules keep apart."""
+
 _SEPARATOR: Final = "; "
 MAX_JOINED_CHARS: Final = 300
 """A text that holds both wordings of a refinement is at most so long. Source: R-OPS-5."""
@@ -71,7 +74,8 @@ class Judgement:
     """A verdict with its grounds.
 
     ``score`` is the similarity of content, 0.0 to 1.0, whatever the verdict. ``reason`` is a sentence for an operator
-    that names the words or amounts that decided. ``between`` are the two verdicts that a doubtful one hesitates between.
+    that names the words or amounts that decided. ``between`` are the two verdicts that a doubtful one hesitates between;
+    a distinct one has them as well where the texts are close enough for a model to be asked.
     """
 
     verdict: Verdict
@@ -137,7 +141,8 @@ def judge_readings(old: Reading, new: Reading) -> Judgement:
         decision = _addition(comparison)
     verdict, reason = decision
     between: tuple[Verdict, ...] = ()
-    if verdict is Verdict.DOUBTFUL:
+    close = verdict is Verdict.DISTINCT and comparison.similarity >= LEAST_SIMILAR_TO_ASK
+    if verdict is Verdict.DOUBTFUL or close:
         between = (Verdict.CORRECT, Verdict.REFINE if rule is _contradiction else Verdict.DISTINCT)
     return Judgement(verdict=verdict, score=round(comparison.similarity, 3), reason=reason, between=between)
 

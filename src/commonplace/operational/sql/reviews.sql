@@ -31,9 +31,15 @@ SELECT r.*, o.service, o.category, o.observation AS old_observation, n.observati
 FROM reviews r JOIN memories o ON o.id = r.old_id JOIN memories n ON n.id = r.new_id
 WHERE r.id = :id;
 
--- name: decide_review(id, verdict, decided_by, explanation, moment)$
+-- name: decide_review(id, verdict, decided_by, explanation, before, moment)$
 -- Writes the decision and returns the id; nothing where the pair was decided before.
 UPDATE reviews
-SET verdict = :verdict, decided_by = :decided_by, explanation = :explanation, decided_at = :moment
+SET verdict = :verdict, decided_by = :decided_by, explanation = :explanation, before = :before,
+    decided_at = :moment
 WHERE id = :id AND verdict IS NULL
 RETURNING id;
+
+-- name: reopen_review(id)$
+-- Lets a pair wait again, and returns what its memories were before the decision; who decided stays.
+UPDATE reviews SET verdict = NULL, decided_at = NULL WHERE id = :id AND verdict IS NOT NULL
+RETURNING before;

@@ -57,6 +57,7 @@ class Recorder:
         allow_secrets: Whether text that looks like a secret is stored all the same.
         on_receipt: Called with each receipt as soon as what it says is durable.
         prompt_text: What the sessions were told, where it is known.
+        asks_model: Whether a model decides what the judge is in doubt about, afterwards.
     """
 
     def __init__(
@@ -68,8 +69,10 @@ class Recorder:
         allow_secrets: bool,
         on_receipt: Callable[[Receipt], None] | None,
         prompt_text: str | None = None,
+        asks_model: bool = False,
     ) -> None:
         self._store = store
+        self._asks_model = asks_model
         self._tiers = [sessions.require_tier(tier) for tier in tiers] or [1]
         self._trigger = trigger
         self._allow_secrets = allow_secrets
@@ -268,7 +271,7 @@ class Recorder:
         match marker:
             case MemoryMarker():
                 author = Author(actor=AGENT, session_id=session.id, tier=session.tier)
-                learned = await lifecycle.learn(sql, marker, author, now)
+                learned = await lifecycle.learn(sql, marker, author, now, asks_model=self._asks_model)
                 return _receipt(
                     session,
                     marker,

@@ -26,6 +26,8 @@ def upgrade() -> None:
         sa.Column("verdict", sa.Text),
         sa.Column("decided_by", sa.Text),
         sa.Column("explanation", sa.Text, nullable=False, server_default=""),
+        # What both memories were before the decision, as JSON by id.
+        sa.Column("before", sa.Text),
         sa.Column("created_at", sa.Text, nullable=False),
         sa.Column("decided_at", sa.Text),
         sqlite_autoincrement=True,
