@@ -36,7 +36,8 @@ NEGATORS: Final = word_set(
 """Words that turn the claim of their clause around."""
 
 STOPWORDS: Final = word_set(
-    "after afterwards until unless then a about above actually again against all already also always am among an and any anyway apart are around "
+    "after afterwards until unless then "
+    "a about above actually again against all already also always am among an and any anyway apart are around "
     "as at be because become becomes becoming been before being below between both but by can could d did do "
     "does done during e each either else entire even ever every except for from g generally get gets getting "
     "got had has have having he hence here how however i if in indeed into is it its just later ll may might "
@@ -79,7 +80,7 @@ SAME: Final = """
 """Rows of words for one idea; the first word names it."""
 
 OPPOSED: Final = """
-    NEED: must need require depend mandatory necessary should rely want | independent optional unnecessary needless neednt neednot
+    NEED: must need require depend mandatory necessary should rely want | independent optional unnecessary neednot
     SAFE: safe ok okay recommend advisable | unsafe dangerous risky harmful inadvisable destructive
     POSSIBLE: possible able can could | impossible unable
     SUCCESS: succeed work pass fine | fail break unsuccessful
@@ -91,39 +92,23 @@ OPPOSED: Final = """
     INCREASE: increase raise grow rise extend enlarge | decrease lower reduce shrink drop lessen
     SPEED: fast quick quickly rapid instant faster | slow sluggish slower slowly
     LEVEL: high higher many more | low few fewer less
-    SIZE: large big huge larger bigger | small tiny smaller little
-    LENGTH: long longer | short shorter brief
-    EARLY: early earlier | late
-    SYNC: synchronous | asynchronous async
+    SIZE: large big huge larger bigger | small tiny smaller little ; LENGTH: long longer | short shorter brief
+    EARLY: early earlier | late ; SYNC: synchronous | asynchronous async
     AUTOMATIC: automatic automatically auto unattended | manual manually interactive
-    PUBLIC: public external | private internal
-    OPEN: open | close closed shut
-    LOCK: lock locked | unlock unlocked
-    MOUNT: mount | unmount umount
-    CONNECT: connect | disconnect
+    PUBLIC: public external | private internal ; OPEN: open | close closed shut
+    LOCK: lock locked | unlock unlocked ; MOUNT: mount | unmount umount ; CONNECT: connect | disconnect
     ENCRYPT: encrypt encrypted encryption | unencrypted plaintext cleartext
-    WRITABLE: writable writeable | readonly immutable
-    PRESENT: present exist | missing absent
-    VALID: valid | invalid
-    COMPATIBLE: compatible | incompatible
-    SUPPORT: support supported | unsupported
+    WRITABLE: writable writeable | readonly immutable ; PRESENT: present exist | missing absent
+    VALID: valid | invalid ; COMPATIBLE: compatible | incompatible ; SUPPORT: support supported | unsupported
     RELIABLE: reliable stable dependable | unreliable unstable flaky
-    SUFFICIENT: sufficient enough adequate | insufficient inadequate
-    CORRECT: correct right | incorrect wrong
-    TRUTH: true | false
-    KEEP: keep retain preserve survive persist retention | lose discard forget wipe
-    INCLUDE: include | exclude omit skip
-    IMPROVE: improve better | degrade worsen worse
-    STATIC: static | dynamic
-    SAME: same identical | different
+    SUFFICIENT: sufficient enough adequate | insufficient inadequate ; CORRECT: correct right | incorrect wrong
+    TRUTH: true | false ; KEEP: keep retain preserve survive persist retention | lose discard forget wipe
+    INCLUDE: include | exclude omit skip ; IMPROVE: improve better | degrade worsen worse
+    STATIC: static | dynamic ; SAME: same identical | different
     PERSISTENT: persistent permanent | ephemeral temporary volatile
-    COMMON: common frequent | rare uncommon infrequent
-    EXPECTED: expected normal | unexpected abnormal
-    FULL: full | empty
-    CONSISTENT: consistent | inconsistent
-    ACTIVE: active | inactive idle
-    HONOUR: honour honor respect obey | ignore disregard
-    COUNT: single | multi multiple several
+    COMMON: common frequent | rare uncommon infrequent ; EXPECTED: expected normal | unexpected abnormal
+    FULL: full | empty ; CONSISTENT: consistent | inconsistent ; ACTIVE: active | inactive idle
+    HONOUR: honour honor respect obey | ignore disregard ; COUNT: single | multi multiple several
     LOCAL: local | remote
 """
 """Ideas with two poles: "fails" is the negative pole of SUCCESS."""
@@ -140,7 +125,7 @@ def _vocabulary() -> dict[str, Idea]:
         concept = stem(row.split()[0])
         idea = Idea(concept=concept, weight=LIGHT_WEIGHT if concept in light else WORD_WEIGHT)
         words |= dict.fromkeys(row.split(), idea)
-    for row in OPPOSED.strip().splitlines():
+    for row in OPPOSED.strip().replace("\n", ";").split(";"):
         concept, _, poles = row.strip().partition(":")
         weight = LIGHT_WEIGHT if concept in _LIGHT_IDEAS else WORD_WEIGHT
         for pole, names in zip((1, -1), poles.split("|"), strict=True):

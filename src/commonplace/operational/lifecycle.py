@@ -72,10 +72,11 @@ async def learn(
     """Take in an observation: reinforce, refine or correct the known memories, or remember it as another one.
 
     It is compared with each active memory of the same service and category on its own. All that it corrects lose
-    confidence. The closest that says the same is reinforced; else the closest that it refines takes its words in, if one
-    text of 300 characters holds both, and is reinforced; else it becomes a memory of its own. Doubtful pairs go to the
-    review queue, unless they were decided before. A session counts as one witness: it reinforces or contradicts a memory
-    at most once. If a model decides what is in doubt, close pairs that the rules keep apart wait for it as well.
+    confidence. The closest that says the same is reinforced; else the closest that it refines takes its words in, if
+    one text of 300 characters holds both, and is reinforced; else it becomes a memory of its own. Doubtful pairs go
+    to the review queue, unless they were decided before. A session counts as one witness: it reinforces or
+    contradicts a memory at most once. If a model decides what is in doubt, close pairs that the rules
+    keep apart wait for it as well.
 
     Source: OPS-09, OPS-10, R-OPS-5, R-OPS-6.
     """

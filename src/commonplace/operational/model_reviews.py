@@ -1,7 +1,7 @@
 """Decisions of a language model on doubtful pairs: after the session, in one request, within the model's budget.
 
-The rules decide first; the model sees only the pairs that wait. A failure of the model leaves them waiting. Each decision
-is remembered for the pair of texts, holds the model's explanation, and can be undone.
+The rules decide first; the model sees only the pairs that wait. A failure of the model leaves them waiting. Each
+decision is remembered for the pair of texts, holds the model's explanation, and can be undone.
 """
 
 import logging
@@ -25,7 +25,7 @@ An operations agent stores observations about services. For each numbered pair b
 bears on the old one:
 - same: the new text says nothing that the old text does not say.
 - refines: both hold, and the new text adds a condition, an exception, a value or a second item.
-- corrects: the old text no longer holds: another value of the same thing, a denial, or a change (removed, fixed, moved).
+- corrects: the old text no longer holds: another value, a denial, or a change (removed, fixed, moved).
 - distinct: the texts speak of different things, and both hold.
 If you are not sure, answer distinct. Give the reason in one sentence."""
 

@@ -17,7 +17,7 @@ _DIRECTIONS: Final = ({"from", "to"}, {"from", ""}, {"to", ""})
 
 
 def differences(comparison: Comparison) -> list[str]:
-    """Return what two texts contradict each other in, each as a phrase: amounts, direction, order, denial, obligation."""
+    """Return the contradictions of two texts, each as a phrase: amounts, direction, order, denial, obligation."""
     old, new = comparison.old.reading, comparison.new.reading
     found = [
         f'"{one.quantity.text}" against "{other.quantity.text}"' for one, other in comparison.other_amounts

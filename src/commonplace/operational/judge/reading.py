@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from commonplace.language.ideas import LIGHT_WEIGHT, NEGATORS, STOPWORDS, idea_of
+from commonplace.language.ideas import LIGHT_WEIGHT, NEGATORS, STOPWORDS, idea_of, word_set
 from commonplace.language.stems import stem
 from commonplace.operational.judge.changes import stated_changes
 from commonplace.operational.judge.lexicon import (
@@ -38,18 +38,7 @@ _MOST_ORDERS: Final = 8
 
 _PROPER: Final = re.compile(r"(?<=[\w,;:)] )[A-Z][\w-]*|\b\w+-[\w-]+")
 _COMPOUND: Final = re.compile(r"\b(\w+)-(\w+)\b")
-_AUXILIARIES: Final = COPULAS | {
-    "must",
-    "can",
-    "cannot",
-    "should",
-    "may",
-    "never",
-    "not",
-    "do",
-    "does",
-    "did",
-}
+_AUXILIARIES: Final = COPULAS | word_set("must can cannot should may never not do does did")
 _VERSIONED: Final = frozenset({"port", "version", "release", "v"})
 _NAMING: Final = CIRCUMSTANCES | {"on", "in", "with", "of"}
 
@@ -278,34 +267,37 @@ class _Reader:
         ):
             return ""
         before, behind = self._before(place), self._behind(place)
-        follows_noun = bool(self.noun) and before == self.noun
+        label = ""
         if quantity.kind is Kind.ORDINAL:
-            return stem(behind) if behind and behind not in BREAKS else ""
-        if quantity.kind not in {Kind.NUMBER, Kind.VERSION, Kind.PORT}:
-            return ""
-        if quantity.label in _VERSIONED or quantity.kind is Kind.VERSION:
-            return self._versioned(place, quantity)
-        if quantity.label:
-            return stem(quantity.label)
-        if not follows_noun:
+            label = behind if behind not in BREAKS else ""
+        elif quantity.label in _VERSIONED or quantity.kind is Kind.VERSION:
+            label = self._versioned(place, quantity)
+        elif quantity.kind is not Kind.NUMBER or quantity.label:
+            label = quantity.label
+        elif not self.noun or before != self.noun:
             # "The 3.9 image has no pip".
-            return stem(behind) if place <= 1 and before in {"the", ""} and "." in quantity.text else ""
-        named = before in LABELS or stem(before) in LABELS or behind in COPULAS
-        return stem(before) if named or self._is_subject(place, before, behind) else ""
+            label = behind if place <= 1 and before in {"the", ""} and "." in quantity.text else ""
+        elif {before, stem(before)} & LABELS or behind in COPULAS or self._is_subject(place, before, behind):
+            label = before
+        return stem(label) if label else ""
 
     def _versioned(self, place: int, quantity: Quantity) -> str:
         idea = idea_of(self.noun) if self.noun and self.noun == self._before(place) else None
         follows_subject = quantity.label in {"", "v"} and idea is not None and idea.weight >= 1
         names = place <= 1 or follows_subject or self._before(place) in _NAMING
-        return stem(quantity.label or "version") if names and (quantity.label != "port" or place == 0) else ""
+        return (quantity.label or "version") if names and (quantity.label != "port" or place == 0) else ""
 
     @staticmethod
     def _is_subject(place: int, before: str, behind: str) -> bool:
         """Tell "Loop 3 oscillates" from "Keeps 3 snapshots" and "Keep 3 snapshots"."""
-        verb_follows = behind in _AUXILIARIES or (
-            behind.endswith("s") and behind != "times" and idea_of(behind) is not None
+        is_verb = behind.endswith("s") and behind != "times" and idea_of(behind) is not None
+        third_word = place < len(("Exit", "code", "3"))
+        return (
+            third_word
+            and (behind in _AUXILIARIES or is_verb)
+            and not before.endswith("s")
+            and before not in IMPERATIVES
         )
-        return place <= 2 and verb_follows and not before.endswith("s") and before not in IMPERATIVES
 
 
 def _orders(parts: Sequence[_Part], words: Sequence[Word]) -> tuple[Order, ...]:

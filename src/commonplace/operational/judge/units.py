@@ -18,6 +18,12 @@ def _table(rows: dict[str, float]) -> dict[str, float]:
     return {form: value for forms, value in rows.items() for form in forms.split()}
 
 
+def _numbered(text: str, start: int = 0) -> dict[str, float]:
+    """Return words with their numbers in order; forms of one word stand between commas."""
+    rows = enumerate(text.split(), start=start)
+    return {form: float(number) for number, forms in rows for form in forms.split(",")}
+
+
 DURATIONS: Final = _table(
     {
         "us µs μs microsecond microseconds": 0.000001,
@@ -62,58 +68,17 @@ HALVES: Final = {"am": 0, "pm": 12}
 
 TIMES_OF_DAY: Final = {"midnight": 0.0, "noon": 720.0}
 
-WEEKDAYS: Final = {
-    form: float(number)
-    for number, day in enumerate(
-        ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-    )
-    for form in (day, f"{day}s")
-}
-
-CARDINALS: Final = {
-    word: float(number)
-    for number, word in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-            "twenty",
-        ]
-    )
-} | {
-    "thirty": 30.0,
-    "forty": 40.0,
-    "fifty": 50.0,
-    "sixty": 60.0,
-    "ninety": 90.0,
-    "hundred": 100.0,
-    "dozen": 12.0,
-}
-
-ORDINALS: Final = {
-    word: float(number)
-    for number, word in enumerate(
-        ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"],
-        start=1,
-    )
-} | {"1st": 1.0, "2nd": 2.0, "3rd": 3.0, "last": -1.0}
+WEEKDAYS: Final = _numbered(
+    "monday,mondays tuesday,tuesdays wednesday,wednesdays thursday,thursdays friday,fridays saturday,saturdays "
+    "sunday,sundays"
+)
+CARDINALS: Final = _numbered(
+    "zero one two three four five six seven eight nine ten eleven twelve,dozen thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty"
+) | {"thirty": 30.0, "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "ninety": 90.0, "hundred": 100.0}
+ORDINALS: Final = _numbered(
+    "first,1st second,2nd third,3rd fourth fifth sixth seventh eighth ninth tenth", start=1
+) | {"last": -1.0}
 
 MULTIPLES: Final = {"twice": 2.0, "thrice": 3.0}
 

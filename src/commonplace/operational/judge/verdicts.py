@@ -3,13 +3,14 @@
 The caller compares observations of one service and one category only. The judge uses no model, no network and no
 chance: the same two texts always get the same verdict, with a sentence that says why.
 
-1.  **Read** (`reading`). A text becomes clauses of content words with poles, names that tell two things of a kind apart,
-    amounts with units, orders ("before", "after") and state changes ("was removed", "moved from").
+1.  **Read** (`reading`). A text becomes clauses of content words with poles, names that tell two things of a kind
+    apart, amounts with units, orders ("before", "after") and state changes ("was removed", "moved from").
 2.  **Compare** (`comparison`). Words pair by idea, then by spelling; names by label, amounts by kind. What one text has
     alone is a detail; what each has alone is another subject or another value.
 3.  **Decide**, by the first rule that holds: other names at the head are other things; a stated change corrects; a
-    claim and its condition exchanged are two claims; other words on both sides are two subjects or one value in place of
-    another; a difference (`differences`) corrects unless a circumstance was added; a detail refines; the rest is the same.
+    claim and its condition exchanged are two claims; other words on both sides are two subjects, or one value in
+    place of another; a difference (`differences`) corrects unless a circumstance was added; a detail refines; the
+    rest is the same.
 
 In doubt between same and refine the verdict is refine, because a refinement loses no word. In doubt between correct and
 another verdict it is doubtful: both texts are kept, and a person or a model is asked.
@@ -74,8 +75,8 @@ class Judgement:
     """A verdict with its grounds.
 
     ``score`` is the similarity of content, 0.0 to 1.0, whatever the verdict. ``reason`` is a sentence for an operator
-    that names the words or amounts that decided. ``between`` are the two verdicts that a doubtful one hesitates between;
-    a distinct one has them as well where the texts are close enough for a model to be asked.
+    that names the words or amounts that decided. ``between`` are the two verdicts that a doubtful one hesitates
+    between; a distinct one has them as well if the texts are close enough for a model to be asked.
     """
 
     verdict: Verdict
@@ -267,7 +268,7 @@ def _substituted_value(comparison: Comparison) -> str | None:
 
 
 def _holds_one_value(comparison: Comparison) -> bool:
-    """Tell whether a claim holds for one value at a time: a name behind "runs on" or "is", anything behind "driver is"."""
+    """Tell whether a claim holds for one value at a time: "runs on worker-1", "the driver is journald"."""
     concepts = {one.concept for one, _ in comparison.words}
     copula = all(
         not {"is", "are", "was"}.isdisjoint(side.reading.tokens) for side in (comparison.old, comparison.new)

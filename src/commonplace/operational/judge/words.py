@@ -14,40 +14,19 @@ from functools import cache
 from typing import Final, TypeAlias
 
 from commonplace.operational.judge.lexicon import PHRASES
+from commonplace.operational.judge.units import CARDINALS, DURATIONS, MULTIPLES, WEEKDAYS
 
 MOST_READ_CHARS: Final = 20_000
 """Longer than any prompt block that could show it; the judge does not compare the rest of a text."""
 
-_CARDINALS: Final = "one two three four five six seven eight nine ten eleven twelve"
-_AMOUNTS: Final = {
-    "half": 0.5,
-    "third": 1 / 3,
-    "quarter": 0.25,
-    "fifth": 0.2,
-    "tenth": 0.1,
-    "twice": 2.0,
-    "thrice": 3.0,
-} | {word: float(number) for number, word in enumerate(_CARDINALS.split(), start=1)}
-_UNITS_S: Final = {
-    "minute": 60,
-    "hour": 3_600,
-    "day": 86_400,
-    "week": 604_800,
-    "month": 2_628_000,
-    "quarter": 7_884_000,
-    "year": 31_536_000,
+_AMOUNTS: Final = (
+    CARDINALS | {"half": 0.5, "third": 1 / 3, "quarter": 0.25, "fifth": 0.2, "tenth": 0.1} | MULTIPLES
+)
+_PERIODS_S: Final = {
+    unit: DURATIONS[unit] for unit in ("minute", "hour", "day", "week", "month", "quarter", "year")
 }
-_UNIT: Final = f"(?P<unit>{'|'.join(_UNITS_S)})"
-_WEEKDAYS: Final = {
-    "mon": "monday",
-    "tue": "tuesday",
-    "wed": "wednesday",
-    "thu": "thursday",
-    "fri": "friday",
-} | {
-    "sat": "saturday",
-    "sun": "sunday",
-}
+_UNIT: Final = f"(?P<unit>{'|'.join(_PERIODS_S)})"
+_WEEKDAYS: Final = {day[:3]: day for day in WEEKDAYS if not day.endswith("s")}
 
 
 def _amount(word: str | None) -> float:
@@ -55,19 +34,16 @@ def _amount(word: str | None) -> float:
 
 
 def _period(match: re.Match[str]) -> str:
-    return f"every {_UNITS_S[match['unit']] / _amount(match['times'].split()[0]):.0f} s"
+    return f"every {_PERIODS_S[match['unit']] / _amount(match['times'].split()[0]):.0f} s"
 
 
 def _fraction(match: re.Match[str]) -> str:
-    """Write "half an hour" as "0.5 hour" and "three quarters of an hour" as "0.75 hour"."""
-    before = match["before"] or ""
+    """Write "half an hour" as "0.5 hour" and "three quarters of the" as "75 %"."""
+    before, unit = match["before"] or "", match.groupdict().get("unit")
     counted = before in _AMOUNTS or before in {"a", "an"}
     amount = (_amount(before) if counted else 1.0) * _AMOUNTS[match["part"]]
-    return f"{'' if counted else before} {amount:g} {match['unit']}"
-
-
-def _share(match: re.Match[str]) -> str:
-    return f"{100 * _amount(match['before']) * _AMOUNTS[match['part']]:g} % "
+    written = f"{amount:g} {unit}" if unit else f"{100 * amount:g} % "
+    return written if counted else f"{before} {written}"
 
 
 def _and_a_half(match: re.Match[str]) -> str:
@@ -106,9 +82,8 @@ _REWRITES: Final[tuple[tuple[re.Pattern[str], _Replacement], ...]] = tuple(
         (rf"\ban? {_UNIT} and a half\b", r"1.5 \g<unit>"),
         (r"\ba couple of\b", "about 2"),
         (
-            r"\b(?:(?P<before>an?|one|two|three|four) )?(?P<part>half|third|quarter|fifth|tenth)s? "
-            r"(?:of )?(?=the |all |its |/|an? )",
-            _share,
+            r"\b(?:(?P<before>an?|\w+) )?(?P<part>half|third|quarter|tenth)s? (?:of )?(?=the |all |its |/|an? )",
+            _fraction,
         ),
         (r"\b(?:forever|indefinitely|for ever)\b", "1000 years"),
     )
