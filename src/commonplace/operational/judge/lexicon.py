@@ -118,7 +118,7 @@ IMPERATIVES: Final = word_set(
 """Verbs before a number that counts: "keep 3 snapshots"."""
 
 SINGLE_VALUED: Final = word_set(
-    "run host live sit point pull listen call name locate store serve talk bind forward mirror resolve primary "
+    "come run host live sit point pull listen call name locate store serve talk bind forward mirror resolve primary "
     "master leader default address url path",
 )
 """Words of claims that hold for one value at a time: "runs on", "is called", "listens on"."""

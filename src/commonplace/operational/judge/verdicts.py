@@ -22,6 +22,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Final
 
 from commonplace.language.ideas import idea_of
@@ -56,6 +57,7 @@ MAX_JOINED_CHARS: Final = 300
 _MEANS: Final = frozenset({"with", "by", "from", "to", "into", "over", "via", "through"})
 """What is done with, by, from or to something is done so in one way at a time."""
 
+_MOST_VALUE_WORDS: Final = 2
 _MOST_NAMED: Final = 4
 _RESTRICTING: Final = frozenset({"unless", "except", "until"})
 
@@ -223,18 +225,18 @@ def _exchanged_condition(comparison: Comparison) -> _Decision | None:
 
 def _substitution(comparison: Comparison) -> _Decision | None:
     """Decide for texts that each hold a name or a word in the place of another."""
-    found = differences(comparison)
-    value = _substituted_value(comparison)
     for one, other in comparison.other_amounts:
         periods = one.quantity.kind is Kind.DURATION and not any(
             char.isdigit() for char in one.quantity.text + other.quantity.text
         )
         if periods and max(one.place, other.place) <= 1:
             return _different_things(one.quantity.text, other.quantity.text)
-    if comparison.other_names and (found or value is None):
-        return _different_things(*(name.text for name in comparison.other_names[0]))
     if comparison.substituted <= MOST_SUBSTITUTED and not comparison.other_names:
         return None
+    found = differences(comparison)
+    value = _substituted_value(comparison)
+    if comparison.other_names and (found or value is None):
+        return _different_things(*(name.text for name in comparison.other_names[0]))
     # One can need two things at a time.
     needs = any(one.concept == "NEED" for one, _ in comparison.words)
     if value is not None and not found and not needs and not _adds_circumstance(comparison):
@@ -254,7 +256,8 @@ def _substituted_value(comparison: Comparison) -> str | None:
     for at, side in enumerate((comparison.old, comparison.new)):
         names = [*(pair[at] for pair in comparison.other_names), *side.names]
         words = [word for word in side.words if word.is_heavy]
-        if side.amounts or max(len(words), len(names)) > 1 or not (words or names):
+        apart = len(words) > 1 and words[-1].place - words[0].place >= _MOST_VALUE_WORDS
+        if side.amounts or len(words) > _MOST_VALUE_WORDS or len(names) > 1 or apart or not (words or names):
             return None
         begins = min(part.place for part in (*words, *names))
         labels = {name.label for name in names}
@@ -277,7 +280,8 @@ def _holds_one_value(comparison: Comparison) -> bool:
         return True
     sides = (comparison.old, comparison.new)
     by_means = [all(word.opener in _MEANS for word in side.words if word.is_heavy) for side in sides]
-    if copula and all(by_means):
+    single = copula or not concepts.isdisjoint(_concepts(SINGLE_VALUED))
+    if single and all(by_means):
         return True
     named = all(
         side.names
@@ -285,11 +289,12 @@ def _holds_one_value(comparison: Comparison) -> bool:
         or any(word.weight > 1 or word.text in side.reading.proper for word in side.words)
         for side in sides
     )
-    return named and (copula or not concepts.isdisjoint(_concepts(SINGLE_VALUED)))
+    return named and single
 
 
-def _concepts(words: frozenset[str]) -> set[str]:
-    return {idea.concept for idea in map(idea_of, words) if idea is not None}
+@cache
+def _concepts(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(idea.concept for idea in map(idea_of, words) if idea is not None)
 
 
 def _contradiction(comparison: Comparison) -> _Decision | None:
@@ -298,17 +303,28 @@ def _contradiction(comparison: Comparison) -> _Decision | None:
         return Verdict.DOUBTFUL, f"They differ ({found}), but perhaps not under the same circumstances."
     if found:
         return Verdict.CORRECT, f"The same subject, opposite claims: {found}."
-    new = _unattached(comparison)
-    old = [word for word in comparison.old.words if word.opener == PREDICATE and word.pole < 0]
-    if new:
-        return Verdict.DOUBTFUL, f"The new text says {_listed(new)} of the same."
-    if old:
-        return Verdict.DOUBTFUL, f"The new text no longer says {_listed(old)} of the same."
-    compounds = comparison.old.reading.compounds - comparison.new.reading.compounds
-    for first, rest in sorted(comparison.new.reading.compounds - comparison.old.reading.compounds):
-        if first in {other for other, _ in compounds}:
-            return Verdict.DOUBTFUL, f'The new text names "{first}-{rest}", the old one another {first}.'
-    return None
+    doubt = _doubt(comparison)
+    return (Verdict.DOUBTFUL, doubt) if doubt else None
+
+
+def _doubt(comparison: Comparison) -> str:
+    """Return why two texts without a difference may contradict each other all the same, or an empty string."""
+    old, new = comparison.old, comparison.new
+    unattached = _unattached(comparison)
+    denied = [word for word in old.words if word.opener == PREDICATE and word.pole < 0]
+    dropped = [word for word in old.words if word.is_heavy and not word.opener]
+    compounds = {first for first, _ in old.reading.compounds - new.reading.compounds}
+    other = [pair for pair in new.reading.compounds - old.reading.compounds if pair[0] in compounds]
+    if unattached:
+        return f"The new text says {_listed(unattached)} of the same."
+    if denied:
+        return f"The new text no longer says {_listed(denied)} of the same."
+    if dropped and any(not word.opener for word in new.words):
+        return f"The new text says something else than {_listed(dropped)} of the same."
+    if old.amounts and new.amounts:
+        texts = new.amounts[0].quantity.text, old.amounts[0].quantity.text
+        return 'The new text says "{}" in the place of "{}".'.format(*texts)
+    return f'The new text names "{"-".join(min(other))}", the old one another.' if other else ""
 
 
 def _adds_circumstance(comparison: Comparison) -> bool:

@@ -61,7 +61,7 @@ _REWRITES: Final[tuple[tuple[re.Pattern[str], _Replacement], ...]] = tuple(
         (r"(?<=[a-z])'(?=[a-z])", ""),
         (r"\b([ap])\.\s?m\b\.?", r"\1m"),
         (r"\b(approx|ca|max|min|resp|incl|vs|no|nr|dr|st)\.(?=\s)", r"\1"),
-        (r"\b(?:tcp|udp)[ /](?=\d)", "port "),
+        (r"\b(?:tcp|udp)(?: port[ /]|[ /])(?=\d)", "port "),
         (r"\b(\d+)[ /](?:tcp|udp)\b", r"port \1"),
         (r"(?<=[a-z0-9]):(?=\d{2,5}\b(?![:.]))(?<!\b\d:)(?<!\b\d\d:)(?<!\b\d\d\d:)", " port "),
         (r"(?<=[a-z])-(?=(?:\d+|[a-z])\b)", " #"),
