@@ -46,9 +46,19 @@ class Side:
 
     @property
     def first_is_left(self) -> bool:
-        """Whether the other text lacks the first content word."""
-        first = next((word for word in self.reading.words if word.is_heavy), None)
-        return first is not None and first in self.words
+        """Whether the other text lacks the first content word, or the first word of all."""
+        words = self.reading.words
+        first = next((word for word in words if word.is_heavy), None)
+        return bool(words) and (first in self.words or words[0] in self.words)
+
+    @property
+    def narrowed(self) -> bool:
+        """Whether a word that the other text lacks stands before all that both share: "full" in "full backups"."""
+        begins = min(
+            (word.place for word in self.reading.words if word.is_heavy and word.place in self.shared),
+            default=0,
+        )
+        return any(word.is_heavy and not word.opener and word.place < begins for word in self.words)
 
     def unshared(self, other_names: int) -> float:
         """Return the weight of the words, names and amounts that stand in this text only."""

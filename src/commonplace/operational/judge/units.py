@@ -66,7 +66,7 @@ PERIODS: Final = _table(
 HALVES: Final = {"am": 0, "pm": 12}
 """Hours before each half of the day."""
 
-TIMES_OF_DAY: Final = {"midnight": 0.0, "noon": 720.0}
+TIMES_OF_DAY: Final = {"midnight": 0.0, "noon": 720.0, "midday": 720.0}
 
 WEEKDAYS: Final = _numbered(
     "monday,mondays tuesday,tuesdays wednesday,wednesdays thursday,thursdays friday,fridays saturday,saturdays "
@@ -75,7 +75,16 @@ WEEKDAYS: Final = _numbered(
 CARDINALS: Final = _numbered(
     "zero one two three four five six seven eight nine ten eleven twelve,dozen thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen twenty"
-) | {"thirty": 30.0, "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "ninety": 90.0, "hundred": 100.0}
+) | {
+    "thirty": 30.0,
+    "forty": 40.0,
+    "fifty": 50.0,
+    "sixty": 60.0,
+    "seventy": 70.0,
+    "eighty": 80.0,
+    "ninety": 90.0,
+    "hundred": 100.0,
+}
 ORDINALS: Final = _numbered(
     "first,1st second,2nd third,3rd fourth fifth sixth seventh eighth ninth tenth", start=1
 ) | {"last": -1.0}

@@ -231,7 +231,12 @@ def _substitution(comparison: Comparison) -> _Decision | None:
         )
         if periods and max(one.place, other.place) <= 1:
             return _different_things(one.quantity.text, other.quantity.text)
-    if comparison.substituted <= MOST_SUBSTITUTED and not comparison.other_names:
+    other_heads = comparison.old.first_is_left and comparison.new.first_is_left
+    subjects = all(
+        any(word.is_heavy and not word.opener for word in side.words)
+        for side in (comparison.old, comparison.new)
+    )
+    if comparison.substituted <= MOST_SUBSTITUTED and not (comparison.other_names or other_heads or subjects):
         return None
     found = differences(comparison)
     value = _substituted_value(comparison)
@@ -243,7 +248,6 @@ def _substitution(comparison: Comparison) -> _Decision | None:
         now = "now" in comparison.new.reading.tokens and "now" not in comparison.old.reading.tokens
         verdict = Verdict.CORRECT if now or _holds_one_value(comparison) else Verdict.DOUBTFUL
         return verdict, f"The same claim with another value: {value}."
-    other_heads = comparison.old.first_is_left and comparison.new.first_is_left
     if found and comparison.substituted <= MOST_SUBSTITUTED_IN_DOUBT and not other_heads:
         return Verdict.DOUBTFUL, f"They differ ({'; '.join(found)}), but perhaps speak of different things."
     one, other = _listed(comparison.old.words), _listed(comparison.new.words)
@@ -301,6 +305,8 @@ def _contradiction(comparison: Comparison) -> _Decision | None:
     found = "; ".join(differences(comparison))
     if found and _adds_circumstance(comparison):
         return Verdict.DOUBTFUL, f"They differ ({found}), but perhaps not under the same circumstances."
+    if comparison.other_amounts and (comparison.old.narrowed or comparison.new.narrowed):
+        return Verdict.DOUBTFUL, f"They differ ({found}), but one speaks of a part of the other."
     if found:
         return Verdict.CORRECT, f"The same subject, opposite claims: {found}."
     doubt = _doubt(comparison)

@@ -25,16 +25,21 @@ _AMOUNTS: Final = (
 _PERIODS_S: Final = {
     unit: DURATIONS[unit] for unit in ("minute", "hour", "day", "week", "month", "quarter", "year")
 }
+_DIGITS: Final = "one|two|three|four|five|six|seven|eight|nine"
 _UNIT: Final = f"(?P<unit>{'|'.join(_PERIODS_S)})"
 _WEEKDAYS: Final = {day[:3]: day for day in WEEKDAYS if not day.endswith("s")}
 
 
-def _amount(word: str | None) -> float:
-    return 1.0 if word in {None, "a", "an"} else _AMOUNTS.get(word or "") or float(word or 1)
+def _amount(word: str) -> float:
+    if word in {"", "a", "an"}:
+        return 1.0
+    known = _AMOUNTS.get(word)
+    return float(word) if known is None else known
 
 
 def _period(match: re.Match[str]) -> str:
-    return f"every {_PERIODS_S[match['unit']] / _amount(match['times'].split()[0]):.0f} s"
+    times = _amount(match["times"].split()[0])
+    return f"every {_PERIODS_S[match['unit']] / times:.0f} s" if times else match[0]
 
 
 def _fraction(match: re.Match[str]) -> str:
@@ -48,6 +53,20 @@ def _fraction(match: re.Match[str]) -> str:
 
 def _and_a_half(match: re.Match[str]) -> str:
     return f"{_amount(match[1]) + 0.5:g}"
+
+
+def _sum(match: re.Match[str]) -> str:
+    return f"{_AMOUNTS[match[1]] + _AMOUNTS[match[2]]:g}"
+
+
+def _thousands(match: re.Match[str]) -> str:
+    return f"{1000 * _amount(match[1]):.0f}"
+
+
+def _clock(match: re.Match[str]) -> str:
+    """Write "half past six" as "6:30" and "a quarter to six" as "5:45"."""
+    hour, minutes = _amount(match["hour"]), 30 if match["part"] == "half" else 15
+    return f"{hour:.0f}:{minutes}" if match["side"] == "past" else f"{(hour - 1) % 24:.0f}:{60 - minutes}"
 
 
 def _weekday(match: re.Match[str]) -> str:
@@ -81,6 +100,16 @@ _REWRITES: Final[tuple[tuple[re.Pattern[str], _Replacement], ...]] = tuple(
         (r"\b(\d+|one|two|three|four|five|six) and a half\b", _and_a_half),
         (rf"\ban? {_UNIT} and a half\b", r"1.5 \g<unit>"),
         (r"\ba couple of\b", "about 2"),
+        (
+            rf"\b(?:a )?(?P<part>half|quarter) (?P<side>past|to) (?P<hour>\d{{1,2}}|{_DIGITS}|ten|eleven|twelve)\b",
+            _clock,
+        ),
+        (r"\b(\d{1,2}) o'?clock\b", r"\1:00"),
+        (
+            rf"\b(twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)[- ]({_DIGITS})\b",
+            _sum,
+        ),
+        (rf"\b(an?|\d+|{_DIGITS}|ten) thousand\b", _thousands),
         (
             r"\b(?:(?P<before>an?|\w+) )?(?P<part>half|third|quarter|tenth)s? (?:of )?(?=the |all |its |/|an? )",
             _fraction,

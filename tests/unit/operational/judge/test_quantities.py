@@ -63,6 +63,12 @@ def the(text: str) -> Quantity:
         ("2nd attempt", Kind.ORDINAL, 2, 2),
         ("retry twice", Kind.NUMBER, 2, 2),
         ("retry once", Kind.NUMBER, 1, 1),
+        ("at half past six", Kind.CLOCK, 390, 390),
+        ("a quarter to 3", Kind.CLOCK, 165, 165),
+        ("twenty-five files", Kind.NUMBER, 25, 25),
+        ("two thousand files", Kind.NUMBER, 2000, 2000),
+        ("twice a year", Kind.DURATION, 15768000, 15768000),
+        ("three quarters of an hour", Kind.DURATION, 2700, 2700),
     ],
 )
 def test_reads_an_amount_in_base_units(text: str, kind: Kind, low: float, high: float) -> None:
@@ -153,3 +159,11 @@ def test_any_digits_can_be_read(text: str) -> None:
     parts = extract(tokenise(fold(text)))
     assert all(isinstance(part, (str, Quantity)) for part in parts)
     assert len(parts) <= len(tokenise(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["0 times a day", "zero times a day", f"{'9' * 400} times a day", "half past 99"]
+)
+def test_senseless_amounts_are_read_all_the_same(text: str) -> None:
+    """No amount that an agent writes raises."""
+    assert extract(tokenise(fold(text)))
