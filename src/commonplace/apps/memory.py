@@ -111,7 +111,7 @@ class AppMemory:
                 engine = EmbeddingEngine(EmbeddingOptions.from_settings(settings))
                 stack.callback(engine.close)
             if model is None:
-                model = await stack.enter_async_context(open_model(settings, engine=engine, clock=clock))
+                model = await stack.enter_async_context(open_model(settings, clock=clock))
             memory = cls(
                 database,
                 model=model,

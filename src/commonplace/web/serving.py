@@ -126,7 +126,7 @@ async def serve(
             if security is not None and security.login_required:
                 await _require_admin(tokens)
             engine = get_embedding_engine(EmbeddingOptions.from_settings(settings))
-            model = await stack.enter_async_context(open_model(settings, engine=engine))
+            model = await stack.enter_async_context(open_model(settings))
             memories = await stack.enter_async_context(Memories.open(settings, model=model))
             memories.knowledge.begin()
             if worker:

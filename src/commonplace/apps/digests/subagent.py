@@ -202,7 +202,7 @@ class MemorySubAgent:
             return await self._deferred(request, claim, "energy is low")
         try:
             completion = await self._model.complete(
-                creation_prompt(request),
+                creation_prompt(request, whole=self._model.extractive),
                 purpose=PURPOSE,
                 timeout_s=self._timeout_s,
                 max_chars=MAX_CONTENT_CHARS,
