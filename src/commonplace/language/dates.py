@@ -6,6 +6,9 @@ from typing import Final
 
 from commonplace.language.signals import MONTHS, plain
 
+PAST_COUNTS: Final = 3
+"""How much farther a day seems that has passed: people note what is ahead of them."""
+
 _ISO: Final = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _DAY_MONTH: Final = re.compile(
     rf"\b(\d{{1,2}})(?:st|nd|rd|th|\.|er|°)?(?:\s+(?:of|de))?\s+({MONTHS})\b(?:\s+(?:de\s+)?(\d{{4}}))?"
@@ -39,7 +42,7 @@ def last_date(text: str, near: date) -> date | None:
 
     Args:
         text: English, German, Spanish or French.
-        near: A date without a year is taken for the first one on or after this day.
+        near: A date without a year is taken for the nearest one to this day, rather ahead of it than behind.
     """
     folded = plain(text)
     found = [_dated(int(year), int(month), int(day), near) for year, month, day in _ISO.findall(folded)]
@@ -56,7 +59,7 @@ def _dated(year: str | int, month: int, day: int, near: date) -> date | None:
     try:
         if year:
             return date(int(year), month, day)
-        this = date(near.year, month, day)
-        return this if this >= near else this.replace(year=near.year + 1)
+        years = [date(near.year + ahead, month, day) for ahead in (-1, 0, 1)]
     except ValueError:
         return None
+    return min(years, key=lambda one: PAST_COUNTS * (near - one).days if one < near else (one - near).days)

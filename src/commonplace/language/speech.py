@@ -62,7 +62,8 @@ _GREETING: Final = re.compile(
 
 _REPLY: Final = re.compile(
     r"^(?:perfect|great|lovely|good|nice|thanks|thank you|absolutely|certainly|right|no|nope"
-    r"|cool|super|done|oops|sure|noted|understood"
+    r"|cool|super|done|all done|all set|oops|sure|noted|understood|no problem|no worries|prima|kein problem|wunderbar"
+    r"|no hay problema|pas de (?:probleme|problème|souci)"
     r"|because|then|look|nein|danke|verstanden|alles klar|natürlich|gerne?|nee|gracias|claro(?: que sí)?"
     r"|entendido|perfecto|okey|non|merci|entendu|parfait)\s*[,.!:…—–-]+\s*",
     re.IGNORECASE,

@@ -122,10 +122,10 @@ def take_notes(turns: Sequence[Turn], chars: int) -> str:
         for place, turn in enumerate(turns)
         if turn.role != "assistant" and "correction" in signals_of(turn.text, language).tags
     ]
-    clauses = _with_echoes(_with_neighbours(_without_stale(clauses, corrections)))
+    clauses = _with_neighbours(_without_stale(clauses, corrections))
     if not any(clause.is_users and clause.worth >= LEAST_WORTH for clause in clauses):
         return ""
-    return _composed(_picked(clauses, chars))
+    return _composed(_picked(_with_echoes(clauses), chars))
 
 
 def _clauses(turn: Turn, place: int, language: str | None) -> Iterator[Clause]:

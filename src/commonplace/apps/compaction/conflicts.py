@@ -132,6 +132,8 @@ def _compare(older: str, newer: str) -> str | None:
 
 
 def _same_matter(older: frozenset[str], newer: frozenset[str], *, changed: bool) -> bool:
+    if changed and older == newer:
+        return bool(older)
     shared = len(older & newer)
     if shared < LEAST_SHARED_WORDS:
         return False
