@@ -171,6 +171,24 @@ class AppMemory:
         async with self._store.reading() as sql:
             return await conversations.get(sql, conversation_id)
 
+    async def delete_conversation(self, conversation_id: str) -> Conversation:
+        """Delete the transcript of a conversation that has ended, and return the conversation.
+
+        Its memory stays; a digest that waits is dropped.
+
+        Raises:
+            NotFoundError: No conversation has this id.
+            InvalidInputError: The conversation has not ended.
+        """
+        async with self._store.writing() as sql:
+            deleted = await conversations.delete(sql, conversation_id)
+            await sql.drop_open_digest(
+                conversation_id=conversation_id,
+                reason="the conversation was deleted",
+                moment=self._store.moment(),
+            )
+        return deleted
+
     async def ingest(
         self,
         app_id: str,

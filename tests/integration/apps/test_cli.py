@@ -198,3 +198,11 @@ def test_digests_are_listed_by_their_state(calendar: CommandLine) -> None:
     assert calendar("apps", "digests", "retry", "--all").out == "no digests are skipped\n"
     assert "expected an id, or --all" in calendar("apps", "digests", "retry").err
     assert calendar("apps", "digests", "retry", "c-9").status == 1
+
+
+@pytest.mark.requirement("DIG-06.1")
+def test_a_transcript_is_deleted_by_its_id(calendar: CommandLine) -> None:
+    """Its memory stays."""
+    assert calendar("apps", "conversations", "delete", "c-1").out == "deleted conversation c-1 (2 messages)\n"
+    assert calendar("apps", "memories", "cal", "--json").json["count"] == 1
+    assert calendar("apps", "conversations", "delete", "c-1").status == 1

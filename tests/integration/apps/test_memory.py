@@ -562,3 +562,34 @@ async def test_it_is_quick_and_stable_with_many_memories(opened: Opener, clock: 
             reading_s.append(time.process_time() - start)
     assert statistics.median(creating_s) < 5
     assert statistics.median(reading_s) < 0.1
+
+
+@pytest.mark.requirement("DIG-06.1")
+async def test_secrets_in_a_transcript_are_masked_at_rest(opened: Opener) -> None:
+    """Whatever a user pastes; the same conversation can be ingested again."""
+    key = "sk-proj-8f7d6a5s4d3f2g1h0j9k8l7"
+    async with opened("The user has a key for the printer.") as apps:
+        talk = said(f"The key is {key}.", "Noted.")
+        await apps.ingest("cal", "c-1", talk)
+        async with apps._store.reading() as sql:
+            stored = [row["content"] for row in await sql.messages_of(conversation_id="c-1")]
+        assert not any(key in text for text in stored)
+        assert (await apps.ingest("cal", "c-1", talk)).outcome is DigestOutcome.REPEATED
+
+
+@pytest.mark.requirement("DIG-06.1")
+async def test_transcripts_are_deleted_by_a_purge_or_alone(opened: Opener) -> None:
+    """A conversation that goes on is kept; the memory of one that is deleted alone stays."""
+    async with opened(*digests(2)) as apps:
+        await fill(apps, "cal", 2)
+        await begin(apps, "c-9", "Hello?")
+        with pytest.raises(InvalidInputError, match="has ended"):
+            await apps.delete_conversation("c-9")
+        assert (await apps.delete_conversation("cal-1")).message_count == 2
+        assert await apps.subagent.get_memory_count("cal") == 2
+        with pytest.raises(NotFoundError):
+            await apps.get_conversation("cal-1")
+        await apps.subagent.delete_app_memories("cal")
+        with pytest.raises(NotFoundError):
+            await apps.get_conversation("cal-2")
+        assert (await apps.get_conversation("c-9")).status == "active"

@@ -165,7 +165,8 @@ class MemorySubAgent:
     async def delete_app_memories(self, app_id: str) -> int:
         """Delete every memory of an app for good, and return how many there were.
 
-        Their words go from the history too, and digests that wait or are under way come to nothing.
+        The words leave the history too, and the transcripts of conversations that have ended are deleted. Digests
+        that wait or are under way are dropped.
 
         Raises:
             NotFoundError: No app has this id.
@@ -179,6 +180,7 @@ class MemorySubAgent:
             found = await memories.of_app(sql, app_id)
             await memories.delete(sql, found, author)
             await sql.forget_texts_of_app(app_id=app_id)
+            await sql.delete_ended_conversations(app_id=app_id)
         log.info("purged %d memories of app %s", len(found), app_id, extra={"app_id": app_id})
         return len(found)
 

@@ -50,6 +50,14 @@ SET state = 'done', outcome = 'dropped', reason = :reason, request = NULL, claim
 WHERE app_id = :app_id AND state <> 'done'
 RETURNING conversation_id;
 
+-- name: drop_open_digest(conversation_id, reason, moment)
+-- Gives up the digest of a conversation, if it is not done, and returns it.
+UPDATE app_digests
+SET state = 'done', outcome = 'dropped', reason = :reason, request = NULL, claim = NULL, claimed_until = NULL,
+    updated_at = :moment
+WHERE conversation_id = :conversation_id AND (state <> 'done' OR outcome = 'skipped')
+RETURNING conversation_id;
+
 -- name: digests_by_state()
 -- How many digests are in each state.
 SELECT state, count(*) AS digests FROM app_digests GROUP BY state ORDER BY state;

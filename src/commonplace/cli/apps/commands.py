@@ -49,6 +49,8 @@ app = typer.Typer(
 
 digests_app = typer.Typer(help="Digests of ended conversations: list them, retry them.", no_args_is_help=True)
 app.add_typer(digests_app, name="digests")
+conversations_app = typer.Typer(help="Transcripts of conversations.", no_args_is_help=True)
+app.add_typer(conversations_app, name="conversations")
 
 
 class _ConversationDocument(BaseModel):
@@ -400,6 +402,13 @@ def retry(
         console().print(_receipt_lines(receipt))
     if not receipts:
         typer.echo("no digests are skipped")
+
+
+@conversations_app.command("delete")
+def delete_conversation(conversation_id: Annotated[str, typer.Argument(metavar="CONVERSATION")]) -> None:
+    """Delete the transcript of a conversation that has ended. Its memory stays."""
+    deleted = _use(lambda memory: memory.delete_conversation(conversation_id))
+    typer.echo(f"deleted conversation {deleted.conversation_id} ({plural(deleted.message_count, 'message')})")
 
 
 @app.command()
