@@ -102,7 +102,7 @@ def signals_of(text: str, language: str | None = None) -> Signals:
     if DATE.search(folded) or TIME.search(folded):
         points["deadline"] = 2.0
     if points.keys() & {"health", "safety"}:
-        points = {tag: weight for tag, weight in points.items() if tag not in NOISE}
+        points = {tag: weight for tag, weight in points.items() if tag == "request" or tag not in NOISE}
     return Signals(tags=frozenset(points), points=sum(points.values()))
 
 

@@ -36,7 +36,8 @@ _OUTCOME: Final = re.compile(
     r"|(?:note|reserve|deplace|change|ajoute|confirme|programme|enregistre)\w*)"
 )
 _ADVICE: Final = re.compile(
-    r"\b(?:you (?:can|could|should|might|may)|try|i (?:recommend|suggest)|consider|make sure|in general|usually"
+    r"\b(?:you (?:can|could|should|might|may)|try|i (?:recommend|suggest)|consider|make sure|in general|usually|often"
+    r"|commonly|generally"
     r"|there are (?:many|several)|for example|typically|many people|experts|du kannst|sie konnen|konnten|empfehle"
     r"|versuch\w*|in der regel|puedes|podrias|recomiendo|prueba|en general|vous pouvez|tu peux|recommande|essay\w*)\b"
 )
@@ -51,7 +52,8 @@ _FIRST_PERSON: Final = {
 }
 
 _GREETING: Final = re.compile(
-    r"^(?:hey|hi|hello|so|oh|ah+|um|uh|h+m+|well|and|also|but|btw|by the way|anyway|actually|please|pls|hold on"
+    r"^(?:good (?:morning|afternoon|evening)"
+    r"|hey|hi|hello|so|oh|ah+|um|uh|h+m+|well|and|also|but|btw|by the way|anyway|actually|please|pls|hold on"
     r"|no wait|wait|sorry|yeah|yep|yes|ok(?:ay)?|alright|no sorry|no no|got it|sure thing|of course|yo|listen"
     r"|und|ja|ach|bitte|ubrigens|übrigens|außerdem|ausserdem|aber|äh|hallo|moin|moment|quatsch|eigentlich"
     r"|y|pues|bueno|sí|por favor|además|pero|hola|buenas|vale|en realidad"

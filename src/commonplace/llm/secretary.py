@@ -33,6 +33,9 @@ LEAST_ECHO: Final = 0.4
 FULL_ECHO: Final = 0.5
 """The same, from which it stands for a clause that names too little to be understood alone."""
 
+WARNING: Final = 6.0
+"""What a constraint of health is worth that an assistant names, about what the user speaks of."""
+
 MOST_ELLIPTIC: Final = 3
 """Words beside numbers of a clause that names too little."""
 
@@ -255,6 +258,10 @@ def _echo(clause: Clause, heard: Sequence[Clause], topics: frozenset[str]) -> Cl
         and any(one.values & clause.values for one in heard if one.turn == clause.turn - 1)
     ):
         worth = LEAST_WORTH
+    if on_topic and reports(clause.text):
+        worth = max(worth, LEAST_WORTH)
+    if "health" in clause.tags and clause.tags & VITAL - {"health"} and clause.words & topics:
+        worth = WARNING
     if not worth and not (best and clause.tags & _STATED):
         return clause
     fuller = 1.0 if worth and best and on_topic else 0.0

@@ -22,6 +22,9 @@ LEAST_SHARED_WORDS: Final = 2
 LEAST_SHARE: Final = 0.6
 """Of the older sentence's words, where the newer one speaks of a change."""
 
+LEAST_SHARE_OF_NEWER: Final = 0.4
+"""Of the newer sentence's words, so that it speaks of the older one's matter and not only of the same people."""
+
 _NEGATIONS: Final = frozenset(
     """no not never none without cannot can't don't doesn't didn't isn't aren't won't wasn't shouldn't longer
     nicht kein keine keinen nie niemals ohne nunca sin jamas pas jamais sans aucun""".split()  # noqa: SIM905
@@ -137,7 +140,9 @@ def _same_matter(older: frozenset[str], newer: frozenset[str], *, changed: bool)
     shared = len(older & newer)
     if shared < LEAST_SHARED_WORDS:
         return False
-    return shared == min(len(older), len(newer)) or (changed and share(older, newer) >= LEAST_SHARE)
+    return shared == min(len(older), len(newer)) or (
+        changed and share(older, newer) >= LEAST_SHARE and share(newer, older) >= LEAST_SHARE_OF_NEWER
+    )
 
 
 def _matter(text: str) -> frozenset[str]:
