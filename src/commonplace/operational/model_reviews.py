@@ -12,7 +12,6 @@ from pydantic import BaseModel, Field
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError, ModelError, NotFoundError
 from commonplace.core.settings import Settings
-from commonplace.embedding.engine import EmbeddingEngine, EmbeddingOptions
 from commonplace.llm import Model, data_notice, fence, names_language_model, open_model
 from commonplace.operational.memory import OperationalMemory
 from commonplace.operational.reviews import Decision, Review
@@ -95,9 +94,8 @@ async def decide_after_session(memory: OperationalMemory, settings: Settings) ->
     """
     if settings.judge != "model" or not names_language_model(settings):
         return []
-    engine = EmbeddingEngine(EmbeddingOptions.from_settings(settings))
     try:
-        async with open_model(settings, engine=engine) as model:
+        async with open_model(settings) as model:
             return await decide_by_model(memory, model)
     except CommonplaceError as error:
         _log.warning("doubtful pairs wait: %s", error)
