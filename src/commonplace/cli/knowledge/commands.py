@@ -21,9 +21,7 @@ from commonplace.cli.knowledge.options import (
 )
 from commonplace.cli.output import JsonOption, console, print_json
 from commonplace.core.errors import StorageUnavailableError
-from commonplace.knowledge.config import DOOR_LIMIT
-from commonplace.knowledge.search.found import json_fields
-from commonplace.knowledge.serialization import json_safe
+from commonplace.knowledge import DOOR_LIMIT, json_fields, json_safe
 
 HELP = "Knowledge memory: episodes, facts, rules and entities."
 

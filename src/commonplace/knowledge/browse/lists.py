@@ -12,6 +12,7 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
+from commonplace.knowledge.config import MAX_LIMIT
 from commonplace.knowledge.entities.fields import EntityType, require_type
 from commonplace.knowledge.entities.names import fold_name
 from commonplace.knowledge.kinds import Episode, EpisodeStatus, Fact, Rule, Validity
@@ -21,7 +22,6 @@ from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Row
 
 DEFAULT_LIMIT: Final = 50
-MAX_LIMIT: Final = 1_000
 MAX_OFFSET: Final = 2**31 - 1
 
 

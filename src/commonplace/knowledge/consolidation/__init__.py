@@ -17,9 +17,8 @@ from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.preview import PlannedChange, plan_rows
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import (
-    COUNTS,
-    DEFAULT_LIMIT,
-    MAX_LIMIT,
+    LISTED_RUNS,
+    RUN_COUNTS,
     ActionKind,
     Run,
     RunAction,
@@ -32,9 +31,8 @@ from commonplace.knowledge.consolidation.spawner import Spawner, model_spawner
 from commonplace.knowledge.consolidation.undo import UndoReport, undo_run
 
 __all__ = [
-    "COUNTS",
-    "DEFAULT_LIMIT",
-    "MAX_LIMIT",
+    "LISTED_RUNS",
+    "RUN_COUNTS",
     "ActionKind",
     "Approve",
     "ConsolidationReport",

@@ -11,12 +11,12 @@ import asyncpg
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.lists import MAX_OFFSET
+from commonplace.knowledge.config import MAX_LIMIT
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Row
 
-DEFAULT_LIMIT: Final = 50
-MAX_LIMIT: Final = 1_000
+LISTED_RUNS: Final = 50
 
 
 class RunState(StrEnum):
@@ -58,7 +58,7 @@ class ActionKind(StrEnum):
         return self.replace("_", "s_")
 
 
-COUNTS: Final = tuple(kind.counted_as for kind in ActionKind)
+RUN_COUNTS: Final = tuple(kind.counted_as for kind in ActionKind)
 """The fields of :class:`Run` that count actions."""
 
 
@@ -158,7 +158,7 @@ async def list_runs(
     *,
     butler: str | None = None,
     state: str | None = None,
-    limit: int = DEFAULT_LIMIT,
+    limit: int = LISTED_RUNS,
     offset: int = 0,
 ) -> list[Run]:
     """Return the tenant's runs, the latest first.

@@ -121,7 +121,7 @@ class UpkeepMethods(KnowledgeSession):
         *,
         butler: str | None = None,
         state: str | None = None,
-        limit: int = runs.DEFAULT_LIMIT,
+        limit: int = runs.LISTED_RUNS,
         offset: int = 0,
     ) -> list[Run]:
         """Return consolidation runs, the latest first; see :func:`~.consolidation.runs.list_runs`."""

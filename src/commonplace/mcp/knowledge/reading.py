@@ -7,10 +7,7 @@ from pydantic import Field
 
 from commonplace.core.budgets import budget_chars
 from commonplace.core.text import trim_to
-from commonplace.knowledge.config import DOOR_LIMIT
-from commonplace.knowledge.kinds import Memory
-from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.search.found import Found
+from commonplace.knowledge import DOOR_LIMIT, Found, KnowledgeMemory, Memory
 from commonplace.mcp.knowledge.parameters import JSON, Limit, MemoryId, MemoryTypeName, ScopeFilter
 from commonplace.mcp.knowledge.tool import Offer
 

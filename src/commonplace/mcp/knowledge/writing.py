@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp.knowledge.parameters import Importance, Scope, Tags
 from commonplace.mcp.knowledge.tool import OUTAGE_HINT, Offer
 

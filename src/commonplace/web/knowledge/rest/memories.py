@@ -7,11 +7,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, Body, Depends, Path, Query
 
-from commonplace.knowledge.config import SearchMode
-from commonplace.knowledge.kinds import MemoryType
-from commonplace.knowledge.search.found import Found
-from commonplace.knowledge.search.request import MAX_LIMIT as MAX_FOUND
-from commonplace.knowledge.search.request import MAX_QUERY_CHARS
+from commonplace.knowledge import MAX_LIMIT as MAX_FOUND
+from commonplace.knowledge import MAX_QUERY_CHARS, Found, MemoryType, SearchMode
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.knowledge.rest.shapes import (
     Application,

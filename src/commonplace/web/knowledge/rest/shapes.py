@@ -6,8 +6,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from commonplace.knowledge.entities import EntityType, NameMatch
-from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge import EntityType, MemoryType, NameMatch
 from commonplace.web.paging import PageShape
 from commonplace.web.shape import Shape, Wanted
 
