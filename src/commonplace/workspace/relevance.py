@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
+from commonplace.language.scripts import HAN, HANGUL, KATAKANA, character_pairs
 from commonplace.workspace.entries import Memory
 
 MIN_WORD_CHARS: Final = 3
@@ -32,7 +33,8 @@ STOPWORDS: Final = frozenset(
 
 _HOUR_S: Final = 3600.0
 _WORD = re.compile(r"[^\W_]+")
-_UNSPACED = re.compile(r"[\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]{2,}")
+# Pairs of hiragana are endings and particles, which every sentence shares.
+_UNSPACED = re.compile(f"[{KATAKANA}{HAN}{HANGUL}]{{2,}}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +71,7 @@ def words(text: str) -> frozenset[str]:
             found.add(word)
         if not word.isascii():
             for run in _UNSPACED.findall(word):
-                found.update(run[start : start + 2] for start in range(len(run) - 1))
+                found.update(character_pairs(run))
     return frozenset(found)
 
 
