@@ -37,8 +37,8 @@ from commonplace.knowledge.search.context_block import HEADER as KNOWLEDGE_TITLE
 from commonplace.llm.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
 from commonplace.memories import Memories
 from commonplace.operational import OperationalMemory
-from commonplace.workspace.context import HEADER as WORKSPACE_TITLE
-from commonplace.workspace.memory import WorkspaceMemory
+from commonplace.workspace import HEADER as WORKSPACE_TITLE
+from commonplace.workspace import WorkspaceMemory
 
 DEFAULT_BUDGET_TOKENS: Final = 2400
 """Fits into what Claude Code takes from one hook: 10,000 characters."""
@@ -322,7 +322,7 @@ def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None)
         return await _app_block(doors.apps(), app or "", chars)
 
     async def workspace(chars: int | None) -> str:
-        return cut_lines(await doors.workspace().context_block(prompt), chars, title=WORKSPACE_TITLE)
+        return cut_lines(await doors.workspace().context(prompt), chars, title=WORKSPACE_TITLE)
 
     async def knowledge(chars: int | None) -> str:
         block = await doors.knowledge().context(

@@ -23,7 +23,7 @@ from commonplace.llm import Script
 from commonplace.llm.injected import TAG
 from commonplace.memories import Memories
 from commonplace.operational.memory import OperationalMemory
-from commonplace.workspace.memory import WorkspaceMemory
+from commonplace.workspace import WorkspaceMemory
 from support.apps import digests, fill
 from support.commands import COMMAND, CommandLine, clean_environment
 
@@ -177,7 +177,7 @@ async def test_marking_as_data_stays_in_the_budget(memories: Memories) -> None:
 class BrokenWorkspace(WorkspaceMemory):
     """Fails in a way that nobody expected."""
 
-    async def context_block(self, message: str) -> str:
+    async def context(self, message: str) -> str:
         """Raise."""
         raise RuntimeError(f"a bug at {message}")
 

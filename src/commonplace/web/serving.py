@@ -12,7 +12,7 @@ from typing import Final
 import uvicorn
 from fastapi import FastAPI
 
-from commonplace.access.tokens import Tokens
+from commonplace.access import Tokens
 from commonplace.core.errors import AccessError, CommonplaceError
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingOptions, get_embedding_engine

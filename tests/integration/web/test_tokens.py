@@ -9,9 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from commonplace.access.logins import LIFETIME, Logins
-from commonplace.access.roles import Principal, Role
-from commonplace.access.tokens import PREFIX, Tokens, TokenState
+from commonplace.access import LIFETIME, PREFIX, Logins, Principal, Role, Tokens, TokenState
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.settings import Settings
