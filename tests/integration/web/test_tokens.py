@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing, contextmanager
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -140,14 +141,15 @@ async def test_a_login_ends_with_its_token(tokens: Tokens, clock: ManualClock) -
 
 async def test_bad_values_are_named(tokens: Tokens) -> None:
     """Nothing was written then."""
-    for field, wanted in (
+    bad: tuple[tuple[str, dict[str, Any]], ...] = (
         ("role", {"role": "root"}),
         ("tenant_id", {"role": "reader", "tenant_id": "a b"}),
         ("name", {"role": "reader", "name": " "}),
         ("name", {"role": "reader", "name": "x" * 61}),
         ("expires", {"role": "reader", "lifetime": timedelta(0)}),
         ("expires", {"role": "reader", "lifetime": timedelta(days=999_999_999)}),
-    ):
+    )
+    for field, wanted in bad:
         with pytest.raises(InvalidInputError) as refused:
             await tokens.create(**wanted)
         assert refused.value.field == field

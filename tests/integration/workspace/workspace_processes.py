@@ -119,7 +119,11 @@ def killed_writer(body: Callable[[Callable[[str], None]], None], *, patience_s: 
         raw_write = os.write
         try:
             os.close(reader)
-            body(lambda word: raw_write(writer, f"{word}\n".encode()) and None)
+
+            def say(word: str) -> None:
+                raw_write(writer, f"{word}\n".encode())
+
+            body(say)
         finally:
             os._exit(0)
     os.close(writer)

@@ -27,9 +27,9 @@ MEMORIES = remembered(
 )
 
 
-def found(**wanted: str) -> list[str]:
+def found(*, query: str = "", tag: str = "") -> list[str]:
     """Return the ids that a search gives."""
-    return [memory.id for memory in search(MEMORIES, **wanted).memories]
+    return [memory.id for memory in search(MEMORIES, query=query, tag=tag).memories]
 
 
 @pytest.mark.requirement("WSP-05.1")

@@ -1,6 +1,7 @@
 """What the pages of knowledge memory read: single memories in any state, links with words, the audit log, previews."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import asyncpg
@@ -100,7 +101,8 @@ async def test_entries_are_found_by_time(pool: asyncpg.Pool, engine: EmbeddingEn
     fact = await store_fact(pool, engine, subject="port", predicate="is", content="1")
     (entry,) = await list_events(pool)
     at, moment = entry.created_at, timedelta(microseconds=1)
-    for which in ({}, {"memory_id": fact}):
+    choices: list[dict[str, Any]] = [{}, {"memory_id": fact}]
+    for which in choices:
         assert await list_events(pool, since=at, until=at, **which) == [entry]
         assert await list_events(pool, since=at + moment, **which) == []
         assert await list_events(pool, until=at - moment, **which) == []
