@@ -211,11 +211,11 @@ async def test_a_memory_that_fails_or_hangs_leaves_its_section_out(
     assert problems == {
         Part.OPERATIONAL: "no answer within 2 s",
         Part.APPS: "no app with id 'unknown'",
-        Part.WORKSPACE: "it failed unexpectedly; the log says how",
+        Part.WORKSPACE: "an unexpected error; see the log",
     }
     assert "listens on 5400" in briefing.text
     assert "a bug" in caplog.text
-    assert "the briefing goes without operational memory: no answer within 2 s" in caplog.text
+    assert "the briefing has no section of operational memory: no answer within 2 s" in caplog.text
 
 
 def test_the_command_prints_the_block(commonplace: CommandLine, knowledge_url: str) -> None:
