@@ -7,6 +7,7 @@ import pytest
 PACKAGES = [
     "commonplace",
     "commonplace.access",
+    "commonplace.apps",
     "commonplace.workspace",
 ]
 
