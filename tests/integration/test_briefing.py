@@ -251,7 +251,7 @@ def test_the_command_goes_without_memories_that_cannot_be_opened(commonplace: Co
 
     assert done.status == 0
     assert "Radarr starts in 9 seconds" in done.out
-    assert "without workspace memory" in done.err
+    assert "no section of workspace memory" in done.err
     assert "no memory for a session" in done.err
 
 

@@ -1,7 +1,7 @@
 """Pools of PostgreSQL connections, to the embedded server and to a server with a URL.
 
-Every connection has the same types: ``jsonb`` and ``json`` are Python objects, and pgvector's types are lists, arrays
-or :class:`pgvector.Vector`. The server cancels a statement that runs too long.
+Every connection has the same types: ``jsonb`` and ``json`` are Python objects, and pgvector's ``vector`` takes lists
+and arrays, and is read as :class:`pgvector.Vector`. The server cancels a statement that runs too long.
 """
 
 import json
@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import asyncpg
-from pgvector.asyncpg import register_vector
+from pgvector import Vector
 
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.storage.embedded import EmbeddedPostgres
@@ -97,4 +97,11 @@ async def _set_codecs(vector_schema: str, connection: asyncpg.Connection) -> Non
         await connection.set_type_codec(
             name, schema="pg_catalog", encoder=partial(json.dumps, allow_nan=False), decoder=json.loads
         )
-    await register_vector(connection, schema=vector_schema)
+    # pgvector's own function also looks up two types that no statement returns, at each connection.
+    await connection.set_type_codec(
+        "vector", schema=vector_schema, encoder=_vector_to_binary, decoder=Vector.from_binary, format="binary"
+    )
+
+
+def _vector_to_binary(value: Any) -> bytes:  # noqa: ANN401 - a vector, or numbers to make one of
+    return (value if isinstance(value, Vector) else Vector(value)).to_binary()

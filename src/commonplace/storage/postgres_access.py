@@ -34,6 +34,12 @@ UNION ALL
 SELECT format('GRANT %I TO %I', $1::name, current_user) WHERE NOT pg_has_role(current_user, $1::name,
 'MEMBER')
 """
+_LOOK = """
+SELECT rolsuper OR rolbypassrls AS is_privileged, (
+    SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'
+) AS vector_schema
+FROM pg_roles WHERE rolname = current_user
+"""
 _SERIALISE = "SELECT pg_advisory_xact_lock(hashtext('commonplace access'))"
 _CREATE_VECTOR = "CREATE EXTENSION IF NOT EXISTS vector"
 _VECTOR_SCHEMA = """
@@ -105,6 +111,10 @@ async def prepare_access(url: str) -> Access:
     connection = await connect(url, where=where)
     try:
         _require_version(connection.get_server_version().major, where)
+        found = await connection.fetchrow(_LOOK)
+        if found and not found["is_privileged"] and found["vector_schema"]:
+            # One statement is enough for nearly every connection; nothing has to be created.
+            return Access(url=url, where=where, role=None, vector_schema=found["vector_schema"])
         async with connection.transaction():
             await connection.execute(_SERIALISE)
             role = await _plain_role(connection, where)

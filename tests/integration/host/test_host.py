@@ -220,7 +220,7 @@ async def test_a_session_with_a_secret_in_it_leaves_an_episode_without_it(
 @pytest.mark.parametrize(
     ("sections", "error", "message"),
     [
-        ({"calendar": {}}, ModuleError, r"modules\.calendar: unknown module; expected one of memory"),
+        ({"calendar": {}}, ModuleError, r"modules\.calendar: unknown module; expected one of first, memory"),
         ({"recorder": {}}, ModuleError, r"'recorder' needs \[modules\.memory\]"),
         ({"memory": {"retrival": {}}}, SettingsError, r"modules\.memory\.retrival"),
         ({"first": {}, "second": {}}, ModuleError, "form a cycle"),
