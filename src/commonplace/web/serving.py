@@ -12,7 +12,7 @@ import uvicorn
 from fastapi import FastAPI
 
 import commonplace.knowledge
-from commonplace.access.tokens import Tokens
+from commonplace.access import Tokens
 from commonplace.core.errors import AccessError, CommonplaceError
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
