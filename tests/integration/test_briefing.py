@@ -151,7 +151,9 @@ async def test_every_budget_is_kept(memories: Memories) -> None:
 async def test_what_one_memory_does_not_need_goes_to_the_others(memories: Memories) -> None:
     """With nothing else to tell, knowledge gets the whole budget."""
     for number in range(40):
-        await memories.knowledge.store_fact(subject=f"host {number}", predicate="port", content="5400 " * 30)
+        await memories.knowledge.store_fact(
+            subject=f"host {number}", predicate="port", content=f"Host {number} listens on port 5400. " * 5
+        )
 
     briefing = await brief(
         memories, app=None, prompt="Which port does the host listen on?", budget_tokens=600

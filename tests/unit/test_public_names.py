@@ -8,6 +8,7 @@ PACKAGES = [
     "commonplace",
     "commonplace.access",
     "commonplace.apps",
+    "commonplace.knowledge",
     "commonplace.operational",
     "commonplace.workspace",
 ]
