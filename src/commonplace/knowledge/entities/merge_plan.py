@@ -139,32 +139,30 @@ def plan_merge(source: UUID, target: UUID, facts: Sequence[FactState]) -> MergeP
         for fact in facts
         if fact.place.entity_id == target and fact.is_active
     }
+    moved = [fact for fact in facts if fact.place.entity_id == source]
     changes: list[FactChange] = []
     supersessions: list[tuple[UUID, UUID]] = []
-    repointed = history = 0
-    for fact in facts:
-        if fact.place.entity_id != source:
-            continue
+    for fact in moved:
         rival = current.get((fact.scope, fact.predicate)) if fact.is_active else None
-        wins = fact.is_active and (rival is None or fact.confidence > rival.confidence)
-        if rival is not None:
-            winner, loser = (fact, rival) if wins else (rival, fact)
-            supersessions.append((winner.id, loser.id))
-            changes.append(_change(rival, target, superseded=wins, supersedes=None if wins else fact.id))
-        lost = rival is not None and not wins
-        supersedes = rival.id if rival is not None and wins else None
-        changes.append(_change(fact, target, superseded=lost, supersedes=supersedes))
-        repointed += wins
-        history += not fact.is_active
+        if rival is None:
+            changes.append(_change(fact, target))
+            continue
+        winner, loser = (fact, rival) if fact.confidence > rival.confidence else (rival, fact)
+        supersessions.append((winner.id, loser.id))
+        changes += [_change(loser, target, superseded=True), _change(winner, target, supersedes=loser.id)]
+    history = sum(not fact.is_active for fact in moved)
+    lost = {fact.id for fact in moved} & {loser for _, loser in supersessions}
     return MergePlan(
         changes=tuple(change for change in changes if change.before != change.after),
         supersessions=tuple(supersessions),
-        repointed=repointed,
+        repointed=len(moved) - history - len(lost),
         history=history,
     )
 
 
-def _change(fact: FactState, target: UUID, *, superseded: bool, supersedes: UUID | None) -> FactChange:
+def _change(
+    fact: FactState, target: UUID, *, superseded: bool = False, supersedes: UUID | None = None
+) -> FactChange:
     """Return the move of a fact; an earlier ``supersedes_id`` stays, because the link records the new one."""
     after = Place(
         entity_id=target,

@@ -83,8 +83,10 @@ async def prepare_schema(access: Access) -> None:
 
 async def _noted(connection: asyncpg.Connection, where: str, steps: list[Step]) -> set[str]:
     """Return the names of the recorded steps; refuse a schema with unknown steps."""
+    # Another process creates both tables in one transaction, perhaps between these two questions.
+    has_jobs = await connection.fetchval(_HAS_TABLE, f"{SCHEMA}.procrastinate_jobs")
     if not await connection.fetchval(_HAS_TABLE, f"{SCHEMA}.schema_steps"):
-        if await connection.fetchval(_HAS_TABLE, f"{SCHEMA}.procrastinate_jobs"):
+        if has_jobs:
             raise StorageUnavailableError(
                 f"{where}: the schema {SCHEMA!r} belongs to another program that uses Procrastinate: "
                 "give knowledge memory a database of its own"

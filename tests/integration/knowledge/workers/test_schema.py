@@ -32,6 +32,25 @@ async def test_two_that_start_at_once_make_it_once(postgres_url: str) -> None:
     await connection.close()
 
 
+async def test_a_schema_that_appears_while_it_is_looked_for_is_ours(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process creates it between two questions of this one."""
+    access = await prepare_access(postgres_url)
+    fetchval, asked = asyncpg.Connection.fetchval, list[str]()
+
+    async def after_another(connection: asyncpg.Connection, query: str, *values: str) -> object:
+        if asked:
+            return await fetchval(connection, query, *values)
+        asked.append(query)
+        answer = await fetchval(connection, query, *values)
+        await prepare_schema(access)
+        return answer
+
+    monkeypatch.setattr(asyncpg.Connection, "fetchval", after_another)
+    await prepare_schema(access)
+
+
 async def test_steps_of_a_later_release_are_applied(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
