@@ -28,8 +28,7 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.core.text import collapse_whitespace, trim_to, visible
-from commonplace.knowledge.facts import GLOBAL_SCOPE
-from commonplace.knowledge.kinds import Memory, MemoryType
+from commonplace.knowledge.kinds import GLOBAL_SCOPE, Memory, MemoryType
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.search.context import MAX_PROMPT_CHARS
 from commonplace.knowledge.search.context_block import HEADER as KNOWLEDGE_TITLE

@@ -12,10 +12,10 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.embeddings import Embeddings, embed
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
 
-DEFAULT_IMPORTANCE: Final = 5.0
 LIFETIME: Final = timedelta(days=7)
 """Until an episode expires. Source: KNW-05.1."""
 

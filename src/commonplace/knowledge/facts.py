@@ -13,13 +13,12 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.embeddings import Embeddings, embed
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE
 from commonplace.knowledge.lifecycle.permanence import DECAY_RATES, Permanence, require_permanence
 from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
 from commonplace.storage.database import Statements
 
-DEFAULT_IMPORTANCE: Final = 5.0
-GLOBAL_SCOPE: Final = "global"
 RESERVED_METADATA: Final = frozenset({"status"})
 """``status`` says that a fact is fading. Source: KNW-02."""
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.secrets import find_secret, find_secret_in_json
 from commonplace.core.text import clean_text, require_text
-from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.kinds import MAX_IMPORTANCE, MemoryType
 
 MAX_CONTENT_CHARS: Final = 1_000_000
 MAX_KEY_CHARS: Final = 256
@@ -19,7 +19,6 @@ MAX_KEY_CHARS: Final = 256
 MAX_SCOPE_CHARS: Final = 100
 MAX_TAGS: Final = 50
 MAX_TAG_CHARS: Final = 100
-MAX_IMPORTANCE: Final = 10.0
 MAX_METADATA_CHARS: Final = 64 * 1024
 MAX_METADATA_DEPTH: Final = 16
 MAX_METADATA_BITS: Final = 1024

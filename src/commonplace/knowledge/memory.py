@@ -15,7 +15,7 @@ from commonplace.knowledge.config import ScoreWeights
 from commonplace.knowledge.entities.facade import EntityMethods
 from commonplace.knowledge.episodes import EpisodeDraft, EpisodeReceipt
 from commonplace.knowledge.facts import FactDraft, FactReceipt
-from commonplace.knowledge.kinds import Episode, Fact, Memory, Rule
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Episode, Fact, Memory, Rule
 from commonplace.knowledge.lifecycle import any_memory, feedback
 from commonplace.knowledge.lifecycle.feedback import RuleApplication
 from commonplace.knowledge.lifecycle.permanence import Permanence
@@ -48,7 +48,7 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         content: str,
         butler: str,
         session_id: UUID | str | None = None,
-        importance: float = episodes.DEFAULT_IMPORTANCE,
+        importance: float = DEFAULT_IMPORTANCE,
         metadata: Mapping[str, Any] | None = None,
         created_at: datetime | None = None,
         allow_secrets: bool = False,
@@ -119,9 +119,9 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         subject: str,
         predicate: str,
         content: str,
-        importance: float = facts.DEFAULT_IMPORTANCE,
+        importance: float = DEFAULT_IMPORTANCE,
         permanence: str = Permanence.STANDARD,
-        scope: str = facts.GLOBAL_SCOPE,
+        scope: str = GLOBAL_SCOPE,
         tags: Sequence[str] | None = None,
         entity_id: UUID | str | None = None,
         source_butler: str | None = None,
@@ -162,7 +162,7 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         self,
         *,
         content: str,
-        scope: str = facts.GLOBAL_SCOPE,
+        scope: str = GLOBAL_SCOPE,
         tags: Sequence[str] | None = None,
         source_butler: str | None = None,
         source_episode_id: UUID | str | None = None,

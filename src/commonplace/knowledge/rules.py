@@ -13,7 +13,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.embeddings import Embeddings, embed
-from commonplace.knowledge.facts import GLOBAL_SCOPE
+from commonplace.knowledge.kinds import GLOBAL_SCOPE
 from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
 from commonplace.storage.database import Statements

@@ -19,9 +19,8 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.embedding.backend import EMBEDDING_DIMENSIONS
 from commonplace.knowledge.active_model import VectorModel, model_of, warn_of_other_model
 from commonplace.knowledge.config import MAX_LIMIT
-from commonplace.knowledge.facts import GLOBAL_SCOPE
 from commonplace.knowledge.inputs import require_scope
-from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.kinds import GLOBAL_SCOPE, MemoryType
 from commonplace.knowledge.search.found import Found, Scores
 from commonplace.knowledge.search.statements import SearchTable, search_queries
 from commonplace.knowledge.search_text import search_query_text

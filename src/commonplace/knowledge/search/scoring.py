@@ -10,8 +10,7 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.knowledge.config import ScoreWeights
-from commonplace.knowledge.inputs import MAX_IMPORTANCE
-from commonplace.knowledge.kinds import Fact, Memory, Rule
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, MAX_IMPORTANCE, Fact, Memory, Rule
 
 RRF_K: Final = 60
 """The constant of Reciprocal Rank Fusion. Source: KNW-07.3."""
@@ -20,9 +19,6 @@ BEST_RRF: Final = 2 / (RRF_K + 1)
 """The score of what is first in both lists."""
 
 RECENCY_HALF_LIFE_DAYS: Final = 7.0
-RULE_IMPORTANCE: Final = 5.0
-"""Rules have none of their own. Source: R-KNW-5."""
-
 _DAY_S: Final = 86_400.0
 
 
@@ -55,7 +51,7 @@ def recency(last_referenced_at: datetime | None, now: datetime) -> float:
 
 def score(memory: Fact | Rule, rrf_score: float, weights: ScoreWeights, now: datetime) -> Score:
     """Score a fact or rule that a hybrid search found."""
-    importance = memory.importance if isinstance(memory, Fact) else RULE_IMPORTANCE
+    importance = memory.importance if isinstance(memory, Fact) else DEFAULT_IMPORTANCE  # R-KNW-5
     parts = {
         "relevance": relevance(rrf_score),
         "importance": importance / MAX_IMPORTANCE,

@@ -16,6 +16,7 @@ from aiosql.queries import Queries
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.kinds import COLUMNS, Episode, Fact, Memory, MemoryType, Rule
+from commonplace.knowledge.search.scoring import RRF_K
 
 _DIRECTORY: Final = Path(__file__).parent / "sql_by_table"
 _OWN: Final = "tenant_id = current_setting('commonplace.tenant_id', true)"
@@ -107,6 +108,7 @@ def search_queries(table: SearchTable, *, scoped: bool) -> Queries:
         "own_words": _OWN + in_scopes.format("scope"),
         "live": table.live,
         "countable": table.countable,
+        "rrf_k": str(RRF_K),
         "columns": ", ".join(f"m.{column}" for column in COLUMNS[table.memory_type]),
     }
     gaps["candidates"] = _read("candidates").substitute(gaps)

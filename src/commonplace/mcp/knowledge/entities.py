@@ -8,14 +8,14 @@ from commonplace.core.context import DEFAULT_TENANT
 from commonplace.knowledge.entities import Entity
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.serialization import json_safe
-from commonplace.mcp.knowledge.parameters import JSON, EntityId, Metadata, TenantId
+from commonplace.mcp.knowledge.parameters import JSON, EntityId, EntityKind, Metadata, TenantId
 from commonplace.mcp.knowledge.tool import Offer
 
 NO_CANDIDATE_HINT: Final = (
     "No entity has a name like this; the same call again will say so again. Once, try another spelling, a part of the "
     "name, or enable_fuzzy. If it is somebody or something new, call entity_create."
 )
-EntityTypeName = Annotated[str, Field(description="person, organization, place or other.")]
+EntityTypeName = Annotated[EntityKind, Field(description="The type of the entity.")]
 AliasList = Annotated[
     list[str] | None,
     JSON,
@@ -82,9 +82,7 @@ async def entity_resolve(
     *,
     name: Annotated[str, Field(description="The name as it was said; a part of it will do.")],
     tenant_id: TenantId = DEFAULT_TENANT,
-    entity_type: Annotated[
-        str | None, Field(description="Only this type: person, organization, place or other.")
-    ] = None,
+    entity_type: Annotated[EntityKind | None, Field(description="Return entities of this type only.")] = None,
     context_hints: Annotated[
         dict[str, Any] | None,
         JSON,

@@ -56,7 +56,11 @@ async def memory_run_episode_cleanup(
     memory: KnowledgeMemory,
     *,
     max_entries: Annotated[
-        int, Field(description="Most episodes to keep; those that are not consolidated yet stay in any case.")
+        int,
+        Field(
+            ge=0,
+            description="Most episodes to keep; episodes that are not consolidated yet stay in any case.",
+        ),
     ] = 10_000,
 ) -> dict[str, Any]:
     """Delete expired episodes, then the oldest consolidated ones beyond a number. For operators.

@@ -1,16 +1,23 @@
-"""Parameters that several tools have, as a model reads about them.
+"""Parameters that several tools share, as a model reads about them.
 
-Models send lists and objects as JSON in a string about as often as they send the real thing; both are taken.
+Models send lists and objects as JSON in a string about as often as they send the real thing; both are accepted.
 """
 
 import json
+from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from commonplace.knowledge.config import MAX_LIMIT, SearchMode
+from commonplace.knowledge.entities.fields import EntityType
+from commonplace.knowledge.inputs import MAX_TAGS
+from commonplace.knowledge.kinds import MAX_IMPORTANCE, MemoryType
+from commonplace.knowledge.lifecycle.permanence import Permanence
 
 
 def _from_json(value: object) -> object:
-    """Read a list or object that came as JSON in a string; whatever else comes is judged by its type."""
+    """Read a list or object that came as JSON in a string; return every other value unchanged."""
     if not isinstance(value, str) or not value.strip().startswith(("[", "{", "null")):
         return value
     try:
@@ -19,10 +26,20 @@ def _from_json(value: object) -> object:
         return value
 
 
+def _words(known: type[StrEnum]) -> WithJsonSchema:
+    """Return the schema of a closed set, in place: not every client follows references to definitions."""
+    return WithJsonSchema({"type": "string", "enum": [*known]})
+
+
 JSON = BeforeValidator(_from_json)
 
+Kind = Annotated[MemoryType, _words(MemoryType)]
+Mode = Annotated[SearchMode, _words(SearchMode)]
+Lifetime = Annotated[Permanence, _words(Permanence)]
+EntityKind = Annotated[EntityType, _words(EntityType)]
+
 MemoryTypeName = Annotated[
-    str, Field(description="What it is: episode, fact or rule, as the result that showed the id says.")
+    Kind, Field(description="The kind of the memory, as the result that showed the id says.")
 ]
 MemoryId = Annotated[
     str, Field(description="The id (a UUID) from a search or recall result, or from a receipt.")
@@ -31,25 +48,33 @@ RuleId = Annotated[str, Field(description="The id (a UUID) of the rule that you 
 EntityId = Annotated[str, Field(description="The id (a UUID) of the entity, as entity_resolve gives it.")]
 
 Importance = Annotated[
-    float, Field(description="0 to 10: 5 is ordinary; 8 and more is for what must not be missed.")
+    float,
+    Field(
+        ge=0,
+        le=MAX_IMPORTANCE,
+        allow_inf_nan=False,
+        description="5 is ordinary; use 8 and more for a memory that must not be missed.",
+    ),
 ]
 Scope = Annotated[
-    str, Field(description="global for everybody, or the name of the one butler (agent) that it is for.")
+    str, Field(description="global for every butler (agent), or the name of the one butler that it is for.")
 ]
 ScopeFilter = Annotated[
     str | None,
     Field(
         description="Name of a butler: facts and rules that are global or its own, and its episodes. "
-        "Leave it out to look everywhere."
+        "Leave it out to search all memories."
     ),
 ]
 Tags = Annotated[
-    list[str] | None, JSON, Field(description='Labels to group by, such as ["infra", "deploy"].')
+    Annotated[list[str], Field(max_length=MAX_TAGS)] | None,
+    JSON,
+    Field(description='Labels to group by, such as ["infra", "deploy"].'),
 ]
 Metadata = Annotated[
     dict[str, Any] | None, JSON, Field(description="Further details as a JSON object of plain values.")
 ]
-Limit = Annotated[int, Field(description="Most results, 1 to 1000.")]
+Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Most results.")]
 TenantId = Annotated[
-    str, Field(description="Your own tenant. No other can be reached: leave it out where you may.")
+    str, Field(description="Your own tenant; leave it out where you may. You cannot reach another tenant.")
 ]

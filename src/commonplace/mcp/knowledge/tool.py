@@ -177,7 +177,8 @@ def _refused_arguments(error: ValidationError, known: list[str]) -> ToolResult:
         case "extra_forbidden":
             expected, got = f"no such parameter; there are {', '.join(known)}", _shorten(fault["input"])
         case _:
-            expected, got = fault["msg"], _shorten(fault["input"])
+            expected = fault["msg"].removeprefix("Input should be ")
+            got = _shorten(fault["input"])
     hint = HINTS.get(field.partition(".")[0], REPEAT_HINT)
     return refusal(
         f"{field}: expected {expected}, got {got}", field=field, expected=expected, got=got, hint=hint

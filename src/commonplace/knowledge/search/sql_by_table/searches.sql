@@ -13,7 +13,7 @@ FROM asked, keyword, LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = keywor
 ORDER BY keyword.place;
 
 -- name: hybrid_search
--- Both lists fused: each memory scores the sum of 1 / (60 + rank), a list that lacks it counting as its end.
+-- Both lists fused: each memory scores the sum of 1 / (${rrf_k} + rank), a list that lacks it counting as its end.
 WITH ${candidates},
 -- Materialised, because row-level security lets an index be used for a plain column, and not for an expression.
 fused AS MATERIALIZED (
@@ -24,7 +24,7 @@ fused AS MATERIALIZED (
 SELECT
   ${columns}, 1 - (m.embedding <=> CAST(:embedding AS vector(384))) AS similarity,
   ts_rank(m.search_vector, asked.any_word) AS rank, fused.semantic_rank, fused.keyword_rank,
-  1 / CAST(60 + fused.semantic_rank AS float8) + 1 / CAST(60 + fused.keyword_rank AS float8) AS rrf_score
+  1 / CAST(${rrf_k} + fused.semantic_rank AS float8) + 1 / CAST(${rrf_k} + fused.keyword_rank AS float8) AS rrf_score
 FROM asked, fused, LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = fused.id OFFSET 0) AS m
 ORDER BY rrf_score DESC, fused.semantic_rank, m.created_at DESC, m.id
 LIMIT CAST(:limit AS integer);
