@@ -1,4 +1,4 @@
-"""Many episodes at once: a transcript, an export of another system."""
+"""Import of many episodes: a transcript, or an export of another system."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
@@ -17,12 +17,12 @@ from commonplace.knowledge.episodes import EpisodeDraft, PreparedEpisodes, inser
 from commonplace.knowledge.unit_of_work import require_context
 
 BATCH_ROWS: Final = 250
-"""Large enough that a transaction costs little, small enough that little is computed again after a failure."""
+"""Episodes of a batch: enough to make a transaction cheap, few enough to repeat after a failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReceipt:
-    """How many episodes were stored, in how many batches."""
+    """The numbers of stored episodes and of their batches."""
 
     stored: int
     batches: int
@@ -38,19 +38,19 @@ async def import_episodes(
     allow_secrets: bool = False,
     clock: Clock = utc_now,
 ) -> ImportReceipt:
-    """Store any number of episodes, in their order, batch by batch; the next batch is embedded while one is stored.
+    """Store any number of episodes in their order, batch by batch; embed the next batch while one is stored.
 
-    Each batch is stored whole or not at all, and is durable when ``on_stored`` is told of it. What fails ends the
-    import: the batches before it stay, so whoever wants to go on counts what ``on_stored`` was told.
+    Each batch is stored as a whole, and is durable when ``on_stored`` is called. A failure ends the import and keeps
+    the batches before it, so a caller that counts the ids of ``on_stored`` can go on after them.
 
     Args:
         pool: Of knowledge memory.
         engine: Computes the vectors.
-        drafts: Read one batch ahead of what is stored; may be a generator, and longer than memory.
+        drafts: Read one batch ahead; may be a generator of any length.
         batch_rows: Episodes a batch, 1 to 5,000.
-        on_stored: Told the ids of each batch, in the order of its drafts.
+        on_stored: Called with the ids of each batch, in the order of its drafts.
         allow_secrets: Whether text that looks like a secret is stored.
-        clock: The present.
+        clock: Gives the present.
 
     Raises:
         InvalidInputError: ``batch_rows`` is out of range, or a draft of the batch holds what cannot be stored.

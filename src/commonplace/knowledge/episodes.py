@@ -1,4 +1,4 @@
-"""Episodes: what happened in a session, kept for days until it is consolidated."""
+"""Storing episodes: events of a session, kept for days until they are consolidated."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
 
 LIFETIME: Final = timedelta(days=7)
-"""Until an episode expires. Source: KNW-05.1."""
+"""The time until an episode expires. Source: KNW-05.1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +72,7 @@ async def store_episode(
     allow_secrets: bool = False,
     clock: Clock = utc_now,
 ) -> UUID:
-    """Store an episode; for the parameters see :class:`EpisodeDraft`, for the errors :func:`store_episodes`.
-
-    Returns:
-        Its id.
+    """Store an episode and return its id; see :class:`EpisodeDraft` and :func:`store_episodes`.
 
     Source: KNW-05.1.
     """
@@ -100,13 +97,13 @@ async def store_episodes(
     allow_secrets: bool = False,
     clock: Clock = utc_now,
 ) -> list[EpisodeReceipt]:
-    """Store up to 5,000 episodes with one computation of vectors and one statement; all of them, or none.
+    """Store up to 5,000 episodes with one computation of vectors and one statement, all or none.
 
     Returns:
         A receipt for each draft, in the order of the drafts.
 
     Raises:
-        InvalidInputError: A draft holds what cannot be stored; the message names the field.
+        InvalidInputError: A value of a draft is invalid; the message names the field.
         SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
         TenantUnsetError: No request context is set.
         EmbeddingError: The model cannot be used.
@@ -121,7 +118,7 @@ async def store_episodes(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedEpisodes:
-    """Checked episodes as the columns of their statement, with their vectors."""
+    """Checked episodes as columns of a statement, with their vectors."""
 
     columns: Mapping[str, list[Any]]
     embeddings: Embeddings
@@ -130,7 +127,7 @@ class PreparedEpisodes:
 async def prepare_episodes(
     engine: EmbeddingEngine, drafts: Sequence[EpisodeDraft], *, allow_secrets: bool, clock: Clock
 ) -> PreparedEpisodes:
-    """Check one to 5,000 drafts and compute their vectors; no connection is taken. See :func:`store_episodes`."""
+    """Check 1 to 5,000 drafts and compute their vectors without a connection; see :func:`store_episodes`."""
     require_context()
     now = clock()
     rows = [_row(draft, now, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
@@ -139,7 +136,7 @@ async def prepare_episodes(
 
 
 async def insert_episodes(pool: asyncpg.Pool, prepared: PreparedEpisodes) -> list[UUID]:
-    """Store prepared episodes, all of them or none; return their ids in their order. See :func:`store_episodes`."""
+    """Store prepared episodes, all or none, and return their ids; see :func:`store_episodes`."""
     columns, embeddings = prepared.columns, prepared.embeddings
     async with unit_of_work(pool) as sql:
         await sql.insert_episodes(
