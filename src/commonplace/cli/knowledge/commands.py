@@ -22,7 +22,7 @@ from commonplace.cli.knowledge.options import (
 from commonplace.cli.output import JsonOption, console, print_json
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.knowledge.config import DOOR_LIMIT, SearchMode
-from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, MemoryType
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE
 from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.knowledge.search.found import json_fields
 from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE
@@ -35,6 +35,7 @@ app = typer.Typer(add_completion=False, help=HELP, no_args_is_help=True)
 ImportanceOption = Annotated[float, typer.Option(help="0 to 10.")]
 TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A label; may be given more than once.")]
 StoreScope = Annotated[str, typer.Option("--scope", help="global, or the butler that the memory is for.")]
+ModeOption = Annotated[str, typer.Option(help=f"How memories are found: {', '.join(SearchMode)}.")]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Explain each result.")]
 
 
@@ -80,7 +81,7 @@ def store_fact(
     *,
     importance: ImportanceOption = DEFAULT_IMPORTANCE,
     permanence: Annotated[
-        Permanence, typer.Option(help="How long the fact is expected to hold.")
+        str, typer.Option(help=f"How long the fact is expected to hold: {', '.join(Permanence)}.")
     ] = Permanence.STANDARD,
     scope: StoreScope = GLOBAL_SCOPE,
     tag: TagOption = None,
@@ -138,10 +139,10 @@ def search(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="A question, or words.")],
     *,
     kind: Annotated[
-        list[MemoryType] | None, typer.Option("--type", help="A kind of memory; may be given more than once.")
+        list[str] | None, typer.Option("--type", help="episode, fact or rule; may be given more than once.")
     ] = None,
     scope: ScopeOption = None,
-    mode: Annotated[SearchMode, typer.Option(help="How candidates are found.")] = SearchMode.HYBRID,
+    mode: ModeOption = SearchMode.HYBRID,
     limit: Annotated[int, typer.Option(help="Most results.")] = DOOR_LIMIT,
     min_confidence: Annotated[
         float, typer.Option(help="Least confidence of facts and rules today.")

@@ -12,7 +12,7 @@ from commonplace.cli.run import ACTOR, run, settings
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import trim_to
-from commonplace.knowledge.kinds import Fact, Memory, MemoryType
+from commonplace.knowledge.kinds import Fact, Memory
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.search.found import Found, Scores
 
@@ -31,7 +31,7 @@ ScopeOption = Annotated[
     ),
 ]
 AllowSecrets = Annotated[bool, typer.Option("--allow-secrets", help="Store text that looks like a secret.")]
-TypeArgument = Annotated[MemoryType, typer.Argument(metavar="TYPE", help="episode, fact or rule.")]
+TypeArgument = Annotated[str, typer.Argument(metavar="TYPE", help="episode, fact or rule.")]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A UUID.")]
 
 _T = TypeVar("_T")

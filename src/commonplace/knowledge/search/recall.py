@@ -18,7 +18,6 @@ from commonplace.knowledge.search.request import (
     add_vector,
     begin_search,
     make_request,
-    require_query,
     search_table,
 )
 from commonplace.knowledge.search.scoring import score, tie_break
@@ -92,9 +91,10 @@ async def prepare_recall(
 ) -> SearchRequest:
     """Check a recall and compute the topic's vector, before a connection is taken; see :func:`recall`."""
     require_context()
-    text = require_query(topic, field="topic")
-    request = make_request(query=text, limit=limit, scope=scope, min_confidence=min_confidence, now=clock())
-    return await add_vector(request, engine, text)
+    request = make_request(
+        query=topic, field="topic", limit=limit, scope=scope, min_confidence=min_confidence, now=clock()
+    )
+    return await add_vector(request, engine)
 
 
 async def find_memories(

@@ -41,7 +41,8 @@ class SearchRequest:
     """A checked request.
 
     Attributes:
-        text: The query's words as they are stored; empty for none.
+        query: The query of the caller.
+        text: The words of the query as they are stored; may be empty.
         vector: Of the query, where its meaning counts; nothing is near where there is none.
         model: What made the vector; ``None`` where a caller gave it, and answers for it.
         limit: Most results.
@@ -52,6 +53,7 @@ class SearchRequest:
         neighbours: How many go on for their vectors. Twice the limit, because the index orders by half precision.
     """
 
+    query: str
     text: str
     vector: Vector | None
     limit: int
@@ -66,6 +68,7 @@ class SearchRequest:
 def make_request(
     *,
     query: object = "",
+    field: str = "query",
     embedding: Embedding | None = None,
     limit: object = DEFAULT_LIMIT,
     scope: object = None,
@@ -78,8 +81,10 @@ def make_request(
         InvalidInputError: A value is not of its kind or range; the message names it.
     """
     most = _require_limit(limit)
+    asked = _require_query(query, field=field)
     return SearchRequest(
-        text=search_query_text(require_query(query)),
+        query=asked,
+        text=search_query_text(asked),
         vector=None if embedding is None else _require_embedding(embedding),
         limit=most,
         scope=None if scope is None else require_scope(scope),
@@ -90,13 +95,13 @@ def make_request(
     )
 
 
-async def add_vector(request: SearchRequest, engine: EmbeddingEngine, query: str) -> SearchRequest:
+async def add_vector(request: SearchRequest, engine: EmbeddingEngine) -> SearchRequest:
     """Return a request with the vector of its query, computed before a connection is taken.
 
     Raises:
         EmbeddingError: The model cannot be used.
     """
-    vector = Vector(await engine.embed_async(query))
+    vector = Vector(await engine.embed_async(request.query))
     return replace(request, vector=vector, model=model_of(engine))
 
 
@@ -147,12 +152,7 @@ def _scopes(table: SearchTable, scope: str | None) -> list[str] | None:
     return [scope] if table.memory_type is MemoryType.EPISODE else [GLOBAL_SCOPE, scope]
 
 
-def require_query(query: object, *, field: str = "query") -> str:
-    """Return a query; ``None`` is an empty one.
-
-    Raises:
-        InvalidInputError: Not a text of at most 10,000 characters.
-    """
+def _require_query(query: object, *, field: str) -> str:
     form = f"text of at most {MAX_QUERY_CHARS} characters"
     if query is None:
         return ""

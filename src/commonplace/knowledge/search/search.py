@@ -28,7 +28,6 @@ from commonplace.knowledge.search.request import (
     add_vector,
     begin_search,
     make_request,
-    require_query,
     search_table,
 )
 from commonplace.knowledge.search.scoring import tie_break
@@ -200,7 +199,7 @@ async def memory_search(
     if not request.text or not tables:
         return []
     if known_mode is not SearchMode.KEYWORD:
-        request = await add_vector(request, engine, require_query(query))
+        request = await add_vector(request, engine)
     ranked: list[tuple[tuple[float, ...], Found]] = []
     async with unit_of_work(pool, readonly=True) as sql:
         request = await begin_search(sql, request)

@@ -87,7 +87,7 @@ class KnowledgeTool(Tool):
             caller: Gives the memory as the one who calls may see it; asked at each call.
             defaults: Values for parameters of these names, in place of the function's own defaults.
         """
-        arguments = _arguments_of(offer.run, defaults)
+        arguments = arguments_of(offer.run, defaults)
         schema = arguments.model_json_schema()
         schema.pop("title")
         for each in schema["properties"].values():
@@ -155,7 +155,7 @@ def refusal(message: str, *, hint: str, **details: str) -> ToolResult:
     return ToolResult(content=f"{message}. {hint}", structured_content={"error": fault}, is_error=True)
 
 
-def _arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[BaseModel]:
+def arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[BaseModel]:
     """Return the model of a function's parameters, less the first one, which is the memory."""
     hints = get_type_hints(run, include_extras=True)
     _, *parameters = inspect.signature(run).parameters.values()
