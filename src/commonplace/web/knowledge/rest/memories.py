@@ -51,9 +51,7 @@ MemoryId = Annotated[UUID, Path(alias="memoryId", description="the id of a memor
 RuleId = Annotated[UUID, Path(alias="ruleId", description="the id of a rule")]
 Scope = Annotated[
     str | None,
-    Query(
-        max_length=200, description="a butler: its facts, rules and episodes, and those of the global scope"
-    ),
+    Query(max_length=200, description="a butler: its memories, and global facts and rules"),
 ]
 MostFound = Annotated[
     int | None, Query(ge=1, le=MAX_FOUND, description="the number of results, at most; 10 unless configured")
