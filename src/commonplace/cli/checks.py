@@ -22,7 +22,7 @@ from commonplace.core.errors import CommonplaceError, EmbeddingError, StorageUna
 from commonplace.core.settings import Settings
 from commonplace.core.text import plural
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge import KnowledgeMemory
 from commonplace.llm import Script
 from commonplace.operational import MemoryFilter, OperationalMemory
 from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters

@@ -12,9 +12,15 @@ from rich.table import Table
 from commonplace.cli.output import JsonOption, console, print_json, table
 from commonplace.cli.run import run, settings
 from commonplace.core.settings import Settings
-from commonplace.knowledge.consolidation import this_worker
-from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.workers import FailedJob, ScheduleState, Worker, WorkerStatus, worker_status
+from commonplace.knowledge import (
+    FailedJob,
+    KnowledgeMemory,
+    ScheduleState,
+    Worker,
+    WorkerStatus,
+    this_worker,
+    worker_status,
+)
 
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
 

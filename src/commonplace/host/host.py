@@ -17,7 +17,7 @@ from commonplace.host.endpoint import Endpoint, serve_tools
 from commonplace.host.memory_module import MemoryModule
 from commonplace.host.module import EndedSession, Module
 from commonplace.host.sessions import Runtime, SessionOutcome, SessionRequest
-from commonplace.knowledge.database import KnowledgeDatabase
+from commonplace.knowledge import KnowledgeDatabase
 
 OPERATOR_TRIGGER: Final = "operator"
 CONSOLIDATION_TRIGGER: Final = "schedule:consolidation"

@@ -12,9 +12,7 @@ from commonplace.core.secrets import mask_secrets, masked_excerpt
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, get_embedding_engine
 from commonplace.host.module import EndedSession, Module
-from commonplace.knowledge.config import MemoryModuleConfig
-from commonplace.knowledge.database import KnowledgeDatabase
-from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge import KnowledgeDatabase, KnowledgeMemory, MemoryModuleConfig
 from commonplace.mcp.knowledge.server import add_tools
 
 PROMPT_CHARS: Final = 1_000

@@ -9,7 +9,7 @@ from uuid import UUID
 from fastmcp import FastMCP
 from pydantic import BaseModel
 
-from commonplace.knowledge.database import KnowledgeDatabase
+from commonplace.knowledge import KnowledgeDatabase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from commonplace.knowledge.search.context_block import ContextQuotas
 
 MAX_LIMIT: Final = 1_000
-"""Most results of one search."""
+"""Most results of one search or list."""
+
+LIST_LIMIT: Final = 50
+"""Most items of a list that is called without a limit."""
 
 DOOR_LIMIT: Final = 10
 """Most results of a search by a tool, a command or a request, unless configured. Source: KNW-19.5."""

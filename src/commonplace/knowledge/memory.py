@@ -11,7 +11,7 @@ import asyncpg
 from commonplace.knowledge import bulk, episodes, facts, links, rules
 from commonplace.knowledge.browse import graph, lists, reading
 from commonplace.knowledge.bulk import ImportReceipt
-from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.config import LIST_LIMIT, ScoreWeights
 from commonplace.knowledge.entities.facade import EntityMethods
 from commonplace.knowledge.episodes import EpisodeDraft, EpisodeReceipt
 from commonplace.knowledge.facts import FactDraft, FactReceipt
@@ -416,7 +416,7 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         status: str | None = None,
         butler: str | None = None,
         live: bool = False,
-        limit: int = lists.DEFAULT_LIMIT,
+        limit: int = LIST_LIMIT,
         offset: int = 0,
     ) -> list[Episode]:
         """Return episodes, the newest first; see :func:`~.browse.lists.list_episodes`."""
@@ -432,7 +432,7 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         fading: bool | None = None,
         scope: str | None = None,
         entity_id: UUID | str | None = None,
-        limit: int = lists.DEFAULT_LIMIT,
+        limit: int = LIST_LIMIT,
         offset: int = 0,
     ) -> list[Fact]:
         """Return facts, the newest first; see :func:`~.browse.lists.list_facts`."""
@@ -459,7 +459,7 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         maturity: str | None = None,
         forgotten: bool | None = None,
         scope: str | None = None,
-        limit: int = lists.DEFAULT_LIMIT,
+        limit: int = LIST_LIMIT,
         offset: int = 0,
     ) -> list[Rule]:
         """Return rules, the newest first; see :func:`~.browse.lists.list_rules`."""
@@ -475,7 +475,7 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
             )
 
     async def list_applications(
-        self, rule_id: UUID | str, *, limit: int = lists.DEFAULT_LIMIT
+        self, rule_id: UUID | str, *, limit: int = LIST_LIMIT
     ) -> list[RuleApplication]:
         """Return the applications of a rule, the latest first; see :func:`~.browse.lists.list_applications`."""
         async with self.acting() as pool:

@@ -17,7 +17,7 @@ from starlette.requests import HTTPConnection
 
 from commonplace.access.roles import LOCAL, Principal, Role
 from commonplace.core.context import request_context
-from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge import KnowledgeMemory
 from commonplace.memories import Memories
 from commonplace.web.problems import FORBIDDEN, FORGED, LOGIN, UNAUTHENTICATED, ProblemError
 

@@ -23,8 +23,7 @@ from commonplace.core.errors import CommonplaceError, StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.embedding.backend import BackendName
 from commonplace.embedding.model_files import find_model
-from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.workers import worker_status
+from commonplace.knowledge import KnowledgeMemory, worker_status
 from commonplace.llm.ledger import Ledger
 from commonplace.memories import Memories
 from commonplace.web.access import OpenMemories, known_caller

@@ -16,7 +16,7 @@ from commonplace.access.tokens import Tokens
 from commonplace.core.errors import AccessError, CommonplaceError
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingOptions, get_embedding_engine
-from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge import KnowledgeMemory
 from commonplace.llm import Model, open_model
 from commonplace.memories import Memories
 from commonplace.web.loopback import url_of

@@ -12,8 +12,7 @@ from commonplace.cli.claude_code.sessions import SessionRecord, SessionRecords
 from commonplace.cli.claude_code.transcripts import Message, digest, read_messages
 from commonplace.core.clock import Clock
 from commonplace.core.errors import StorageUnavailableError
-from commonplace.knowledge.kinds import Episode, MemoryType
-from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge import Episode, KnowledgeMemory, MemoryType
 
 SOURCE: Final = "claude-code"
 QUIET_S: Final = 300.0

@@ -11,7 +11,7 @@ from commonplace.cli.claude_code.learning import learn, sweep
 from commonplace.cli.claude_code.sessions import SessionRecord, SessionRecords
 from commonplace.core.context import request_context
 from commonplace.core.errors import CommonplaceError
-from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge import KnowledgeMemory
 
 ACTOR: Final = "claude-code"
 SWEEP_TIMEOUT_S: Final = 5.0

@@ -10,8 +10,7 @@ from commonplace.cli.demo.step import step
 from commonplace.cli.knowledge.options import about
 from commonplace.cli.output import shown, table
 from commonplace.core.settings import Settings
-from commonplace.knowledge.consolidation import model_spawner
-from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge import KnowledgeMemory, model_spawner
 from commonplace.llm.scripted import Script
 
 EPISODES: Final = (

@@ -21,12 +21,16 @@ from commonplace.cli.knowledge.options import (
 )
 from commonplace.cli.output import JsonOption, console, print_json
 from commonplace.core.errors import StorageUnavailableError
-from commonplace.knowledge.config import DOOR_LIMIT, SearchMode
-from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE
-from commonplace.knowledge.lifecycle.permanence import Permanence
-from commonplace.knowledge.search.found import json_fields
-from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE
-from commonplace.knowledge.serialization import json_safe
+from commonplace.knowledge import (
+    DEFAULT_IMPORTANCE,
+    DEFAULT_MIN_CONFIDENCE,
+    DOOR_LIMIT,
+    GLOBAL_SCOPE,
+    Permanence,
+    SearchMode,
+    json_fields,
+    json_safe,
+)
 
 HELP = "Knowledge memory: episodes, facts, rules and entities."
 

@@ -9,18 +9,18 @@ from commonplace.cli.knowledge.options import TENANT, IdArgument, TenantOption, 
 from commonplace.cli.output import JsonOption, console, plain, print_json, shown, table
 from commonplace.cli.question import confirmed
 from commonplace.core.text import plural, trim_to
-from commonplace.knowledge.consolidation import (
+from commonplace.knowledge import (
     COUNTS,
-    DEFAULT_LIMIT,
+    LIST_LIMIT,
     MAX_LIMIT,
     ConsolidationReport,
+    KnowledgeMemory,
     Plan,
     Run,
     RunState,
     consolidate,
     plan_rows,
 )
-from commonplace.knowledge.memory import KnowledgeMemory
 
 SHOWN_CHARS = 120
 """The most characters of a text in a table; ``--json`` prints the whole text."""
@@ -185,7 +185,7 @@ def list_command(
     state: Annotated[
         str | None, typer.Option(help=f"Only this state: {', '.join(RunState)}.", show_default="any")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="The most runs to list.")] = DEFAULT_LIMIT,
+    limit: Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="The most runs to list.")] = LIST_LIMIT,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:

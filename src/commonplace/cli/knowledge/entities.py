@@ -14,7 +14,7 @@ from commonplace.cli.knowledge.options import (
     use,
 )
 from commonplace.cli.output import JsonOption, console, plain, print_json, table
-from commonplace.knowledge.entities import Entity, EntityType, MergeReceipt, UnmergeReceipt
+from commonplace.knowledge import Entity, EntityType, MergeReceipt, UnmergeReceipt
 
 TYPES = ", ".join(EntityType)
 

@@ -12,9 +12,7 @@ from commonplace.cli.run import ACTOR, run, settings
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import trim_to
-from commonplace.knowledge.kinds import Fact, Memory
-from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.search.found import Found, Scores
+from commonplace.knowledge import Fact, Found, KnowledgeMemory, Memory, Scores
 
 TENANT: Final = DEFAULT_TENANT
 SHOWN_CHARS: Final = 300

@@ -12,8 +12,7 @@ from commonplace.cli.run import settings
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge import reembedding
-from commonplace.knowledge.reembedding import BATCH_ROWS, MoveReceipt, MoveState, MoveStatus
+from commonplace.knowledge import BATCH_ROWS, MoveProgress, MoveReceipt, MoveState, MoveStatus
 
 app = typer.Typer()
 
@@ -68,7 +67,7 @@ def _move(options: EmbeddingOptions, batch: int) -> MoveReceipt:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("embedding", total=None)
 
-        def show(progress: reembedding.Progress) -> None:
+        def show(progress: MoveProgress) -> None:
             bar.update(task, description=progress.step, completed=progress.done, total=progress.total)
 
         try:

@@ -16,10 +16,15 @@ from commonplace.cli.knowledge.options import (
     use,
 )
 from commonplace.cli.output import JsonOption, console, plain, print_json, table
-from commonplace.knowledge.kinds import Rule
-from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.serialization import json_safe
-from commonplace.knowledge.upkeep import CleanupReceipt, DecayReceipt, OnUpkeep, UpkeepProgress
+from commonplace.knowledge import (
+    CleanupReceipt,
+    DecayReceipt,
+    KnowledgeMemory,
+    OnUpkeep,
+    Rule,
+    UpkeepProgress,
+    json_safe,
+)
 
 app = typer.Typer()
 

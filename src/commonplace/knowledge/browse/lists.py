@@ -12,6 +12,7 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
+from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
 from commonplace.knowledge.entities.fields import EntityType, require_type
 from commonplace.knowledge.entities.names import fold_name
 from commonplace.knowledge.kinds import Episode, EpisodeStatus, Fact, Rule, Validity
@@ -20,8 +21,6 @@ from commonplace.knowledge.lifecycle.maturity import Maturity
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Row
 
-DEFAULT_LIMIT: Final = 50
-MAX_LIMIT: Final = 1_000
 MAX_OFFSET: Final = 2**31 - 1
 
 
@@ -61,7 +60,7 @@ async def list_facts(
     fading: bool | None = None,
     scope: str | None = None,
     entity_id: UUID | str | None = None,
-    limit: int = DEFAULT_LIMIT,
+    limit: int = LIST_LIMIT,
     offset: int = 0,
     clock: Clock = utc_now,
 ) -> list[Fact]:
@@ -114,7 +113,7 @@ async def list_rules(
     maturity: str | None = None,
     forgotten: bool | None = None,
     scope: str | None = None,
-    limit: int = DEFAULT_LIMIT,
+    limit: int = LIST_LIMIT,
     offset: int = 0,
     clock: Clock = utc_now,
 ) -> list[Rule]:
@@ -147,7 +146,7 @@ async def list_rules(
 
 
 async def list_applications(
-    pool: asyncpg.Pool, rule_id: UUID | str, *, limit: int = DEFAULT_LIMIT
+    pool: asyncpg.Pool, rule_id: UUID | str, *, limit: int = LIST_LIMIT
 ) -> list[RuleApplication]:
     """Return the applications of a rule, the latest first.
 
@@ -172,7 +171,7 @@ async def list_episodes(
     status: str | None = None,
     butler: str | None = None,
     live: bool = False,
-    limit: int = DEFAULT_LIMIT,
+    limit: int = LIST_LIMIT,
     offset: int = 0,
     clock: Clock = utc_now,
 ) -> list[Episode]:
@@ -211,7 +210,7 @@ async def list_entities(
     name: str | None = None,
     entity_type: str | None = None,
     merged: bool | None = False,
-    limit: int = DEFAULT_LIMIT,
+    limit: int = LIST_LIMIT,
     offset: int = 0,
 ) -> list[ListedEntity]:
     """Return entities by canonical name, then by id.

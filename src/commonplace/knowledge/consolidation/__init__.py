@@ -18,8 +18,6 @@ from commonplace.knowledge.consolidation.preview import PlannedChange, plan_rows
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import (
     COUNTS,
-    DEFAULT_LIMIT,
-    MAX_LIMIT,
     ActionKind,
     Run,
     RunAction,
@@ -33,8 +31,6 @@ from commonplace.knowledge.consolidation.undo import UndoReport, undo_run
 
 __all__ = [
     "COUNTS",
-    "DEFAULT_LIMIT",
-    "MAX_LIMIT",
     "ActionKind",
     "Approve",
     "ConsolidationReport",

@@ -10,7 +10,12 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import ScoreWeights
 from commonplace.knowledge.kinds import Episode
-from commonplace.knowledge.search.context_block import DEFAULT_QUOTAS, HEADER, ContextQuotas, render_context
+from commonplace.knowledge.search.context_block import (
+    CONTEXT_HEADER,
+    DEFAULT_QUOTAS,
+    ContextQuotas,
+    render_context,
+)
 from commonplace.knowledge.search.recall import DEFAULT_WEIGHTS, find_memories, prepare_recall
 from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE
 from commonplace.knowledge.unit_of_work import unit_of_work
@@ -68,7 +73,7 @@ async def memory_context(
         raise InvalidInputError("token_budget", "a whole number", token_budget)
     if not isinstance(trigger_prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
         raise InvalidInputError("trigger_prompt", "text", trigger_prompt)
-    if budget_chars(token_budget) < len(HEADER):
+    if budget_chars(token_budget) < len(CONTEXT_HEADER):
         return ""
     request = await prepare_recall(
         engine,

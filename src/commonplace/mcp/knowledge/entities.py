@@ -5,9 +5,7 @@ from typing import Annotated, Any, Final, cast
 from pydantic import Field
 
 from commonplace.core.context import DEFAULT_TENANT
-from commonplace.knowledge.entities import Entity
-from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.serialization import json_safe
+from commonplace.knowledge import Entity, KnowledgeMemory, json_safe
 from commonplace.mcp.knowledge.parameters import JSON, EntityId, EntityKind, Metadata, TenantId
 from commonplace.mcp.knowledge.tool import Offer
 

@@ -4,8 +4,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from commonplace.knowledge.kinds import Rule
-from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge import KnowledgeMemory, Rule
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, RuleId
 from commonplace.mcp.knowledge.tool import Offer
 

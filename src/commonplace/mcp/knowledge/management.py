@@ -6,8 +6,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field
 
 from commonplace.core.errors import SettingsError
-from commonplace.knowledge.consolidation import consolidate
-from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge import KnowledgeMemory, consolidate
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, ScopeFilter
 from commonplace.mcp.knowledge.tool import Offer
 

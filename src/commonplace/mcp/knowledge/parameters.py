@@ -9,11 +9,15 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from commonplace.knowledge.config import MAX_LIMIT, SearchMode
-from commonplace.knowledge.entities.fields import EntityType
-from commonplace.knowledge.inputs import MAX_TAGS
-from commonplace.knowledge.kinds import MAX_IMPORTANCE, MemoryType
-from commonplace.knowledge.lifecycle.permanence import Permanence
+from commonplace.knowledge import (
+    MAX_IMPORTANCE,
+    MAX_LIMIT,
+    MAX_TAGS,
+    EntityType,
+    MemoryType,
+    Permanence,
+    SearchMode,
+)
 
 
 def _from_json(value: object) -> object:

@@ -7,12 +7,15 @@ from pydantic import Field
 
 from commonplace.core.budgets import budget_chars
 from commonplace.core.text import trim_to
-from commonplace.knowledge.config import DOOR_LIMIT, SearchMode
-from commonplace.knowledge.kinds import Memory
-from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.search.context import DEFAULT_TOKEN_BUDGET
-from commonplace.knowledge.search.found import Found
-from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE
+from commonplace.knowledge import (
+    DEFAULT_MIN_CONFIDENCE,
+    DEFAULT_TOKEN_BUDGET,
+    DOOR_LIMIT,
+    Found,
+    KnowledgeMemory,
+    Memory,
+    SearchMode,
+)
 from commonplace.mcp.knowledge.parameters import (
     JSON,
     Kind,

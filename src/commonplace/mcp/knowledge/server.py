@@ -16,7 +16,7 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from commonplace.core.context import RequestContext
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import load_settings
-from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.mcp.knowledge import entities, feedback, management, reading, writing
 from commonplace.mcp.knowledge.tool import KnowledgeTool

@@ -23,8 +23,7 @@ from commonplace.core.errors import (
     StorageError,
 )
 from commonplace.core.text import trim_to
-from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.serialization import json_safe
+from commonplace.knowledge import KnowledgeMemory, json_safe
 
 ToolFunction = Callable[..., Awaitable[object]]
 

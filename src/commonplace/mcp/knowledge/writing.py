@@ -4,11 +4,14 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from commonplace.knowledge.facts import FactReceipt
-from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE
-from commonplace.knowledge.lifecycle.maturity import Maturity
-from commonplace.knowledge.lifecycle.permanence import Permanence
-from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge import (
+    DEFAULT_IMPORTANCE,
+    GLOBAL_SCOPE,
+    FactReceipt,
+    KnowledgeMemory,
+    Maturity,
+    Permanence,
+)
 from commonplace.mcp.knowledge.parameters import Importance, Lifetime, Scope, Tags
 from commonplace.mcp.knowledge.tool import OUTAGE_HINT, Offer
 

@@ -6,8 +6,7 @@ from typing import Final
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from commonplace.core.settings import Settings
-from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.workers import worker_status
+from commonplace.knowledge import KnowledgeMemory, worker_status
 
 PREFIX: Final = "commonplace_knowledge_"
 

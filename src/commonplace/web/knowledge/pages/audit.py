@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.knowledge.events import EventType
+from commonplace.knowledge import EventType
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.paging import ONE_MORE, cut_page

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from fastapi import Request
 
-from commonplace.knowledge.consolidation import RunState
-from commonplace.knowledge.workers import FailedJob, worker_status
+from commonplace.knowledge import FailedJob, RunState, worker_status
 from commonplace.web.access import knowledge_of, memories
 from commonplace.web.dashboard.cards import Card
 

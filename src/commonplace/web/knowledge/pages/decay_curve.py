@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from commonplace.core.confidence import effective_confidence
-from commonplace.knowledge.upkeep import FAINT, GONE
+from commonplace.knowledge import FAINT, GONE
 
 POINTS: Final = 120
 ENDS_AT: Final = 0.03

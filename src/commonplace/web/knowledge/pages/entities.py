@@ -7,8 +7,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.entities import Entity, EntityType
-from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge import Entity, EntityType, KnowledgeMemory
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.dashboard.errors import PageRoute, message_of
 from commonplace.web.dashboard.forms import INVALID, Text

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.text import plural
-from commonplace.knowledge.kinds import EpisodeStatus
+from commonplace.knowledge import EpisodeStatus
 from commonplace.web.access import KnowledgeOfCaller, admin, reader, writer
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.paging import ONE_MORE, cut_page

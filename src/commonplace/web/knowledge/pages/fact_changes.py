@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.kinds import Fact, Validity
+from commonplace.knowledge import Fact, Validity
 from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.dashboard.errors import PageRoute, message_of
 from commonplace.web.dashboard.forms import INVALID, Text

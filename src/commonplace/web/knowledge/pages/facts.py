@@ -6,9 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.knowledge.kinds import Fact, Rule, Validity
-from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.upkeep import FAINT, GONE
+from commonplace.knowledge import FAINT, GONE, Fact, KnowledgeMemory, Rule, Validity
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.paging import ONE_MORE, cut_page

@@ -6,7 +6,7 @@ from typing import Any, Final
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, JSONResponse
 
-from commonplace.knowledge.browse.graph import Graph, Node
+from commonplace.knowledge import Graph, Node
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.rendering import NOT_KEPT, link, render

@@ -8,8 +8,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
-from commonplace.knowledge.entities import Entity
-from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge import Entity, KnowledgeMemory
 from commonplace.web.access import KnowledgeOfCaller, admin
 from commonplace.web.dashboard.errors import PageRoute, message_of
 from commonplace.web.dashboard.forms import INVALID

@@ -8,10 +8,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.knowledge.kinds import Rule
-from commonplace.knowledge.lifecycle.maturity import Maturity
-from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.upkeep import FAINT, GONE
+from commonplace.knowledge import FAINT, GONE, KnowledgeMemory, Maturity, Rule
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.dashboard.errors import PageRoute, message_of
 from commonplace.web.dashboard.forms import INVALID, Text

@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
-from commonplace.knowledge.consolidation import RunState, model_spawner
+from commonplace.knowledge import RunState, model_spawner
 from commonplace.web.access import KnowledgeOfCaller, admin, reader
 from commonplace.web.dashboard.errors import PageRoute, message_of
 from commonplace.web.dashboard.forms import Text

@@ -5,10 +5,7 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.knowledge.config import SearchMode
-from commonplace.knowledge.kinds import MemoryType
-from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.search.found import Found
+from commonplace.knowledge import Found, KnowledgeMemory, MemoryType, SearchMode
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.rendering import link, render

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final, cast
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.knowledge.workers import worker_status
+from commonplace.knowledge import worker_status
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.dashboard.errors import PageRoute
 from commonplace.web.dashboard.rendering import render

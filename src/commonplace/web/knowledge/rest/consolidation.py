@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Body, Depends, Path, Query, Request
 from pydantic import Field
 
-from commonplace.knowledge.consolidation import ActionKind, RunState, model_spawner, without_model
+from commonplace.knowledge import ActionKind, RunState, model_spawner, without_model
 from commonplace.llm import Model  # noqa: TC001 - beside names of the module that are needed when it runs
 from commonplace.web.access import KnowledgeOfCaller, admin, reader
 from commonplace.web.limits import MAX_OFFSET

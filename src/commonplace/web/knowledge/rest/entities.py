@@ -6,7 +6,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Body, Depends, Path, Query
 
-from commonplace.knowledge.entities import EntityType
+from commonplace.knowledge import EntityType
 from commonplace.web.access import KnowledgeOfCaller, admin, reader, writer
 from commonplace.web.knowledge.rest.memories import BODY
 from commonplace.web.knowledge.rest.shapes import (

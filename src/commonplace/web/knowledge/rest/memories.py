@@ -6,11 +6,14 @@ from uuid import UUID
 
 from fastapi import APIRouter, Body, Depends, Path, Query
 
-from commonplace.knowledge.config import SearchMode
-from commonplace.knowledge.kinds import MemoryType
-from commonplace.knowledge.search.found import Found
-from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE, MAX_QUERY_CHARS
-from commonplace.knowledge.search.request import MAX_LIMIT as MAX_FOUND
+from commonplace.knowledge import (
+    DEFAULT_MIN_CONFIDENCE,
+    MAX_LIMIT,
+    MAX_QUERY_CHARS,
+    Found,
+    MemoryType,
+    SearchMode,
+)
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.knowledge.rest.shapes import (
     Application,
@@ -54,7 +57,7 @@ Scope = Annotated[
     Query(max_length=200, description="a butler: its memories, and global facts and rules"),
 ]
 MostFound = Annotated[
-    int | None, Query(ge=1, le=MAX_FOUND, description="the number of results, at most; 10 unless configured")
+    int | None, Query(ge=1, le=MAX_LIMIT, description="the number of results, at most; 10 unless configured")
 ]
 Explain = Annotated[bool, Query(description="whether to explain each result")]
 Confidence = Annotated[

@@ -6,18 +6,19 @@ from uuid import UUID
 
 from pydantic import Field
 
-from commonplace.knowledge.entities import EntityType, NameMatch
-from commonplace.knowledge.inputs import MAX_TAGS
-from commonplace.knowledge.kinds import (
+from commonplace.knowledge import (
     DEFAULT_IMPORTANCE,
     GLOBAL_SCOPE,
     MAX_IMPORTANCE,
+    MAX_TAGS,
+    EntityType,
     EpisodeStatus,
+    Maturity,
     MemoryType,
+    NameMatch,
+    Permanence,
     Validity,
 )
-from commonplace.knowledge.lifecycle.maturity import Maturity
-from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.web.paging import PageShape
 from commonplace.web.shape import Shape, Wanted
 
