@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from commonplace.knowledge.browse.graph import Edge, Graph, Node
     from commonplace.knowledge.browse.lists import ListedEntity
     from commonplace.knowledge.browse.reading import Linked
-    from commonplace.knowledge.bulk import ImportReceipt
     from commonplace.knowledge.config import (
         DOOR_LIMIT,
         LIST_LIMIT,
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
         NameMatch,
         UnmergeReceipt,
     )
-    from commonplace.knowledge.episodes import EpisodeDraft, EpisodeReceipt
+    from commonplace.knowledge.episodes import EpisodeDraft, EpisodeReceipt, ImportReceipt
     from commonplace.knowledge.events import EventType
     from commonplace.knowledge.facts import FactDraft, FactReceipt
     from commonplace.knowledge.inputs import MAX_TAGS
@@ -203,7 +202,6 @@ __getattr__ = lazy_names(
         "browse.graph": "Graph Node Edge",
         "browse.lists": "ListedEntity",
         "browse.reading": "Linked",
-        "bulk": "ImportReceipt",
         "config": "DOOR_LIMIT LIST_LIMIT MAX_LIMIT MemoryModuleConfig RetrievalConfig ScoreWeights SearchMode",
         "consolidation": (
             "COUNTS ActionKind Approve ConsolidationReport DeadLetter Notify PendingGroup Plan PlannedChange "
@@ -212,7 +210,7 @@ __getattr__ = lazy_names(
         ),
         "database": "KnowledgeDatabase",
         "entities": "Candidate Entity EntityType MergePreview MergeReceipt NameMatch UnmergeReceipt",
-        "episodes": "EpisodeDraft EpisodeReceipt",
+        "episodes": "EpisodeDraft EpisodeReceipt ImportReceipt",
         "events": "EventType",
         "facts": "FactDraft FactReceipt",
         "inputs": "MAX_TAGS",

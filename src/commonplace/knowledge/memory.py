@@ -8,12 +8,11 @@ from uuid import UUID
 
 import asyncpg
 
-from commonplace.knowledge import bulk, episodes, facts, links, rules
+from commonplace.knowledge import episodes, facts, links, rules
 from commonplace.knowledge.browse import graph, lists, reading
-from commonplace.knowledge.bulk import ImportReceipt
 from commonplace.knowledge.config import LIST_LIMIT, ScoreWeights
 from commonplace.knowledge.entities.facade import EntityMethods
-from commonplace.knowledge.episodes import EpisodeDraft, EpisodeReceipt
+from commonplace.knowledge.episodes import EpisodeDraft, EpisodeReceipt, ImportReceipt
 from commonplace.knowledge.facts import FactDraft, FactReceipt
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Episode, Fact, Memory, Rule
 from commonplace.knowledge.lifecycle import any_memory, feedback
@@ -97,13 +96,13 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         self,
         drafts: Iterable[EpisodeDraft],
         *,
-        batch_rows: int = bulk.BATCH_ROWS,
+        batch_rows: int = episodes.BATCH_ROWS,
         on_stored: Callable[[Sequence[UUID]], object] | None = None,
         allow_secrets: bool = False,
     ) -> ImportReceipt:
-        """Store any number of episodes in batches; see :func:`~commonplace.knowledge.bulk.import_episodes`."""
+        """Store any number of episodes in batches; see :func:`~commonplace.knowledge.episodes.import_episodes`."""
         async with self.acting() as pool:
-            return await bulk.import_episodes(
+            return await episodes.import_episodes(
                 pool,
                 self.engine,
                 drafts,

@@ -12,10 +12,10 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
-from commonplace.knowledge.embeddings import Embeddings, embed
 from commonplace.knowledge.kinds import GLOBAL_SCOPE
 from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+from commonplace.knowledge.vectors import Embeddings, embed
 from commonplace.storage.database import Statements
 
 DECAY_RATE: Final = 0.01

@@ -14,13 +14,13 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
-from commonplace.knowledge.embeddings import embed
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.kinds import Rule
 from commonplace.knowledge.lifecycle import maturity
 from commonplace.knowledge.lifecycle.maturity import Maturity, Standing
 from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.vectors import embed
 from commonplace.storage.database import Row, Statements
 
 MAX_REASON_CHARS: Final = 1_000
