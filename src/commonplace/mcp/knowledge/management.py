@@ -7,7 +7,7 @@ from pydantic import Field
 
 from commonplace.core.errors import SettingsError
 from commonplace.knowledge import KnowledgeMemory, consolidate
-from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, ScopeFilter
+from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, ScopeFilter, bounds
 from commonplace.mcp.knowledge.tool import Offer
 
 RUN_HINT: Final = (
@@ -56,8 +56,8 @@ async def memory_run_episode_cleanup(
     *,
     max_entries: Annotated[
         int,
+        bounds(0),
         Field(
-            ge=0,
             description="Most episodes to keep; episodes that are not consolidated yet stay in any case.",
         ),
     ] = 10_000,

@@ -7,7 +7,7 @@ import json
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field
 
 from commonplace.knowledge import (
     MAX_IMPORTANCE,
@@ -30,17 +30,21 @@ def _from_json(value: object) -> object:
         return value
 
 
-def _words(known: type[StrEnum]) -> WithJsonSchema:
-    """Return the schema of a closed set, in place: not every client follows references to definitions."""
-    return WithJsonSchema({"type": "string", "enum": [*known]})
+def one_of(known: type[StrEnum]) -> Any:  # noqa: ANN401 - pydantic's own annotation
+    """Show a closed set in a schema. The memory judges the value: its message lists the words that are accepted."""
+    return Field(json_schema_extra={"enum": [*known]})
+
+
+def bounds(least: float, most: float | None = None) -> Any:  # noqa: ANN401 - pydantic's own annotation
+    """Show bounds in a schema. The memory judges the value: its message names both bounds."""
+    return Field(json_schema_extra={"minimum": least} | ({} if most is None else {"maximum": most}))
 
 
 JSON = BeforeValidator(_from_json)
-
-Kind = Annotated[MemoryType, _words(MemoryType)]
-Mode = Annotated[SearchMode, _words(SearchMode)]
-Lifetime = Annotated[Permanence, _words(Permanence)]
-EntityKind = Annotated[EntityType, _words(EntityType)]
+Kind = Annotated[str, one_of(MemoryType)]
+Mode = Annotated[str, one_of(SearchMode)]
+Lifetime = Annotated[str, one_of(Permanence)]
+EntityKind = Annotated[str, one_of(EntityType)]
 
 MemoryTypeName = Annotated[
     Kind, Field(description="The kind of the memory, as the result that showed the id says.")
@@ -53,12 +57,8 @@ EntityId = Annotated[str, Field(description="The id (a UUID) of the entity, as e
 
 Importance = Annotated[
     float,
-    Field(
-        ge=0,
-        le=MAX_IMPORTANCE,
-        allow_inf_nan=False,
-        description="5 is ordinary; use 8 and more for a memory that must not be missed.",
-    ),
+    bounds(0, MAX_IMPORTANCE),
+    Field(description="5 is ordinary; use 8 and more for a memory that must not be missed."),
 ]
 Scope = Annotated[
     str, Field(description="global for every butler (agent), or the name of the one butler that it is for.")
@@ -71,14 +71,14 @@ ScopeFilter = Annotated[
     ),
 ]
 Tags = Annotated[
-    Annotated[list[str], Field(max_length=MAX_TAGS)] | None,
+    Annotated[list[str], Field(json_schema_extra={"maxItems": MAX_TAGS})] | None,
     JSON,
     Field(description='Labels to group by, such as ["infra", "deploy"].'),
 ]
 Metadata = Annotated[
     dict[str, Any] | None, JSON, Field(description="Further details as a JSON object of plain values.")
 ]
-Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Most results.")]
+Limit = Annotated[int, bounds(1, MAX_LIMIT), Field(description="Most results.")]
 TenantId = Annotated[
     str, Field(description="Your own tenant; leave it out where you may. You cannot reach another tenant.")
 ]

@@ -57,12 +57,8 @@ async def memory_search(
     limit: Limit = DOOR_LIMIT,
     min_confidence: Annotated[
         float,
-        Field(
-            ge=0,
-            le=1,
-            allow_inf_nan=False,
-            description="Leave out facts and rules whose confidence has faded below this.",
-        ),
+        bounds(0, 1),
+        Field(description="Leave out facts and rules whose confidence has faded below this."),
     ] = DEFAULT_MIN_CONFIDENCE,
 ) -> dict[str, Any]:
     """Find memories that match a query: past episodes, facts and rules.
@@ -108,7 +104,7 @@ async def memory_context(
     trigger_prompt: Annotated[str, Field(description="The prompt or event that the session begins with.")],
     butler: Annotated[str, Field(description="Name of the butler (agent) whose session it is.")],
     token_budget: Annotated[
-        int, Field(ge=0, description="Most tokens of the text, at four characters each.")
+        int, bounds(0), Field(description="Most tokens of the text, at four characters each.")
     ] = DEFAULT_TOKEN_BUDGET,
 ) -> str:
     """Get the knowledge for a session as one text for its prompt: key facts, then active rules.
