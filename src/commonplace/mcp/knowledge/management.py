@@ -57,9 +57,8 @@ async def memory_run_episode_cleanup(
     max_entries: Annotated[
         int,
         bounds(0),
-        Field(
-            description="Most episodes to keep; episodes that are not consolidated yet stay in any case.",
-        ),
+        bounds(0),
+        Field(description="Most episodes to keep; episodes that are not consolidated yet stay in any case."),
     ] = 10_000,
 ) -> dict[str, Any]:
     """Delete expired episodes, then the oldest consolidated ones beyond a number. For operators.

@@ -24,6 +24,7 @@ from commonplace.mcp.knowledge.parameters import (
     MemoryTypeName,
     Mode,
     ScopeFilter,
+    bounds,
 )
 from commonplace.mcp.knowledge.tool import Offer
 
