@@ -140,10 +140,10 @@ class Bm25:
         self._mean = sum(self._lengths) / len(self._lengths)
         self._frequency = Counter(word for count in self._counts for word in count)
 
-    def rank(self, question: str) -> Ranking:
+    def rank(self, question: str, depth: int = DEPTH) -> Ranking:
         """Return the places of the texts, the best first."""
         weights = {word: self._rarity(word) for word in set(words_of(question))}
-        return _best_first([self._score(at, weights) for at in range(len(self._counts))])
+        return _best_first([self._score(at, weights) for at in range(len(self._counts))], depth)
 
     def _rarity(self, word: str) -> float:
         found = self._frequency[word]
@@ -163,8 +163,8 @@ def grep(texts: Sequence[str], question: str) -> Ranking:
     return _best_first([sum(word in text.casefold() for word in words) for text in texts])
 
 
-def _best_first(scores: Sequence[float]) -> Ranking:
-    return sorted(range(len(scores)), key=lambda at: -scores[at])[:DEPTH]
+def _best_first(scores: Sequence[float], depth: int = DEPTH) -> Ranking:
+    return sorted(range(len(scores)), key=lambda at: -scores[at])[:depth]
 
 
 def measure(ranking: Ranking, evidence: frozenset[int]) -> dict[str, float]:

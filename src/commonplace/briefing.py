@@ -35,6 +35,7 @@ from commonplace.knowledge import (
     KnowledgeMemory,
     Memory,
     MemoryType,
+    SearchMode,
 )
 from commonplace.llm.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
 from commonplace.memories import Memories
@@ -160,6 +161,7 @@ async def brief(
             _sources(doors, prompt=prompt, app=app, butler=butler),
             budget_tokens=budget_tokens,
             timeout_s=timeout_s,
+            clock=clock,
         )
 
 
@@ -171,6 +173,7 @@ async def build_briefing(
     butler: str | None = None,
     budget_tokens: int | None = None,
     timeout_s: float = DEFAULT_TIMEOUT_S,
+    clock: Clock = utc_now,
 ) -> Briefing:
     """Build the block that a session should begin with.
 
@@ -184,6 +187,7 @@ async def build_briefing(
             and no sessions, for ``None``.
         budget_tokens: For the whole text, tag included; by default 2,400. A token is four characters.
         timeout_s: For each memory.
+        clock: Gives the present.
 
     Raises:
         InvalidInputError: The prompt is not text, or the budget not a whole number from 0.
@@ -195,7 +199,7 @@ async def build_briefing(
         knowledge=lambda: memories.knowledge,
     )
     sources = _sources(doors, prompt=prompt, app=app, butler=butler)
-    return await _build(sources, budget_tokens=budget_tokens, timeout_s=timeout_s)
+    return await _build(sources, budget_tokens=budget_tokens, timeout_s=timeout_s, clock=clock)
 
 
 def share_budget(wants: Sequence[int], total: int) -> tuple[int, ...]:
@@ -246,14 +250,16 @@ def _not_asked() -> AppMemory:
     raise InvalidInputError("app", "the id of an app", None)
 
 
-async def _build(sources: Sequence[_Source], *, budget_tokens: int | None, timeout_s: float) -> Briefing:
+async def _build(
+    sources: Sequence[_Source], *, budget_tokens: int | None, timeout_s: float, clock: Clock
+) -> Briefing:
     budget = DEFAULT_BUDGET_TOKENS if budget_tokens is None else budget_tokens
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
         raise InvalidInputError("budget_tokens", "a whole number from 0", budget)
     room = max(0, budget_chars(budget) - FRAME_CHARS)
     drafts = await asyncio.gather(*(_guarded(source, None, timeout_s) for source in sources))
     sections = await _fit(sources, drafts, room, timeout_s)
-    text = framed(section.text for section in sections)
+    text = framed((section.text for section in sections), today=clock().date())
     return Briefing(text=text, sections=tuple(sections), tokens=estimate_tokens(text), budget_tokens=budget)
 
 
@@ -322,7 +328,9 @@ def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None)
         return cut_lines(await doors.workspace().context_block(prompt), chars, title=WORKSPACE_TITLE)
 
     async def knowledge(chars: int | None) -> str:
-        block = await doors.knowledge().context(prompt, butler or GLOBAL_SCOPE, token_budget=_tokens(chars))
+        block = await doors.knowledge().context(
+            prompt, butler or GLOBAL_SCOPE, token_budget=_tokens(chars), with_note=False
+        )
         return "" if block == CONTEXT_HEADER else block
 
     async def sessions(chars: int | None) -> str:
@@ -356,7 +364,12 @@ async def _sessions_block(knowledge: KnowledgeMemory, prompt: str, butler: str) 
     """Return the episodes of a butler that a prompt is about, without one its latest; one line each, newest first."""
     if prompt.strip():
         found = await knowledge.search(
-            prompt.strip()[:MAX_PROMPT_CHARS], types=[MemoryType.EPISODE], scope=butler, limit=SESSIONS
+            prompt.strip()[:MAX_PROMPT_CHARS],
+            types=[MemoryType.EPISODE],
+            scope=butler,
+            mode=SearchMode.CONTEXTUAL,
+            limit=SESSIONS,
+            min_relevance=knowledge.config.retrieval.min_relevance,
         )
         episodes: Sequence[Memory] = [each.memory for each in found]
     else:

@@ -59,7 +59,9 @@ async def remember(memories: Memories, count: int = 1) -> None:
         await memories.knowledge.store_fact(
             subject=f"staging {number}", predicate="port", content=f"listens on 54{number:02}", scope="shop"
         )
-        await memories.knowledge.store_episode(content=f"Moved staging to host {number}", butler="shop")
+        await memories.knowledge.store_episode(
+            content=f"Moved the staging port to host {number}", butler="shop"
+        )
 
 
 async def brief(memories: Memories, **options: Any) -> Briefing:  # noqa: ANN401 - those of build_briefing
@@ -76,7 +78,13 @@ async def test_every_memory_has_its_section_in_a_fixed_order(memories: Memories)
 
     assert [section.name for section in briefing.sections] == list(Part)
     assert all(section.text and section.problem is None for section in briefing.sections)
-    told = ["starts in 0 seconds", "matter1", "m-1, infra", "listens on 5400", "Moved staging to host 0"]
+    told = [
+        "starts in 0 seconds",
+        "matter1",
+        "m-1, infra",
+        "listens on 5400",
+        "Moved the staging port to host 0",
+    ]
     places = [briefing.text.index(text) for text in told]
     assert places == sorted(places)
     assert briefing.text.startswith(f"<{TAG}>\n")
@@ -96,7 +104,7 @@ async def test_without_an_app_or_a_butler_neither_is_asked(memories: Memories) -
         Part.KNOWLEDGE,
     ]
     assert "listens on" not in briefing.text
-    assert "Moved staging" not in briefing.text
+    assert "Moved the staging" not in briefing.text
 
 
 async def test_no_memories_make_no_block(memories: Memories) -> None:
@@ -145,7 +153,9 @@ async def test_what_one_memory_does_not_need_goes_to_the_others(memories: Memori
     for number in range(40):
         await memories.knowledge.store_fact(subject=f"host {number}", predicate="port", content="5400 " * 30)
 
-    briefing = await brief(memories, app=None, budget_tokens=600)
+    briefing = await brief(
+        memories, app=None, prompt="Which port does the host listen on?", budget_tokens=600
+    )
 
     (told,) = [section for section in briefing.sections if section.text]
     assert told.name is Part.KNOWLEDGE
@@ -276,7 +286,7 @@ async def test_both_servers_offer_it_as_a_resource(
     assert "(m-1, infra) The staging port is 5400" in own.text
     assert "matter1" not in own.text
     assert "matter1" in asked.text
-    assert "Moved staging to host 0" in asked.text
+    assert "Moved the staging port to host 0" in asked.text
 
 
 @pytest.mark.parametrize(

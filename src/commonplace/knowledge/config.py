@@ -17,6 +17,10 @@ DOOR_LIMIT: Final = 10
 """Most results of a search by a tool, a command or a request, unless configured. Source: KNW-19.5."""
 
 
+DEFAULT_MIN_RELEVANCE: Final = 0.58
+"""Likeness that the best memory of a recall must have, or none is shown. Source: ADR 0010."""
+
+
 class SearchMode(StrEnum):
     """How a search finds its candidates. Source: KNW-07."""
 
@@ -51,6 +55,8 @@ class RetrievalConfig(BaseModel):
     default_limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = 20
     """Most results of a search, and most memories that a block is chosen from."""
     default_mode: SearchMode = SearchMode.HYBRID
+    min_relevance: Annotated[float, Field(ge=0.0, le=1.0)] = DEFAULT_MIN_RELEVANCE
+    """The floor of recalls and blocks: likeness that the best memory must have; 0 for no floor."""
     score_weights: ScoreWeights = ScoreWeights()
     section_quotas: ContextQuotas = ContextQuotas()
     """The most that facts and rules may each take of the block."""

@@ -226,6 +226,7 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         mode: str | None = None,
         limit: int | None = None,
         min_confidence: float = DEFAULT_MIN_CONFIDENCE,
+        min_relevance: float = 0.0,
         explain: bool = False,
     ) -> list[Found]:
         """Return the memories that match a query, the best first; this does not count as a use.
@@ -244,6 +245,7 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
                 mode=retrieval.default_mode if mode is None else mode,
                 limit=retrieval.default_limit if limit is None else limit,
                 min_confidence=min_confidence,
+                min_relevance=min_relevance,
                 explain=explain,
                 clock=self.clock,
             )
@@ -300,13 +302,14 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         limit: int | None = None,
         weights: ScoreWeights | None = None,
         min_confidence: float = DEFAULT_MIN_CONFIDENCE,
+        min_relevance: float | None = None,
         explain: bool = False,
         count: bool = True,
     ) -> list[Found]:
         """Return the facts and rules that matter most for a topic, and count a use of each.
 
-        ``limit`` and ``weights`` are the configured ones if ``None``; the limit is 20 by default. See
-        :func:`~commonplace.knowledge.search.recall.recall`.
+        ``limit``, ``weights`` and ``min_relevance`` are the configured ones if ``None``; the limit is 20 by default.
+        See :func:`~commonplace.knowledge.search.recall.recall`.
         """
         retrieval = self.config.retrieval
         async with self.acting() as pool:
@@ -318,6 +321,7 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
                 limit=retrieval.default_limit if limit is None else limit,
                 weights=retrieval.score_weights if weights is None else weights,
                 min_confidence=min_confidence,
+                min_relevance=retrieval.min_relevance if min_relevance is None else min_relevance,
                 explain=explain,
                 count=count,
                 clock=self.clock,
@@ -330,6 +334,7 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         *,
         token_budget: int | None = None,
         quotas: ContextQuotas | None = None,
+        with_note: bool = True,
     ) -> str:
         """Return the block for a prompt; if the database or the model is out of reach, log that and return "".
 
@@ -337,7 +342,8 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
             trigger_prompt: The beginning of the session.
             butler: The agent whose session it is; facts and rules of its scope and of the global one are used.
             token_budget: At four characters a token; the configured budget if ``None``.
-            quotas: The most that each section may take; the configured quotas if ``None``.
+            quotas: What each section may take; the configured quotas if ``None``.
+            with_note: Whether to say what the lines are; a caller that says it for several blocks leaves it out.
 
         Source: KNW-20, KNW-24.1.
         """
@@ -353,6 +359,8 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
                 limit=retrieval.default_limit,
                 quotas=quotas or retrieval.section_quotas,
                 weights=retrieval.score_weights,
+                min_relevance=retrieval.min_relevance,
+                with_note=with_note,
                 clock=self.clock,
             )
 

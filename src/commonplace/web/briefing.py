@@ -63,7 +63,7 @@ async def briefing(
     knowledge: KnowledgeOfCaller,
     wanted: Annotated[WantedBriefing, Body(description="the subject of the session")],
 ) -> BriefingShape:
-    """Each memory gets a fair share of the budget. The section of a memory that cannot answer is empty and says why."""
+    """Give each memory a fair share of the budget. The section of a memory that cannot answer is empty and says why."""
     built = await build_briefing(
         replace(memories, knowledge=knowledge),
         prompt=wanted.prompt,

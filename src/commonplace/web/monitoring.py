@@ -89,7 +89,7 @@ router = APIRouter(tags=["operations"])
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def metrics(request: Request, _memories: OpenMemories) -> Response:
-    """Metrics of all memories and of this process, in the text format of Prometheus."""
+    """Return metrics of all memories and of this process, in the text format of Prometheus."""
     reading = CollectorRegistry()
     checks = cast("Checks", request.app.state.checks)
     found = await read_figures(checks)

@@ -584,7 +584,7 @@ def test_the_command_shows_the_session_and_prints_it_as_json(
     done = commonplace("ops", "run", *options)
     assert done.status == 0
     assert "created    memory [timing:jellyfin] Takes 60s to start after restart (0.7)" in done.out
-    assert "session 1 completed, 1 receipts" in done.out
+    assert "session 1 completed, 1 receipt" in done.out
     told = (tmp_path / "told").read_text()
     assert told.startswith("# Watch nginx\n\n## Memory Recording")
     assert "- Services to check: nginx" in told

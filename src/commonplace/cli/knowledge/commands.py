@@ -189,7 +189,7 @@ def recall(
     if as_json:
         print_json(json_safe({"count": len(found), "results": found}))
     else:
-        show_memories(console(), found)
+        show_memories(console(), found, if_empty="no memory covers this")
 
 
 @app.command()

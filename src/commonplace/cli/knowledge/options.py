@@ -50,7 +50,7 @@ def use(tenant: str, work: Callable[[KnowledgeMemory], Awaitable[_T]]) -> _T:
     return run(opened())
 
 
-def show_memories(out: Console, found: Sequence[Found]) -> None:
+def show_memories(out: Console, found: Sequence[Found], *, if_empty: str = "no memories") -> None:
     """Print memories as a table, the best first, and under the table the explanations, if there are any."""
     rows = [
         (
@@ -63,7 +63,7 @@ def show_memories(out: Console, found: Sequence[Found]) -> None:
         )
         for number, each in enumerate(found, start=1)
     ]
-    out.print(table("", "type", "id", "text", "score", "since (UTC)", rows=rows) if rows else "no memories")
+    out.print(table("", "type", "id", "text", "score", "since (UTC)", rows=rows) if rows else if_empty)
     for number, each in enumerate(found, start=1):
         if each.explanation is not None:
             out.print(f"[bold]{number}[/] [dim]{shown(each.explanation.why)}[/]")

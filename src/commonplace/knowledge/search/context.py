@@ -8,11 +8,12 @@ from commonplace.core.budgets import budget_chars
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.config import DEFAULT_MIN_RELEVANCE, ScoreWeights
 from commonplace.knowledge.kinds import Episode
 from commonplace.knowledge.search.context_block import (
     CONTEXT_HEADER,
     DEFAULT_QUOTAS,
+    MAX_LINES,
     ContextQuotas,
     render_context,
 )
@@ -21,9 +22,6 @@ from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE
 from commonplace.knowledge.unit_of_work import unit_of_work
 
 DEFAULT_TOKEN_BUDGET: Final = 3000
-RECALLED: Final = 20
-"""Memories that the block is chosen from. Source: KNW-20.3."""
-
 MAX_PROMPT_CHARS: Final = 4_000
 """What of a long prompt is searched for: its beginning. The model that embeds it reads about a quarter of that."""
 
@@ -35,10 +33,12 @@ async def memory_context(
     butler: str,
     *,
     token_budget: int = DEFAULT_TOKEN_BUDGET,
-    limit: int = RECALLED,
+    limit: int = MAX_LINES,
     quotas: ContextQuotas = DEFAULT_QUOTAS,
     weights: ScoreWeights = DEFAULT_WEIGHTS,
     min_confidence: float = DEFAULT_MIN_CONFIDENCE,
+    min_relevance: float = DEFAULT_MIN_RELEVANCE,
+    with_note: bool = True,
     clock: Clock = utc_now,
 ) -> str:
     """Return the facts and rules that matter most for a prompt; nothing is counted as a reference.
@@ -51,15 +51,18 @@ async def memory_context(
         trigger_prompt: What the session is about; its first 4,000 characters count.
         butler: Whose session: facts and rules of this scope and the global ones.
         token_budget: A token is four characters; 0 holds nothing.
-        limit: How many memories the block is chosen from, 1 to 1,000.
+        limit: The most lines, 1 to 1,000.
         quotas: What each section may take.
         weights: Of the four parts of a score; see :mod:`commonplace.knowledge.search.scoring`.
         min_confidence: What has less effective confidence is left out, 0.0 to 1.0.
+        min_relevance: Likeness with the prompt that the best memory must have, or none is shown. An empty prompt
+            has no floor.
+        with_note: Whether to say what the lines are; a caller that says it for several blocks leaves it out.
         clock: The present.
 
     Returns:
-        Markdown that begins with ``# Memory Context``, of at most ``token_budget * 4`` characters; empty where not
-        even that line fits.
+        Markdown that begins with ``# Memory Context``, of at most ``token_budget * 4`` characters; that line alone
+        where no memory passes the floor, and empty where not even that line fits.
 
     Raises:
         InvalidInputError: A value is not of its kind or range.
@@ -81,6 +84,7 @@ async def memory_context(
         scope=butler,
         limit=limit,
         min_confidence=min_confidence,
+        min_relevance=min_relevance,
         clock=clock,
     )
     async with unit_of_work(pool, readonly=True) as sql:
@@ -88,5 +92,8 @@ async def memory_context(
     return render_context(
         [each.memory for each in found if not isinstance(each.memory, Episode)],
         token_budget=token_budget,
+        today=request.now.date(),
+        limit=request.limit,
         quotas=quotas,
+        with_note=with_note,
     )

@@ -29,7 +29,7 @@ def explain_search(memory: Memory, scores: Scores, *, limit: int, now: datetime)
     )
 
 
-def explain_context(scores: Scores, ranked: ContextualScore) -> Explanation:
+def explain_context(memory: Memory, scores: Scores, ranked: ContextualScore, *, now: datetime) -> Explanation:
     """Explain a result of a search by context."""
     parts = ContextParts(
         words=_rounded(ranked.words),
@@ -44,11 +44,24 @@ def explain_context(scores: Scores, ranked: ContextualScore) -> Explanation:
     alike = (
         f"Its meaning counts {ranked.meaning:.2f} alone and {ranked.context:.2f} with the turns around it."
     )
-    return Explanation(why=f"{holds}{around}. {alike}", scores=_rounded_scores(scores), parts=parts)
+    decay = _decay(memory, now)
+    return Explanation(
+        why=_sentences(f"{holds}{around}. {alike}", decay),
+        scores=_rounded_scores(scores),
+        parts=parts,
+        decay=decay,
+    )
 
 
 def explain_recall(
-    memory: Fact | Rule, scores: Scores, score: Score, weights: ScoreWeights, *, limit: int, now: datetime
+    memory: Fact | Rule,
+    scores: Scores,
+    score: Score,
+    weights: ScoreWeights,
+    *,
+    min_relevance: float,
+    limit: int,
+    now: datetime,
 ) -> Explanation:
     """Explain a recalled fact or rule; the contributions of the four components sum to the composite score."""
     parts = [
@@ -58,14 +71,16 @@ def explain_recall(
     most, _, _ = max(parts, key=lambda part: part[1] * part[2])
     sums = ", ".join(f"{name} {value:.2f} times {weight:g}" for name, value, weight in parts)
     scored = f"It scores {score.composite:.3f}, most of it for {most}: {sums}."
+    likeness = f"Its likeness is {scores.likeness or 0.0:.2f}; the floor is {min_relevance:.2f}."
     decay = _decay(memory, now)
     return Explanation(
-        why=_sentences(f"{scored} {_found(scores, limit)}", decay),
+        why=_sentences(f"{scored} {likeness} {_found(scores, limit)}", decay),
         scores=_rounded_scores(scores),
         components={
             name: Component(value=_rounded(value), weight=weight, contribution=_rounded(value * weight))
             for name, value, weight in parts
         },
+        min_relevance=min_relevance,
         decay=decay,
     )
 
@@ -80,6 +95,8 @@ def _found(scores: Scores, limit: int) -> str:
         if scores.similarity is not None:
             return f"Its meaning is {scores.similarity:.2f} like the query (1 is the same)."
         return f"It holds words of the query (rank {scores.rank or 0.0:.4f})."
+    if by_meaning > limit and by_words > limit:
+        return f"It is not among the first {limit} by meaning or by words."
     if by_words > limit:
         return f"It is number {by_meaning} by meaning, and not among the first {limit} by words."
     if by_meaning > limit:

@@ -18,7 +18,9 @@ class Scores:
         semantic_rank: Place in the list by meaning, from 1.
         keyword_rank: Place in the list by words, from 1.
         rrf_score: Reciprocal Rank Fusion of both places.
-        contextual_score: Score of an episode in a search by context.
+        contextual_score: Score of a search by context.
+        likeness: What a recall and its topic have in common, compared with the floor: 0.0 is nothing, 1.0 the same
+            topic, more with rare words in common.
         composite_score: Score of a recall: relevance, importance, recency and confidence.
     """
 
@@ -28,6 +30,7 @@ class Scores:
     keyword_rank: int | None = None
     rrf_score: float | None = None
     contextual_score: float | None = None
+    likeness: float | None = None
     composite_score: float | None = None
 
     @classmethod
@@ -76,6 +79,7 @@ class Explanation:
         scores: The scores of the memory, rounded.
         parts: Of a search by context.
         components: Of a recall, by name.
+        min_relevance: Of a recall: the likeness that its best memory had to have.
         decay: Of a fact or rule.
     """
 
@@ -83,12 +87,18 @@ class Explanation:
     scores: Scores
     parts: ContextParts | None = None
     components: Mapping[str, Component] | None = None
+    min_relevance: float | None = None
     decay: Decay | None = None
 
     def to_json(self) -> Mapping[str, object]:
         """Return everything in one JSON object."""
         parts = {} if self.parts is None else json_fields(self.parts)
-        others = {"components": self.components, "decay": self.decay, "why": self.why}
+        others = {
+            "components": self.components,
+            "min_relevance": self.min_relevance,
+            "decay": self.decay,
+            "why": self.why,
+        }
         return {
             **present(self.scores),
             **parts,

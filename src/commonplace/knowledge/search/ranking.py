@@ -1,33 +1,56 @@
-"""Ranks episodes by their words, their meaning, and both of what was said around them. Pure.
+"""Rank candidates by their words, their meaning, and both of what was said around them in a session. Pure.
 
 A turn of a conversation is often found by its neighbours: the question names what the answer leaves out. So a word
 counts in part where a turn up to two places away holds it, a vector counts alone and together with those around it,
-and a date's words count as if they stood in the text.
+and the words of an episode's date count as if they stood in the text. Long texts hold many words: what they hold
+counts less, unless the question is about an answer or asks for a summary. A long question does not make its words
+outweigh its meaning.
 
-Source: the constants were chosen on conversations and confirmed on others (ADR 0010). They say: a neighbour is worth
-0.4 of the turn itself; a word's second occurrence adds less than its first; cosine and words weigh about alike; and
-of two equal turns the longer one, or the one that does not ask, is the answer.
+Source: the constants were chosen on two thirds of the conversations of four sets and confirmed on the others
+(ADR 0010).
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from itertools import pairwise
+from datetime import UTC
 from typing import Final
-from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
+
+from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.search.candidates import Array, Candidates
 
 NEIGHBOUR_WEIGHT: Final = 0.4
 WINDOW: Final = 2
 """Turns on either side that count as around."""
 
 SATURATION: Final = 0.9
+WORDS_CAP: Final = 3.0
+"""The summed rarity of a question beyond which its words are scaled down, by the power below."""
+
+CAP_POWER: Final = 0.75
 COSINE_WEIGHT: Final = 0.6
-CONTEXT_WEIGHT: Final = 0.6
-LENGTH_WEIGHT: Final = 0.1
+CONTEXT_WEIGHT: Final = 0.7
+LENGTH_WEIGHT: Final = 0.08
+LENGTH_CAP: Final = 20
+"""Different words beyond which a text does not gain by its length."""
+
 QUESTION_PENALTY: Final = 0.05
+LONG_PENALTY: Final = 0.2
+LONG_FROM: Final = 40
+"""Different words beyond which a text loses by its length."""
+
+TEXT_OCTETS: Final = 300
+"""A longer text counts each of its words in proportion less, and lends less to its neighbours."""
+
+REPLY_OCTETS: Final = 1500
+"""In its place for a question about an answer or a summary."""
+
+TYPE_WEIGHT: Final = {MemoryType.EPISODE: 0.0, MemoryType.FACT: 0.25, MemoryType.RULE: 0.3}
+"""Facts and rules were chosen to be kept, and a rule rarely names what it is asked for."""
+
 MONTH_STEMS: Final = (
     *("januari", "februari", "march", "april", "may", "june"),
     *("juli", "august", "septemb", "octob", "novemb", "decemb"),
@@ -35,50 +58,29 @@ MONTH_STEMS: Final = (
 """The months as PostgreSQL's English configuration writes them."""
 
 _SMALLEST_NORM: Final = 1e-9
-_QUESTION_MARKS: Final = ("?", "\N{FULLWIDTH QUESTION MARK}", "\N{ARABIC QUESTION MARK}")
-
-Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryWord:
-    """A word of the query as the database writes it, and how rare it is: 0.0 is in every episode, 1.0 in none."""
-
-    word: str
-    rarity: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """An episode of the pool.
-
-    Attributes:
-        id: Its id.
-        next_id: The episode after it in its session, or ``None``.
-        created_at: When it happened (aware).
-        content: Its text.
-        distinct_words: How many different words it has.
-        present: Bit ``n`` is set where it holds the ``n``-th word of the query.
-        vector: Its embedding, of length 1.
-    """
-
-    id: UUID
-    next_id: UUID | None
-    created_at: datetime
-    content: str
-    distinct_words: int
-    present: int
-    vector: NDArray[np.float32]
+_ABOUT_REPLIES: Final = re.compile(
+    r"\b(?:did|had|have|were) you\b"
+    r"|\byou(?:'d|'ve| had| have)? (?:just |also |previously |earlier |originally )?"
+    r"(?:recommended|suggested|advised|proposed|said|told|mentioned|explained|gave|listed|showed|described|provided"
+    r"|outlined|answered|wrote|offered|helped)\b"
+    r"|\byour (?:\w+ )?(?:recommendations?|suggestions?|advice|answers?|repl(?:y|ies)|explanations?|proposals?|tips)\b"
+    r"|\b(?:summar\w+|overview|recap)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextualScore:
-    """A turn's score and its parts, weighted: they sum to it.
+    """The score of a candidate and its parts, weighted: they sum to the score.
 
-    ``matched`` are the words of the query that the turn holds, ``nearby`` those only around it or in its date.
+    Attributes:
+        place: The place among the candidates.
+        form: For the length, the kind of memory, and whether the text asks.
+        matched: The words of the query in the text.
+        nearby: The words of the query only around the text or in its date.
     """
 
-    turn: Turn
+    place: int
     score: float
     words: float
     meaning: float
@@ -89,74 +91,103 @@ class ContextualScore:
 
 
 def rank_by_context(
-    turns: Sequence[Turn], words: Sequence[QueryWord], question: NDArray[np.float32], *, limit: int
+    candidates: Candidates,
+    query: str,
+    question: NDArray[np.float32] | None,
+    *,
+    limit: int,
+    shown: Collection[int] | None = None,
 ) -> list[ContextualScore]:
-    """Rank episodes of several sessions for a query.
+    """Rank memories for a query.
 
     Args:
-        turns: In the order of their sessions; a turn whose ``next_id`` is not the next of the list ends a run.
-        words: Of the query, in the order of the bits of ``present``.
-        question: The query's vector, of length 1.
+        candidates: Episodes in the order of their sessions; if ``next_ids`` is not the id of the next, a run ends.
+        query: As the caller wrote it.
+        question: The vector of the query, of length 1; ``None`` ranks by words alone.
         limit: How many to return at most.
+        shown: The places that may be returned; ``None`` for all.
 
     Returns:
-        The scores of the best, the best first; of equal ones the later turn first, then the lower id.
+        The scores of the best, the best first; of equal scores the later memory first, then the lower id.
     """
-    if not turns:
-        return []
-    linked = np.array([turn.next_id == after.id for turn, after in pairwise(turns)], bool)
-    present = _present(turns, len(words))
-    around = present + NEIGHBOUR_WEIGHT * _sum_of_neighbours(present, linked) + _dated(turns, words)
-    by_words = (around / (around + SATURATION)) @ np.array([word.rarity for word in words], np.float64)
-    vectors = np.stack([turn.vector for turn in turns]).astype(np.float64)
-    by_meaning = COSINE_WEIGHT * (vectors @ question)
-    by_context = CONTEXT_WEIGHT * (_with_context(vectors, linked) @ question)
-    by_form = np.array([_form(turn) for turn in turns])
+    about_replies = _ABOUT_REPLIES.search(query) is not None
+    linked = np.array(
+        [after == id_ for after, id_ in zip(candidates.next_ids, candidates.ids[1:], strict=False)], bool
+    )
+    octets = candidates.octets
+    pivot = REPLY_OCTETS if about_replies else TEXT_OCTETS
+    lent = (NEIGHBOUR_WEIGHT * pivot / (pivot + octets))[:, None]
+    held = candidates.present / np.maximum(1.0, octets / pivot)[:, None]
+    counts = held + _sum_of_neighbours(lent * held, linked) + _dated(candidates)
+    by_words = _words_score(counts, _rarities(candidates))
+    by_meaning = COSINE_WEIGHT * candidates.similarity
+    by_context = CONTEXT_WEIGHT * _similarity_in_context(candidates, lent, linked, question)
+    by_form = _form(candidates, about_replies=about_replies)
     # A product of matrices differs in its last digits from row to row, and equal turns must stay equal.
     total = np.round(by_words + by_meaning + by_context + by_form, 9)
-    best = sorted(
-        range(len(turns)), key=lambda at: (-total[at], -turns[at].created_at.timestamp(), turns[at].id)
-    )
+    best = best_first(total, candidates)
     return [
         ContextualScore(
-            turn=turns[at],
+            place=at,
             score=float(total[at]),
             words=float(by_words[at]),
             meaning=float(by_meaning[at]),
             context=float(by_context[at]),
             form=float(by_form[at]),
-            matched=tuple(word.word for column, word in enumerate(words) if present[at, column]),
-            nearby=tuple(
-                word.word
-                for column, word in enumerate(words)
-                if around[at, column] > present[at, column] == 0
-            ),
+            matched=_named(candidates.words, candidates.present[at] > 0),
+            nearby=_named(candidates.words, (counts[at] > 0) & (candidates.present[at] == 0)),
         )
-        for at in best[:limit]
+        for at in [place for place in best if shown is None or place in shown][:limit]
     ]
 
 
-def _present(turns: Sequence[Turn], words: int) -> Array:
-    bits = np.array([turn.present for turn in turns], np.int64)
-    return ((bits[:, None] >> np.arange(words)) & 1).astype(np.float64)
+def best_first(scores: Array, candidates: Candidates) -> list[int]:
+    """Return the places of the candidates, the best first; of equal scores the later first, then the lower id."""
+    return sorted(
+        range(len(scores)),
+        key=lambda at: (-scores[at], -candidates.created_at[at].timestamp(), candidates.ids[at]),
+    )
 
 
-def _dated(turns: Sequence[Turn], words: Sequence[QueryWord]) -> Array:
-    """Return 1.0 where a word of the query is the day, month or year of a turn."""
-    column = {word.word: place for place, word in enumerate(words)}
-    dated = np.zeros((len(turns), len(words)))
-    for row, turn in enumerate(turns):
-        day = turn.created_at.astimezone(UTC)
-        for word in (str(day.day), MONTH_STEMS[day.month - 1], str(day.year)):
-            if word in column:
-                dated[row, column[word]] = 1.0
+def _rarities(candidates: Candidates) -> Array:
+    """Return how rare each word of the query is: 0.0 is in every memory, 1.0 in none."""
+    total = candidates.total + 1
+    return np.log(total / np.minimum(candidates.frequencies + 0.5, total)) / np.log(2 * total)
+
+
+def _words_score(counts: Array, rarities: Array) -> Array:
+    asked = float(rarities.sum())
+    scale = (WORDS_CAP / asked) ** CAP_POWER if asked > WORDS_CAP else 1.0
+    return scale * ((counts / (counts + SATURATION)) @ rarities)
+
+
+def _dated(candidates: Candidates) -> Array:
+    """Return 1.0 where a word of the query is the day, month or year of an episode."""
+    column = {word: place for place, word in enumerate(candidates.words)}
+    dated = np.zeros_like(candidates.present)
+    if not any(word.isdigit() or word in MONTH_STEMS for word in column):
+        return dated
+    for row, (memory_type, created_at) in enumerate(
+        zip(candidates.types, candidates.created_at, strict=True)
+    ):
+        if memory_type is MemoryType.EPISODE:
+            day = created_at.astimezone(UTC)
+            for word in (str(day.day), MONTH_STEMS[day.month - 1], str(day.year)):
+                if word in column:
+                    dated[row, column[word]] = 1.0
     return dated
 
 
-def _with_context(vectors: Array, linked: NDArray[np.bool_]) -> Array:
-    """Return each vector together with those around it, of length 1 again."""
-    context = vectors + NEIGHBOUR_WEIGHT * _sum_of_neighbours(vectors, linked)
-    return context / np.maximum(np.linalg.norm(context, axis=1, keepdims=True), _SMALLEST_NORM)
+def _similarity_in_context(
+    candidates: Candidates, lent: Array, linked: NDArray[np.bool_], question: NDArray[np.float32] | None
+) -> Array:
+    """Return the cosine of the query and of each vector together with those around it."""
+    if question is None or not linked.any():
+        return candidates.similarity
+    around = _sum_of_neighbours(lent * candidates.vectors, linked)
+    context = candidates.vectors + around
+    norm = np.maximum(np.linalg.norm(context, axis=1), _SMALLEST_NORM)
+    return np.where(around.any(axis=1), (context @ question) / norm, candidates.similarity)
 
 
 def _sum_of_neighbours(values: Array, linked: NDArray[np.bool_]) -> Array:
@@ -172,6 +203,16 @@ def _sum_of_neighbours(values: Array, linked: NDArray[np.bool_]) -> Array:
     return total
 
 
-def _form(turn: Turn) -> float:
-    asks = turn.content.rstrip().endswith(_QUESTION_MARKS)
-    return LENGTH_WEIGHT * float(np.log1p(turn.distinct_words)) - QUESTION_PENALTY * asks
+def _form(candidates: Candidates, *, about_replies: bool) -> Array:
+    length = LENGTH_WEIGHT * np.log1p(np.minimum(candidates.distinct_words, LENGTH_CAP))
+    long = (
+        0.0
+        if about_replies
+        else LONG_PENALTY * np.log(np.maximum(1.0, candidates.distinct_words / LONG_FROM))
+    )
+    kind = np.array([TYPE_WEIGHT[each] for each in candidates.types])
+    return length - QUESTION_PENALTY * candidates.asks - long + kind
+
+
+def _named(words: Sequence[str], held: NDArray[np.bool_]) -> tuple[str, ...]:
+    return tuple(word for word, is_held in zip(words, held, strict=True) if is_held)

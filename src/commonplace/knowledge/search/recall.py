@@ -7,10 +7,13 @@ import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.config import MAX_LIMIT, ScoreWeights
-from commonplace.knowledge.kinds import Episode, MemoryType
+from commonplace.knowledge.config import DEFAULT_MIN_RELEVANCE, MAX_LIMIT, ScoreWeights
+from commonplace.knowledge.kinds import Episode, Memory, MemoryType
+from commonplace.knowledge.search.candidates import find_candidates, read_candidates
 from commonplace.knowledge.search.explanation import explain_recall
-from commonplace.knowledge.search.found import Found
+from commonplace.knowledge.search.folding import folded
+from commonplace.knowledge.search.found import Found, Scores
+from commonplace.knowledge.search.relevance import DEPTH, Relevance, relevant
 from commonplace.knowledge.search.request import (
     DEFAULT_LIMIT,
     DEFAULT_MIN_CONFIDENCE,
@@ -18,7 +21,7 @@ from commonplace.knowledge.search.request import (
     add_vector,
     begin_search,
     make_request,
-    search_table,
+    require_relevance,
 )
 from commonplace.knowledge.search.scoring import score, tie_break
 from commonplace.knowledge.search.statements import TABLES
@@ -26,9 +29,7 @@ from commonplace.knowledge.unit_of_work import require_context, unit_of_work
 from commonplace.storage.database import Row, Statements
 
 DEFAULT_WEIGHTS: Final = ScoreWeights()
-RECALLED_TABLES: Final = ("facts", "rules")
-CANDIDATES_PER_RESULT: Final = 3
-"""A memory that is less relevant may be more important, so more are scored than returned."""
+RECALLED_TABLES: Final = (TABLES["facts"], TABLES["rules"])
 
 
 async def recall(
@@ -40,6 +41,7 @@ async def recall(
     limit: int = DEFAULT_LIMIT,
     weights: ScoreWeights = DEFAULT_WEIGHTS,
     min_confidence: float = DEFAULT_MIN_CONFIDENCE,
+    min_relevance: float = DEFAULT_MIN_RELEVANCE,
     explain: bool = False,
     count: bool = True,
     clock: Clock = utc_now,
@@ -49,18 +51,22 @@ async def recall(
     Args:
         pool: Of knowledge memory.
         engine: Computes the topic's vector.
-        topic: Up to 10,000 characters. With an empty one, importance, recency and confidence decide alone.
+        topic: Up to 10,000 characters. With an empty one, importance, recency and confidence decide alone, and
+            there is no floor.
         scope: This scope and the global one; ``None`` for all.
         limit: 1 to 1,000.
         weights: Of the four parts.
         min_confidence: What has less effective confidence is left out, 0.0 to 1.0.
+        min_relevance: Likeness with the topic that the best memory must have, or none is returned; see
+            :mod:`~commonplace.knowledge.search.relevance`. With 0.0 there is no floor.
         explain: Whether to explain each result.
         count: Whether to count a use of each result.
         clock: The present.
 
     Returns:
-        Facts and rules with ``composite_score`` and the scores of a hybrid search; the best first, of equal ones the
-        later, then the lower id. Their counts of uses include this one, their scores do not.
+        Facts and rules with ``composite_score``, ``likeness`` and the ranks by meaning and words; the best first, of
+        equal ones the later, then the lower id. An equal text, or an older fact of the same key, is left out. The
+        counts of uses include this one, the scores do not.
 
     Raises:
         InvalidInputError: A value is not of its kind or range.
@@ -71,10 +77,16 @@ async def recall(
     Source: KNW-08, R-KNW-5.
     """
     request = await prepare_recall(
-        engine, topic, scope=scope, limit=limit, min_confidence=min_confidence, clock=clock
+        engine,
+        topic,
+        scope=scope,
+        limit=limit,
+        min_confidence=min_confidence,
+        min_relevance=min_relevance,
+        clock=clock,
     )
     async with unit_of_work(pool, readonly=not count) as sql:
-        found = await find_memories(sql, request, weights=weights, explain=explain)
+        found = (await find_memories(sql, request, weights=weights, explain=explain))[: request.limit]
         if count:
             found = await _count_uses(sql, found, request)
     return found
@@ -87,38 +99,64 @@ async def prepare_recall(
     scope: str | None,
     limit: int,
     min_confidence: float,
+    min_relevance: float,
     clock: Clock,
 ) -> SearchRequest:
     """Check a recall and compute the topic's vector, before a connection is taken; see :func:`recall`."""
     require_context()
+    floor = require_relevance(min_relevance)
     request = make_request(
         query=topic, field="topic", limit=limit, scope=scope, min_confidence=min_confidence, now=clock()
     )
-    return await add_vector(request, engine)
+    request = await add_vector(request, engine)
+    return replace(request, min_relevance=floor if request.text else 0.0)
 
 
 async def find_memories(
     sql: Statements, request: SearchRequest, *, weights: ScoreWeights, explain: bool
 ) -> list[Found]:
-    """Return the facts and rules of :func:`recall` without counting a use; one round trip for each table."""
-    most = min(MAX_LIMIT, CANDIDATES_PER_RESULT * request.limit)
-    wider = replace(await begin_search(sql, request), limit=most, neighbours=2 * most)
+    """Return all facts and rules above the floor, the best first, without counting a use.
+
+    Two round trips for each table. The limit of the request does not cut the list.
+    """
+    request = await begin_search(sql, request)
+    candidates = await find_candidates(sql, RECALLED_TABLES, request, seeds=max(DEPTH, request.limit))
+    if candidates is None:
+        return []
+    judged = relevant(
+        candidates,
+        min_relevance=request.min_relevance,
+        scoped=request.scope is not None,
+        by_meaning=request.vector is not None,
+        limit=request.limit if request.text else MAX_LIMIT,
+    )
+    memories = await read_candidates(sql, candidates, [each.place for each in judged], request)
     found = [
-        _scored(candidate, wider, weights, explain=explain)
-        for table in RECALLED_TABLES
-        for candidate in await search_table(sql, "hybrid_search", TABLES[table], wider)
+        _scored(memories[each.place], each, request, weights, explain=explain)
+        for each in judged
+        if each.place in memories
     ]
     found.sort(key=lambda each: (-(each.scores.composite_score or 0.0), *tie_break(each.memory)))
-    return found[: request.limit]
+    return folded(found, scoped=request.scope is not None)
 
 
-def _scored(candidate: Found, request: SearchRequest, weights: ScoreWeights, *, explain: bool) -> Found:
-    memory = candidate.memory
+def _scored(
+    memory: Memory, judged: Relevance, request: SearchRequest, weights: ScoreWeights, *, explain: bool
+) -> Found:
     assert not isinstance(memory, Episode)  # noqa: S101 - RECALLED_TABLES holds none
-    scored = score(memory, candidate.scores.rrf_score or 0.0, weights, request.now)
-    scores = replace(candidate.scores, composite_score=scored.composite)
+    relevance = judged.relevance if request.text else 0.0
+    scored = score(memory, relevance, weights, request.now)
+    scores = Scores(
+        likeness=judged.likeness,
+        semantic_rank=judged.semantic_rank,
+        keyword_rank=judged.keyword_rank,
+        rrf_score=judged.rrf_score,
+        composite_score=scored.composite,
+    )
     explanation = (
-        explain_recall(memory, scores, scored, weights, limit=request.limit, now=request.now)
+        explain_recall(
+            memory, scores, scored, weights, min_relevance=request.min_relevance, limit=DEPTH, now=request.now
+        )
         if explain
         else None
     )

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,9 @@ MAX_QUERY_CHARS: Final = 10_000
 MATCHES: Final = 200
 """How many memories that hold the rarest words are ranked; more where more are asked for."""
 
-Statement = Literal["semantic_search", "keyword_search", "hybrid_search", "contextual_candidates"]
+Statement = Literal[
+    "semantic_search", "keyword_search", "hybrid_search", "ranked_candidates", "memories_by_id"
+]
 Embedding = Sequence[float] | NDArray[np.float32] | Vector
 
 
@@ -51,6 +54,7 @@ class SearchRequest:
         now: The present, for expiry and decay.
         matches: How many memories go on for their words.
         neighbours: How many go on for their vectors. Twice the limit, because the index orders by half precision.
+        min_relevance: Likeness that the best memory must have; 0.0 for no floor.
     """
 
     query: str
@@ -63,6 +67,7 @@ class SearchRequest:
     matches: int
     neighbours: int
     model: VectorModel | None = None
+    min_relevance: float = 0.0
 
 
 def make_request(
@@ -130,9 +135,14 @@ async def search_table(
 
 
 async def select(
-    sql: Statements, statement: Statement, table: SearchTable, request: SearchRequest
+    sql: Statements,
+    statement: Statement,
+    table: SearchTable,
+    request: SearchRequest,
+    *,
+    ids: Sequence[UUID] = (),
 ) -> list[Row]:
-    """Return the rows that a statement selects from one table."""
+    """Return the rows that a statement selects from one table; ``ids`` are those to read by id."""
     statements = Statements(search_queries(table, scoped=request.scope is not None), sql.connection)
     return await getattr(statements, statement)(
         query=request.text,
@@ -143,6 +153,7 @@ async def select(
         now=request.now,
         matches=request.matches,
         neighbours=request.neighbours,
+        ids=ids,
     )
 
 
@@ -167,6 +178,17 @@ def _require_limit(limit: object) -> int:
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
         raise InvalidInputError("limit", f"a whole number from 1 to {MAX_LIMIT}", limit)
     return limit
+
+
+def require_relevance(relevance: object) -> float:
+    """Return a floor of relevance.
+
+    Raises:
+        InvalidInputError: Not a number from 0.0 to 1.0.
+    """
+    if isinstance(relevance, bool) or not isinstance(relevance, int | float) or not 0 <= relevance <= 1:
+        raise InvalidInputError("min_relevance", "a number from 0.0 to 1.0", relevance)
+    return float(relevance)
 
 
 def _require_confidence(confidence: object) -> float:

@@ -15,9 +15,6 @@ from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, MAX_IMPORTANCE, Fact
 RRF_K: Final = 60
 """The constant of Reciprocal Rank Fusion. Source: KNW-07.3."""
 
-BEST_RRF: Final = 2 / (RRF_K + 1)
-"""The score of what is first in both lists."""
-
 RECENCY_HALF_LIFE_DAYS: Final = 7.0
 _DAY_S: Final = 86_400.0
 
@@ -33,11 +30,6 @@ class Score:
     confidence: float
 
 
-def relevance(rrf_score: float) -> float:
-    """Return a fused score as a share of the best possible one, at most 1.0."""
-    return min(1.0, rrf_score / BEST_RRF)
-
-
 def recency(last_referenced_at: datetime | None, now: datetime) -> float:
     """Return how recently a memory was referred to: 1.0 is now, half of it a week ago, 0.0 never.
 
@@ -49,11 +41,11 @@ def recency(last_referenced_at: datetime | None, now: datetime) -> float:
     return math.exp(-math.log(2) / RECENCY_HALF_LIFE_DAYS * days)
 
 
-def score(memory: Fact | Rule, rrf_score: float, weights: ScoreWeights, now: datetime) -> Score:
-    """Score a fact or rule that a hybrid search found."""
+def score(memory: Fact | Rule, relevance: float, weights: ScoreWeights, now: datetime) -> Score:
+    """Score a fact or rule of a relevance from 0.0 to 1.0."""
     importance = memory.importance if isinstance(memory, Fact) else DEFAULT_IMPORTANCE  # R-KNW-5
     parts = {
-        "relevance": relevance(rrf_score),
+        "relevance": relevance,
         "importance": importance / MAX_IMPORTANCE,
         "recency": recency(memory.last_referenced_at, now),
         "confidence": memory.effective_confidence,

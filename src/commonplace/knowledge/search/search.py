@@ -4,9 +4,10 @@ What a search finds is said in :mod:`commonplace.knowledge.search.request`. Equa
 order: the later first, then by id.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, assert_never, cast
+from uuid import UUID
 
 import asyncpg
 
@@ -15,10 +16,12 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import SearchMode
 from commonplace.knowledge.inputs import require_memory_type
-from commonplace.knowledge.kinds import MemoryType
-from commonplace.knowledge.search.contextual import search_by_context
-from commonplace.knowledge.search.explanation import explain_search
+from commonplace.knowledge.kinds import Memory, MemoryType
+from commonplace.knowledge.search.candidates import find_candidates, read_candidates
+from commonplace.knowledge.search.explanation import explain_context, explain_search
 from commonplace.knowledge.search.found import Found, Scores
+from commonplace.knowledge.search.ranking import ContextualScore, rank_by_context
+from commonplace.knowledge.search.relevance import above_floor
 from commonplace.knowledge.search.request import (
     DEFAULT_LIMIT,
     DEFAULT_MIN_CONFIDENCE,
@@ -28,9 +31,10 @@ from commonplace.knowledge.search.request import (
     add_vector,
     begin_search,
     make_request,
+    require_relevance,
     search_table,
 )
-from commonplace.knowledge.search.scoring import tie_break
+from commonplace.knowledge.search.scoring import RRF_K, tie_break
 from commonplace.knowledge.search.statements import TABLES, SearchTable, require_table
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
 from commonplace.storage.database import Statements
@@ -39,9 +43,11 @@ STATEMENTS: Final[Mapping[SearchMode, Statement]] = {
     SearchMode.SEMANTIC: "semantic_search",
     SearchMode.KEYWORD: "keyword_search",
     SearchMode.HYBRID: "hybrid_search",
-    SearchMode.CONTEXTUAL: "hybrid_search",
 }
-"""What each mode runs; by context only episodes can be ranked, and the other two are then fused."""
+"""What each mode runs for each table; by context the candidates of all tables are ranked at once."""
+
+CANDIDATES: Final = 40
+"""How many memories of a table are ranked by context for their words, and how many for their meaning."""
 
 
 async def semantic_search(
@@ -146,7 +152,7 @@ async def hybrid_search(
     Source: KNW-07.3.
     """
     request = make_request(query=query, embedding=query_embedding, limit=limit, scope=scope, now=clock())
-    return await _search_one(pool, "hybrid_search", table, request)
+    return (await _search_one(pool, "hybrid_search", table, request))[: request.limit]
 
 
 async def memory_search(
@@ -159,6 +165,7 @@ async def memory_search(
     mode: str = SearchMode.HYBRID,
     limit: int = DEFAULT_LIMIT,
     min_confidence: float = DEFAULT_MIN_CONFIDENCE,
+    min_relevance: float = 0.0,
     explain: bool = False,
     clock: Clock = utc_now,
 ) -> list[Found]:
@@ -170,10 +177,12 @@ async def memory_search(
         query: Up to 10,000 characters of plain text.
         types: Which of ``episode``, ``fact`` and ``rule``; all three for ``None``.
         scope: Facts and rules of this scope and global ones, episodes of the butler of this name; ``None`` for all.
-        mode: ``semantic``, ``keyword``, ``hybrid``, or ``contextual``: episodes by what was said around them in
-            their session as well, facts and rules as in ``hybrid``, the lists taken in turn.
+        mode: ``semantic``, ``keyword``, ``hybrid``, or ``contextual``: by words and meaning together, of episodes
+            also by what was said around them in their session. In each mode all types are ranked together.
         limit: Most results over all types, 1 to 1,000.
         min_confidence: Facts and rules of less effective confidence are left out.
+        min_relevance: Likeness with the query that the best memory must have, or nothing is found; then memories of
+            less than half the best likeness are left out, too. Only by context; 0.0 leaves out nothing.
         explain: Adds ``explanation`` to each result: its ranks, scores and decay, and why it was found.
         clock: The present.
 
@@ -200,20 +209,26 @@ async def memory_search(
         return []
     if known_mode is not SearchMode.KEYWORD:
         request = await add_vector(request, engine)
-    ranked: list[tuple[tuple[float, ...], Found]] = []
+    floor = _require_floor(min_relevance, known_mode)
     async with unit_of_work(pool, readonly=True) as sql:
         request = await begin_search(sql, request)
+        if known_mode is SearchMode.CONTEXTUAL:
+            return await _search_by_context(sql, tables, request, query, floor=floor, explain=explain)
         if known_mode is SearchMode.SEMANTIC and request.vector is None:
             known_mode = SearchMode.KEYWORD
-        for table in tables:
-            found = await _search(sql, table, known_mode, request, explain=explain)
-            ranked += [(_order(known_mode, each.scores, place), each) for place, each in enumerate(found)]
-    ranked.sort(key=lambda pair: (*pair[0], *tie_break(pair[1].memory)))
-    return [each for _, each in ranked[: request.limit]]
+        found = [
+            each
+            for table in tables
+            for each in await search_table(sql, STATEMENTS[known_mode], table, request)
+        ]
+    if known_mode is SearchMode.HYBRID and len(tables) > 1:
+        found = _fused(found, request.limit)
+    found.sort(key=lambda each: (*_order(known_mode, each.scores), *tie_break(each.memory)))
+    return [_explained(each, request) if explain else each for each in found[: request.limit]]
 
 
-def _order(mode: SearchMode, scores: Scores, place: int) -> tuple[float, ...]:
-    """Return the key that orders the results of several tables; by context the lists are taken in turn."""
+def _order(mode: SearchMode, scores: Scores) -> tuple[float, ...]:
+    """Return the key that orders the results of all tables."""
     match mode:
         case SearchMode.SEMANTIC:
             return (-(scores.similarity or 0.0),)
@@ -222,26 +237,79 @@ def _order(mode: SearchMode, scores: Scores, place: int) -> tuple[float, ...]:
         case SearchMode.HYBRID:
             return (-(scores.rrf_score or 0.0), scores.semantic_rank or 0)
         case SearchMode.CONTEXTUAL:
-            return (place,)
+            return (-(scores.contextual_score or 0.0),)
         case _:
             assert_never(mode)
 
 
-async def _search(
-    sql: Statements, table: SearchTable, mode: SearchMode, request: SearchRequest, *, explain: bool
-) -> list[Found]:
-    if mode is SearchMode.CONTEXTUAL and table.memory_type is MemoryType.EPISODE:
-        return await search_by_context(sql, table, request, explain=explain)
-    found = await search_table(sql, STATEMENTS[mode], table, request)
-    if not explain:
-        return found
-    return [
-        replace(
-            each,
-            explanation=explain_search(each.memory, each.scores, limit=request.limit, now=request.now),
+def _fused(found: Sequence[Found], limit: int) -> list[Found]:
+    """Rank the memories of several tables by meaning and by words over all of them, and fuse both lists."""
+    semantic = _places(found, limit, lambda scores: (scores.semantic_rank, -(scores.similarity or 0.0), 0))
+    keyword = _places(
+        found, limit, lambda scores: (scores.keyword_rank, -(scores.rank or 0.0), scores.keyword_rank or 0)
+    )
+    fused: list[Found] = []
+    for each in found:
+        ranks = semantic.get(each.memory.id, limit + 1), keyword.get(each.memory.id, limit + 1)
+        scores = replace(
+            each.scores,
+            semantic_rank=ranks[0],
+            keyword_rank=ranks[1],
+            rrf_score=sum(1 / (RRF_K + rank) for rank in ranks),
         )
-        for each in found
+        fused.append(replace(each, scores=scores))
+    return fused
+
+
+def _places(
+    found: Sequence[Found], limit: int, key: Callable[[Scores], tuple[int | None, float, int]]
+) -> dict[UUID, int]:
+    """Return the places in a list over all tables; ``key`` gives the rank in the table, then what orders the list."""
+    listed = [(each, key(each.scores)) for each in found]
+    inside = [
+        (order[1:], each.memory) for each, order in listed if order[0] is not None and order[0] <= limit
     ]
+    inside.sort(key=lambda pair: (*pair[0], *tie_break(pair[1])))
+    return {memory.id: place for place, (_, memory) in enumerate(inside[:limit], start=1)}
+
+
+async def _search_by_context(
+    sql: Statements,
+    tables: Sequence[SearchTable],
+    request: SearchRequest,
+    query: str,
+    *,
+    floor: float,
+    explain: bool,
+) -> list[Found]:
+    seeds = max(CANDIDATES, 2 * request.limit)
+    candidates = await find_candidates(sql, tables, request, seeds=seeds)
+    if candidates is None:
+        return []
+    question = None if request.vector is None else request.vector.to_numpy()
+    shown = above_floor(
+        candidates, min_relevance=floor, scoped=request.scope is not None, by_meaning=question is not None
+    )
+    best = rank_by_context(candidates, query, question, limit=request.limit, shown=set(shown))
+    memories = await read_candidates(sql, candidates, [each.place for each in best], request)
+    return [
+        _found_by_context(memories[each.place], each, request, explain=explain)
+        for each in best
+        if each.place in memories
+    ]
+
+
+def _found_by_context(
+    memory: Memory, ranked: ContextualScore, request: SearchRequest, *, explain: bool
+) -> Found:
+    scores = Scores(contextual_score=ranked.score)
+    explanation = explain_context(memory, scores, ranked, now=request.now) if explain else None
+    return Found(memory=memory, scores=scores, explanation=explanation)
+
+
+def _explained(found: Found, request: SearchRequest) -> Found:
+    explanation = explain_search(found.memory, found.scores, limit=request.limit, now=request.now)
+    return replace(found, explanation=explanation)
 
 
 async def _search_one(
@@ -259,6 +327,13 @@ def _require_mode(mode: str) -> SearchMode:
         return SearchMode(mode)
     except ValueError:
         raise InvalidInputError("mode", f"one of {', '.join(SearchMode)}", mode) from None
+
+
+def _require_floor(min_relevance: object, mode: SearchMode) -> float:
+    floor = require_relevance(min_relevance)
+    if floor > 0.0 and mode is not SearchMode.CONTEXTUAL:
+        raise InvalidInputError("min_relevance", f"0.0 in mode {mode}: only contextual has a floor", floor)
+    return floor
 
 
 def _require_types(types: object) -> list[SearchTable]:

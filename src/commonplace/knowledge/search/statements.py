@@ -15,7 +15,7 @@ import aiosql
 from aiosql.queries import Queries
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.kinds import COLUMNS, Episode, Fact, Memory, MemoryType, Rule
+from commonplace.knowledge.kinds import COLUMNS, DEFAULT_IMPORTANCE, Episode, Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.search.scoring import RRF_K
 
 _DIRECTORY: Final = Path(__file__).parent / "sql_by_table"
@@ -37,6 +37,7 @@ class SearchTable:
         scope: The column that a scope filters by.
         live: Which rows are found, in SQL.
         countable: Which rows are counted to know its size, where an index can tell.
+        importance: The importance of a row, in SQL.
     """
 
     memory_type: MemoryType
@@ -45,6 +46,7 @@ class SearchTable:
     scope: str
     live: str
     countable: str
+    importance: str = "m.importance"
 
 
 TABLES: Final[Mapping[str, SearchTable]] = {
@@ -73,6 +75,7 @@ TABLES: Final[Mapping[str, SearchTable]] = {
             scope="scope",
             live=f"(metadata -> 'forgotten') IS DISTINCT FROM 'true' AND {_CONFIDENT}",
             countable="true",
+            importance=f"CAST({DEFAULT_IMPORTANCE} AS float8)",
         ),
     )
 }
@@ -112,12 +115,27 @@ def search_queries(table: SearchTable, *, scoped: bool) -> Queries:
         "columns": ", ".join(f"m.{column}" for column in COLUMNS[table.memory_type]),
     }
     gaps["candidates"] = _read("candidates").substitute(gaps)
-    files = ["searches", "contextual"] if table.memory_type is MemoryType.EPISODE else ["searches"]
-    text = "\n\n".join(_read(file).substitute(gaps) for file in files)
+    gaps |= _session_gaps(table, gaps)
+    text = "\n\n".join(_read(file).substitute(gaps) for file in ("searches", "ranked"))
     # Which parameters there are follows from what a statement takes of the candidates, so none is listed.
     return aiosql.from_str(  # pyright: ignore[reportUnknownMemberType] - its stubs
         text, "asyncpg", mandatory_parameters=False
     )
+
+
+def _session_gaps(table: SearchTable, gaps: Mapping[str, str]) -> dict[str, str]:
+    """Return what differs between turns of a session and memories that stand alone."""
+    gaps = {**gaps, "scope": table.scope, "importance": table.importance}
+    if table.memory_type is not MemoryType.EPISODE:
+        alone = {"pool": "SELECT id FROM seed", "next_id": "CAST(NULL AS uuid)", "order": "m.id"}
+        return {**gaps, **alone, "vector": "CAST(NULL AS bytea)"}
+    return {
+        **gaps,
+        "pool": _read("turns").substitute(gaps),
+        "next_id": _read("next_turn").substitute(gaps),
+        "order": "m.session_id, m.created_at, m.insertion_order",
+        "vector": "vector_send(coalesce(m.embedding, CAST(array_fill(0, ARRAY[384]) AS vector(384))))",
+    }
 
 
 @cache

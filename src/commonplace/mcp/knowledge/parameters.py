@@ -37,7 +37,7 @@ def one_of(known: type[StrEnum]) -> Any:  # noqa: ANN401 - pydantic's own annota
 
 def bounds(least: float, most: float | None = None) -> Any:  # noqa: ANN401 - pydantic's own annotation
     """Show bounds in a schema. The memory judges the value: its message names both bounds."""
-    return Field(json_schema_extra={"minimum": least} | ({} if most is None else {"maximum": most}))
+    return Field(json_schema_extra={"minimum": least, **({} if most is None else {"maximum": most})})
 
 
 JSON = BeforeValidator(_from_json)

@@ -19,7 +19,9 @@ pytestmark = pytest.mark.usefixtures("tenant")
 async def remember(pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock) -> None:
     """Facts and rules of two scopes."""
     drafts = [
-        FactDraft(subject=f"tent {number}", predicate="colour", content=f"green number {number}", scope=scope)
+        FactDraft(
+            subject=f"{scope} tent {number}", predicate="colour", content="The tent is green", scope=scope
+        )
         for scope in ("global", "travel", "health")
         for number in range(12)
     ]
@@ -94,7 +96,7 @@ async def test_a_long_prompt_is_searched_for_by_its_beginning(
     await remember(knowledge_pool, engine, clock)
 
     block = await memory_context(
-        knowledge_pool, engine, "tent " + "x\x00\ud83d " * 1_000_000, "travel", clock=clock
+        knowledge_pool, engine, "Which tent is green? \x00\ud83d " * 1_000_000, "travel", clock=clock
     )
 
     assert "## Key Facts" in block

@@ -54,21 +54,22 @@ async def test_results_come_by_their_composite_scores(
     """An important memory overtakes a more relevant one; each score is that of the formula."""
     drafts = [
         FactDraft(subject="tent", predicate="colour", content="the tent is green", importance=1.0),
-        FactDraft(
-            subject="tent", predicate="fault", content="the tent leaks in rain, badly so", importance=10.0
-        ),
+        FactDraft(subject="tent", predicate="fault", content="the tent is greenish", importance=10.0),
     ]
     await store_facts(knowledge_pool, engine, drafts, clock=clock)
 
-    found = await recall(knowledge_pool, engine, "the tent is green", clock=clock)
+    found = await recall(knowledge_pool, engine, "the tent is green", explain=True, clock=clock)
 
     assert [each.memory.predicate for each in found] == ["fault", "colour"]
     for each in found:
         # The reference that this recall counted is not in its score.
         assert isinstance(each.memory, Fact)
+        assert each.explanation is not None
+        assert each.explanation.components is not None
         before = replace(each.memory, last_referenced_at=None)
-        fused = each.scores.rrf_score or 0.0
-        assert each.scores.composite_score == score(before, fused, WEIGHTS, clock()).composite
+        relevance = each.explanation.components["relevance"].value
+        scored = score(before, relevance, WEIGHTS, clock())
+        assert each.scores.composite_score == pytest.approx(scored.composite, abs=1e-5)
 
 
 @pytest.mark.requirement("KNW-08.1")
@@ -76,9 +77,7 @@ async def test_the_configured_weights_are_used(knowledge_pool: asyncpg.Pool, eng
     """By relevance alone the order is the other way around."""
     drafts = [
         FactDraft(subject="tent", predicate="colour", content="the tent is green", importance=1.0),
-        FactDraft(
-            subject="tent", predicate="fault", content="the tent leaks in rain, badly so", importance=10.0
-        ),
+        FactDraft(subject="tent", predicate="fault", content="the tent is greenish", importance=10.0),
     ]
     await store_facts(knowledge_pool, engine, drafts)
     weights = ScoreWeights(relevance=1.0, importance=0.0, recency=0.0, confidence=0.0)
@@ -171,9 +170,9 @@ async def test_equal_scores_come_later_first_then_by_id(
 ) -> None:
     """With no weights at all, only the chain decides."""
     weights = ScoreWeights(relevance=0.0, importance=0.0, recency=0.0, confidence=0.0)
-    older = [await store_rule(knowledge_pool, engine, content="tent", clock=clock) for _ in range(3)]
+    older = [await store_rule(knowledge_pool, engine, content=f"tent {n}", clock=clock) for n in range(3)]
     clock.advance(seconds=1)
-    newer = [await store_rule(knowledge_pool, engine, content="tent", clock=clock) for _ in range(3)]
+    newer = [await store_rule(knowledge_pool, engine, content=f"tent {n}", clock=clock) for n in range(3, 6)]
 
     found = await recall(knowledge_pool, engine, "tent", weights=weights, clock=clock)
 
@@ -219,7 +218,10 @@ async def test_many_recalls_of_the_same_memories_lose_no_reference(
     rule = await store_rule(knowledge_pool, engine, content="tent rule")
 
     await asyncio.gather(
-        *(recall(knowledge_pool, engine, f"tent {number % 8}", limit=20) for number in range(24))
+        *(
+            recall(knowledge_pool, engine, f"tent {number % 8}", limit=20, min_relevance=0.0)
+            for number in range(24)
+        )
     )
 
     assert [(await count_of(knowledge_pool, receipt.id))[0] for receipt in facts] == [24] * 8
@@ -246,3 +248,136 @@ async def test_a_topic_that_is_no_text_is_refused(
     for topic in (b"tent", "x" * 10_000_000):
         with pytest.raises(InvalidInputError, match=r"^topic: "):
             await recall(knowledge_pool, engine, topic)  # type: ignore[arg-type]
+
+
+WORLD = {
+    ("staging database", "port", 5.0): "The staging database listens on port 5434",
+    ("staging database", "backup", 5.0): "The staging database is backed up every night",
+    ("Ada", "coffee", 9.0): "Ada prefers coffee without milk",
+    ("Ada", "allergy", 10.0): "Ada is allergic to peanuts",
+    ("waste", "paper", 3.0): "Paper is collected on Thursday mornings",
+}
+PROMPTS = (
+    "What port does the staging database use?",
+    "Which day is paper collected?",
+    "How does Ada drink coffee?",
+)
+
+
+async def remember_world(pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock) -> None:
+    """Facts of unequal importance, and a rule."""
+    drafts = [
+        FactDraft(subject=subject, predicate=predicate, importance=importance, content=content)
+        for (subject, predicate, importance), content in WORLD.items()
+    ]
+    await store_facts(pool, engine, drafts, clock=clock)
+    await store_rule(
+        pool, engine, content="Look for hard-coded ports before a database is moved", clock=clock
+    )
+
+
+@pytest.mark.requirement("RCL-01.1")
+async def test_the_answer_leads_what_is_more_important(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """The day of the paper comes before an allergy, which has nothing to do with it and is not shown at all."""
+    await remember_world(knowledge_pool, engine, clock)
+
+    found = [await recall(knowledge_pool, engine, prompt, clock=clock) for prompt in PROMPTS]
+
+    assert [recalled[0].memory.content for recalled in found] == [
+        WORLD["staging database", "port", 5.0],
+        WORLD["waste", "paper", 3.0],
+        WORLD["Ada", "coffee", 9.0],
+    ]
+    assert "peanuts" not in str(found[:2])
+
+
+@pytest.mark.requirement("RCL-01.1")
+@pytest.mark.parametrize("topic", ["Hi", "Who won the 1998 world cup?", "Explain how tides work"])
+async def test_nothing_is_recalled_for_a_topic_that_nothing_is_about(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock, topic: str
+) -> None:
+    """However important it is; with no floor there is something."""
+    await remember_world(knowledge_pool, engine, clock)
+
+    assert await recall(knowledge_pool, engine, topic, clock=clock) == []
+    assert len(await recall(knowledge_pool, engine, topic, min_relevance=0.0, clock=clock)) == 6
+
+
+@pytest.mark.requirement("RCL-02.1")
+async def test_asking_never_worsens_the_next_answer(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """What was recalled for other topics overtakes nothing, and only what was shown has a reference."""
+    await remember_world(knowledge_pool, engine, clock)
+
+    async def answers(*, count: bool) -> list[list[str]]:
+        return [
+            [
+                each.memory.content
+                for each in await recall(knowledge_pool, engine, prompt, count=count, clock=clock)
+            ]
+            for prompt in PROMPTS
+        ]
+
+    before = await answers(count=False)
+    for _ in range(3):
+        await answers(count=True)
+
+    assert await answers(count=False) == before
+    shown = {content for answer in before for content in answer}
+    async with unit_of_work(knowledge_pool) as sql:
+        rows = await sql.connection.fetch("SELECT content FROM facts WHERE reference_count = 0")
+    assert {row["content"] for row in rows} == set(WORLD.values()) - shown
+
+
+@pytest.mark.requirement("RCL-03.1")
+async def test_the_best_result_does_not_depend_on_the_limit(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """One, ten or fifty: the same memory leads, with the same score."""
+    await remember_world(knowledge_pool, engine, clock)
+
+    for prompt in PROMPTS:
+        best = [
+            (await recall(knowledge_pool, engine, prompt, limit=limit, count=False, clock=clock))[0]
+            for limit in (1, 10, 50)
+        ]
+        assert best[0] == best[1] == best[2]
+
+
+@pytest.mark.requirement("RCL-03.1")
+async def test_one_text_is_recalled_once(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Two rules of one text fold; of a global and a newer scoped fact of one key the newer is told."""
+    for _ in range(2):
+        await store_rule(knowledge_pool, engine, content="Ask before the tent is sold", clock=clock)
+    for scope in ("global", "travel"):
+        clock.advance(seconds=1)
+        await store_fact(
+            knowledge_pool,
+            engine,
+            subject="tent",
+            predicate="place",
+            content=f"the tent is in the {scope} cellar",
+            scope=scope,
+            clock=clock,
+        )
+
+    found = await recall(knowledge_pool, engine, "where is the tent", scope="travel", clock=clock)
+
+    assert sorted(each.memory.content for each in found) == [
+        "Ask before the tent is sold",
+        "the tent is in the travel cellar",
+    ]
+
+
+@pytest.mark.parametrize("floor", [-0.1, 1.5, "high", True])
+async def test_a_floor_that_makes_no_sense_is_refused(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, floor: object
+) -> None:
+    """By its name."""
+    with pytest.raises(InvalidInputError, match=r"^min_relevance: "):
+        await recall(knowledge_pool, engine, "tent", min_relevance=floor)  # type: ignore[arg-type]

@@ -1,5 +1,6 @@
 """The block of facts and rules for a prompt."""
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,12 +13,14 @@ from commonplace.knowledge.search.context_block import (
     NOTE,
     ContextQuotas,
     SectionQuota,
-    render_context,
     render_line,
 )
-from support.memories import a_fact, a_rule
+from commonplace.knowledge.search.context_block import render_context as render_block
+from support.memories import NOW, a_fact, a_rule
 
 ROOMY = 3000
+TODAY = NOW.date()
+render_context = partial(render_block, today=TODAY)
 
 
 def fact(content: str = "listens on 8080", **changed: object) -> Fact:
@@ -32,12 +35,12 @@ def rule(content: str = "never deploy on a Friday") -> Rule:
 
 @pytest.mark.requirement("KNW-20.1")
 def test_facts_and_rules_stand_in_two_sections() -> None:
-    """Facts first, whatever the order of the scores; a note says that they are data."""
+    """Facts first, whatever the order of the scores; a note says what they are, and the date."""
     block = render_context([rule(), fact()], token_budget=ROOMY)
 
     assert block == (
         "# Memory Context\n"
-        f"{NOTE}"
+        f"{NOTE.format(today='2026-03-01')}"
         "\n## Key Facts\n"
         "- [gateway] [port]: listens on 8080 (confidence: 0.95)\n"
         "\n## Active Rules\n"
@@ -105,10 +108,45 @@ def test_a_quota_of_space_holds_a_section_back(share: float, budget: int) -> Non
 
     block = render_context([fact(str(number)) for number in range(20)], token_budget=budget, quotas=quotas)
 
-    assert len(block.removeprefix("# Memory Context\n").removeprefix(NOTE)) <= share * budget * 4
+    assert (
+        len(block.removeprefix("# Memory Context\n").removeprefix(NOTE.format(today=TODAY)))
+        <= share * budget * 4
+    )
 
 
-@pytest.mark.parametrize("quota", [{"items": -1}, {"share": 1.5}, {"share": float("nan")}])
+@pytest.mark.requirement("KNW-34.2", "RCL-03.1")
+def test_facts_do_not_crowd_out_rules() -> None:
+    """Thirty better facts leave the rules their reserve, in lines and in space."""
+    memories = [
+        *(fact(f"number {number}") for number in range(30)),
+        *(rule(f"rule {number}") for number in range(8)),
+    ]
+
+    by_lines = render_context(memories, token_budget=ROOMY)
+    by_space = render_context(memories, token_budget=150, with_note=False)
+
+    assert (by_lines.count("- [gateway]"), by_lines.count("- rule")) == (15, 5)
+    assert by_space.count("- rule") > 0
+
+
+@pytest.mark.requirement("RCL-03.1")
+def test_lines_stand_in_the_order_of_their_scores() -> None:
+    """A reserve brings a memory in, not to the front."""
+    quotas = ContextQuotas(facts=SectionQuota(reserve=1), rules=SectionQuota(reserve=1))
+
+    block = render_context(
+        [rule("first"), fact("second"), rule("third")], token_budget=ROOMY, quotas=quotas, limit=3
+    )
+
+    assert block.index("first") < block.index("third")
+
+
+def test_a_caller_says_what_the_lines_are_itself() -> None:
+    """A briefing of several blocks says it once."""
+    assert "Noted" not in render_context([fact()], token_budget=ROOMY, with_note=False)
+
+
+@pytest.mark.parametrize("quota", [{"items": -1}, {"reserve": -1}, {"share": 1.5}, {"share": float("nan")}])
 def test_a_quota_that_means_nothing_is_refused(quota: dict[str, Any]) -> None:
     """Fewer than no lines, more than everything."""
     with pytest.raises(InvalidInputError):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from commonplace.knowledge.config import ScoreWeights
-from commonplace.knowledge.search.scoring import BEST_RRF, recency, relevance, score, tie_break
+from commonplace.knowledge.search.scoring import recency, score, tie_break
 from support.memories import DAY, NOW, a_fact, a_rule
 
 
@@ -24,7 +24,7 @@ def test_the_composite_score_is_the_weighted_sum_of_four_parts() -> None:
         last_confirmed_at=NOW - 10 * DAY,
     )
 
-    scored = score(fact, BEST_RRF / 2, ScoreWeights(), NOW)
+    scored = score(fact, 0.5, ScoreWeights(), NOW)
 
     assert scored.relevance == pytest.approx(0.5)
     assert scored.importance == pytest.approx(0.8)
@@ -38,21 +38,13 @@ def test_other_weights_are_used_as_they_are() -> None:
     """A weight of one on importance alone makes the score the importance."""
     weights = ScoreWeights(relevance=0.0, importance=1.0, recency=0.0, confidence=0.0)
 
-    assert score(a_fact(importance=3.0), BEST_RRF, weights, NOW).composite == pytest.approx(0.3)
+    assert score(a_fact(importance=3.0), 1.0, weights, NOW).composite == pytest.approx(0.3)
 
 
 @pytest.mark.requirement("R-KNW-5")
 def test_a_rule_has_the_importance_of_five() -> None:
     """Rules have no column for it."""
-    assert score(a_rule(), BEST_RRF, ScoreWeights(), NOW).importance == 0.5
-
-
-@pytest.mark.requirement("KNW-08.1")
-def test_relevance_is_a_share_of_the_best_fused_score_and_capped() -> None:
-    """First in both lists is 1.0, and nothing is more."""
-    assert relevance(1 / 61 + 1 / 61) == pytest.approx(1.0)
-    assert relevance(1 / 61 + 1 / 71) == pytest.approx((1 / 61 + 1 / 71) / (2 / 61))
-    assert relevance(1.0) == 1.0
+    assert score(a_rule(), 1.0, ScoreWeights(), NOW).importance == 0.5
 
 
 @pytest.mark.requirement("KNW-08.2")
@@ -79,13 +71,13 @@ def test_confidence_that_was_never_confirmed_counts_nothing() -> None:
 
 
 @given(
-    rrf=st.floats(0, BEST_RRF),
+    relevance=st.floats(0, 1),
     importance=st.floats(0, 10),
     confidence=st.floats(0, 1),
     days=st.floats(0, 10_000),
 )
 def test_default_weights_keep_scores_within_zero_and_one(
-    rrf: float, importance: float, confidence: float, days: float
+    relevance: float, importance: float, confidence: float, days: float
 ) -> None:
     """They sum to one, and so no score leaves the range."""
     fact = a_fact(
@@ -94,7 +86,7 @@ def test_default_weights_keep_scores_within_zero_and_one(
         last_referenced_at=NOW - timedelta(days=days),
     )
 
-    assert 0.0 <= score(fact, rrf, ScoreWeights(), NOW).composite <= 1.0 + 1e-9
+    assert 0.0 <= score(fact, relevance, ScoreWeights(), NOW).composite <= 1.0 + 1e-9
 
 
 @pytest.mark.requirement("KNW-34.1")

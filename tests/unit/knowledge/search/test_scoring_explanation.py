@@ -1,20 +1,20 @@
 """Why a memory was found, in numbers and words."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
-import numpy as np
 import pytest
 
 from commonplace.knowledge.config import ScoreWeights
 from commonplace.knowledge.kinds import Fact
 from commonplace.knowledge.search.explanation import explain_context, explain_recall, explain_search
 from commonplace.knowledge.search.found import Scores
-from commonplace.knowledge.search.ranking import QueryWord, Turn, rank_by_context
+from commonplace.knowledge.search.ranking import rank_by_context
 from commonplace.knowledge.search.scoring import score
 from commonplace.knowledge.serialization import json_safe
+from support.candidates import candidates
 from support.memories import NOW, a_fact
 
 LIMIT = 10
@@ -82,35 +82,27 @@ def test_a_recall_shows_parts_that_sum_to_the_score() -> None:
     """Value times weight is the contribution, and the contributions are the score."""
     weights = ScoreWeights()
     memory, scores = found()
-    scored = score(memory, FUSED, weights, NOW)
+    scored = score(memory, 0.9, weights, NOW)
 
-    explanation = explain_recall(memory, scores, scored, weights, limit=LIMIT, now=NOW)
+    explanation = explain_recall(
+        memory, replace(scores, likeness=0.81), scored, weights, min_relevance=0.58, limit=LIMIT, now=NOW
+    )
 
     assert explanation.components is not None
     total = sum(part.contribution for part in explanation.components.values())
     assert total == pytest.approx(scored.composite, abs=1e-5)
     assert explanation.why.startswith(f"It scores {scored.composite:.3f}, most of it for relevance")
+    assert "Its likeness is 0.81; the floor is 0.58." in explanation.why
+    assert explanation.min_relevance == 0.58
 
 
 def test_a_contextual_result_names_words_in_it_and_around_it() -> None:
     """A reader sees what the turn itself holds and what its neighbours lend it."""
-    vector = np.eye(384, dtype=np.float32)[0]
-    turns = [
-        Turn(
-            id=UUID(int=number),
-            next_id=UUID(int=number + 1),
-            created_at=NOW,
-            content="said",
-            distinct_words=1,
-            present=present,
-            vector=vector,
-        )
-        for number, present in ((1, 0b01), (2, 0b10))
-    ]
-    words = [QueryWord(word="tent", rarity=0.9), QueryWord(word="lake", rarity=0.2)]
-    (best,) = rank_by_context(turns, words, vector, limit=1)
+    turns = candidates([{"present": (1, 0)}, {"present": (0, 1)}], words=("tent", "lake"))
+    memory, _ = found()
+    (best,) = rank_by_context(turns, "tent lake", None, limit=1, shown={0})
 
-    explanation = explain_context(Scores(contextual_score=best.score), best)
+    explanation = explain_context(memory, Scores(contextual_score=best.score), best, now=NOW)
 
     assert "It holds “tent”; “lake” stood around it or in its date." in explanation.why
     assert explanation.parts is not None
@@ -125,7 +117,15 @@ def test_every_explanation_is_json() -> None:
         [
             explain_search(memory, scores, limit=LIMIT, now=NOW),
             explain_search(*found(similarity=None, semantic_rank=LIMIT + 1), limit=LIMIT, now=NOW),
-            explain_recall(memory, scores, score(memory, FUSED, weights, NOW), weights, limit=LIMIT, now=NOW),
+            explain_recall(
+                memory,
+                scores,
+                score(memory, 0.9, weights, NOW),
+                weights,
+                min_relevance=0.58,
+                limit=LIMIT,
+                now=NOW,
+            ),
         ]
     )
 

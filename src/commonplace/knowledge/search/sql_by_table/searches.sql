@@ -13,7 +13,8 @@ FROM asked, keyword, LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = keywor
 ORDER BY keyword.place;
 
 -- name: hybrid_search
--- Both lists fused: each memory scores the sum of 1 / (${rrf_k} + rank), a list that lacks it counting as its end.
+-- Both lists fused: each memory scores the sum of 1 / (${rrf_k} + rank), a list that lacks it counting as its end. All
+-- memories of both lists, because those of several tables are fused once more.
 WITH ${candidates},
 -- Materialised, because row-level security lets an index be used for a plain column, and not for an expression.
 fused AS MATERIALIZED (
@@ -26,5 +27,4 @@ SELECT
   ts_rank(m.search_vector, asked.any_word) AS rank, fused.semantic_rank, fused.keyword_rank,
   1 / CAST(${rrf_k} + fused.semantic_rank AS float8) + 1 / CAST(${rrf_k} + fused.keyword_rank AS float8) AS rrf_score
 FROM asked, fused, LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = fused.id OFFSET 0) AS m
-ORDER BY rrf_score DESC, fused.semantic_rank, m.created_at DESC, m.id
-LIMIT CAST(:limit AS integer);
+ORDER BY rrf_score DESC, fused.semantic_rank, m.created_at DESC, m.id;

@@ -43,7 +43,7 @@ async def list_memories(
         int | None, Query(ge=0, le=MAX_OFFSET, description="the number of items to skip")
     ] = None,
 ) -> MemoriesPageShape | MemoriesShape:
-    """Memories of all users of the app, newest first.
+    """Return the memories of all users of the app, newest first.
 
     Without `limit` and `offset`, the answer has all memories. With either, it has one page, the total number and the
     offset of the next page.
@@ -66,7 +66,7 @@ async def list_memories(
     summary="Delete every memory of an app",
 )
 async def purge_memories(memory: OpenAppMemory, app_id: AppId) -> PurgedShape:
-    """Permanently, including their text in the history; digests of the app that wait are dropped.
+    """Delete all memories permanently, including their text in the history, and drop waiting digests of the app.
 
     The app stays. For an app without memories the count is 0.
     """
@@ -81,6 +81,6 @@ async def purge_memories(memory: OpenAppMemory, app_id: AppId) -> PurgedShape:
     summary="Delete one memory of an app",
 )
 async def delete_memory(memory: OpenAppMemory, app_id: AppId, memory_id: MemoryId) -> DeletedShape:
-    """Permanently, including its text in the history. A memory of another app is not found."""
+    """Delete the memory permanently, including its text in the history. Memories of other apps are not found."""
     await memory.delete_memory(memory_id, app_id=app_id)
     return DeletedShape()

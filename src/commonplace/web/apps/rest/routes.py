@@ -47,7 +47,7 @@ async def list_apps(
     page: WantedPage,
     status: Annotated[AppStatus | None, Query(description="the status of the apps")] = None,
 ) -> AppsShape:
-    """Apps by id, including uninstalled apps, with the number of their memories."""
+    """Return apps by id, including uninstalled apps, with the number of their memories."""
     found = await memory.registry.list_apps(status=status, limit=page.one_more, offset=page.offset)
     apps = [AppShape.of(one) for one in found]
     return page.envelope(AppsShape, "apps", apps, total=await memory.registry.count_apps(status=status))
@@ -76,7 +76,7 @@ async def search_memories(
     ] = "words",
     user_id: UserId = None,
 ) -> HitsShape:
-    """Memories that a conversation of the app may see, best first: its own, and those that other apps share with it."""
+    """Return memories that a conversation of the app may see, best first: its own and those that other apps share."""
     hits = await memory.search(app_id, query, by=by, user_id=user_id)
     return HitsShape.model_validate({"hits": hits})
 
@@ -90,7 +90,7 @@ async def search_memories(
     responses=may_answer(NOT_FOUND, INVALID_INPUT),
 )
 async def export_memories(memory: OpenAppMemory, app_id: AppId) -> ExportShape:
-    """All memories of the app, of every user, as one document for an import."""
+    """Return all memories of the app, of every user, as one document for an import."""
     return ExportShape.model_validate(await memory.export(app_id))
 
 
@@ -126,7 +126,7 @@ async def import_memories(
     summary="Read the statistics of app memory",
 )
 async def statistics(memory: OpenAppMemory) -> StatisticsShape:
-    """Counts from the database, across all processes and restarts."""
+    """Return counts from the database, across all processes and restarts."""
     return StatisticsShape.of(await memory.statistics())
 
 
@@ -138,7 +138,7 @@ async def statistics(memory: OpenAppMemory) -> StatisticsShape:
     summary="Read the energy of app memory",
 )
 async def energy(memory: OpenAppMemory) -> EnergyShape:
-    """The level of the energy budget. At or below a fifth of its capacity, digests and compactions wait."""
+    """Return the level of the energy budget. At or below a fifth of its capacity, digests and compactions wait."""
     return EnergyShape.of(await memory.energy.status(), await memory.energy.spent(DAY))
 
 
@@ -151,7 +151,7 @@ async def energy(memory: OpenAppMemory) -> EnergyShape:
     responses=may_answer(INVALID_INPUT),
 )
 async def waiting_digests(memory: OpenAppMemory, page: WantedPage) -> DigestsShape:
-    """Ended conversations without a digest, oldest first."""
+    """Return ended conversations without a digest, oldest first."""
     waiting = await memory.waiting_digests()
     found = waiting[page.offset : page.offset + page.one_more]
     return page.envelope(DigestsShape, "digests", found, total=len(waiting))

@@ -1,0 +1,282 @@
+"""Recall, search and the context block on worlds of prompts, with no language model.
+
+A world holds about a hundred facts, rules and episodes, and prompts with the memories that a reader wants for each;
+some prompts are about nothing stored. Every memory is stored as of its age, and confirmed as of its confirmation.
+Measured are recall, every mode of search, and the block; ``fresh``, and ``used`` (every prompt was recalled twice).
+Recall and block are measured on facts and rules, search on all types.
+
+    python benchmarks/recall.py --data FILE.jsonl [--json]
+"""
+
+import argparse
+import asyncio
+import json
+import math
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import asyncpg
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from commonplace.core.clock import Clock
+from commonplace.core.context import request_context
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
+from commonplace.knowledge.facts import FactDraft, store_facts
+from commonplace.knowledge.lifecycle.any_memory import confirm_memory
+from commonplace.knowledge.rules import RuleDraft, store_rules
+from commonplace.knowledge.search.context import memory_context
+from commonplace.knowledge.search.recall import recall
+from commonplace.knowledge.search.search import memory_search
+from commonplace.storage.migrations.runner import migrate_postgres
+from commonplace.storage.postgres import open_pool
+from scratch_server import scratch_server
+
+MODES = ("semantic", "keyword", "hybrid", "contextual")
+RANKS = ("hit@1", "recall@5", "ndcg@10")
+LIMIT = 10
+NOW = datetime.now(UTC).replace(microsecond=0)
+
+Record = Mapping[str, Any]
+
+
+def _at(days: float) -> Clock:
+    moment = NOW - timedelta(days=days)
+    return lambda: moment
+
+
+def ranked(found: Sequence[str], wanted: Sequence[str]) -> dict[str, float]:
+    """Return hit@1, recall@5 and nDCG@10; the first wanted memory gains 2, the last just over 1."""
+    gains = {name: 1 + (len(wanted) - at) / len(wanted) for at, name in enumerate(wanted)}
+    best = _dcg(sorted(gains.values(), reverse=True)[:10])
+    return {
+        "hit@1": float(bool(found) and found[0] in gains),
+        "recall@5": len(set(found[:5]) & set(wanted)) / min(5, len(wanted)),
+        "ndcg@10": _dcg([gains.get(name, 0.0) for name in found[:10]]) / best,
+    }
+
+
+def _dcg(gains: Sequence[float]) -> float:
+    return sum(gain / math.log2(place + 2) for place, gain in enumerate(gains))
+
+
+class World:
+    """The package under test, with one world a tenant."""
+
+    def __init__(self, pool: asyncpg.Pool, engine: EmbeddingEngine, world: Record) -> None:
+        self._pool = pool
+        self._engine = engine
+        self._world = world
+        self._types = {memory["id"]: memory["type"] for memory in world["memories"]}
+        self._names: dict[object, str] = {}
+
+    async def store(self) -> None:
+        """Store the memories, the oldest first."""
+        ages: defaultdict[float, list[Record]] = defaultdict(list)
+        for memory in self._world["memories"]:
+            ages[memory["age_days"]].append(memory)
+        with self._acting():
+            for age in sorted(ages, reverse=True):
+                await self._store_facts([each for each in ages[age] if each["type"] == "fact"], _at(age))
+                await self._store_rules([each for each in ages[age] if each["type"] == "rule"], _at(age))
+                await self._store_episodes(
+                    [each for each in ages[age] if each["type"] == "episode"], _at(age)
+                )
+            stored = {name: stored for stored, name in self._names.items()}
+            for memory in self._world["memories"]:
+                confirmed = memory.get("confirmed_days", memory["age_days"])
+                if (
+                    memory["type"] != "episode"
+                    and not memory.get("superseded")
+                    and confirmed < memory["age_days"]
+                ):
+                    await confirm_memory(
+                        self._pool, memory["type"], stored[memory["id"]], clock=_at(confirmed)
+                    )
+
+    async def _store_facts(self, memories: Sequence[Record], clock: Clock) -> None:
+        names = ("subject", "predicate", "content", "importance", "permanence", "scope")
+        drafts = [
+            FactDraft(**{name: each[name] for name in names}, tags=each.get("tags")) for each in memories
+        ]
+        self._note(memories, await store_facts(self._pool, self._engine, drafts, clock=clock))
+
+    async def _store_rules(self, memories: Sequence[Record], clock: Clock) -> None:
+        drafts = [
+            RuleDraft(content=each["content"], scope=each["scope"], tags=each.get("tags"))
+            for each in memories
+        ]
+        self._note(memories, await store_rules(self._pool, self._engine, drafts, clock=clock))
+
+    async def _store_episodes(self, memories: Sequence[Record], clock: Clock) -> None:
+        drafts = [
+            EpisodeDraft(content=each["content"], butler=each["butler"], importance=each["importance"])
+            for each in memories
+        ]
+        self._note(memories, await store_episodes(self._pool, self._engine, drafts, clock=clock))
+
+    def _note(self, memories: Sequence[Record], receipts: Sequence[Any]) -> None:
+        self._names |= {receipt.id: memory["id"] for memory, receipt in zip(memories, receipts, strict=True)}
+
+    async def use(self) -> None:
+        """Recall every prompt, and count it."""
+        with self._acting():
+            for prompt in self._world["prompts"]:
+                await recall(
+                    self._pool,
+                    self._engine,
+                    prompt["text"],
+                    scope=prompt["butler"],
+                    limit=LIMIT,
+                    clock=_at(0),
+                )
+
+    async def measure(self) -> dict[str, list[dict[str, float]]]:
+        """Return the figures of each prompt: of recall, each mode of search, the block, and prompts about nothing."""
+        rows: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
+        with self._acting():
+            for prompt in self._world["prompts"]:
+                own = [name for name in prompt["wanted"] if self._types[name] != "episode"]
+                if own:
+                    rows["recall"].append(ranked(await self._recall(prompt), own))
+                for mode in MODES if prompt["wanted"] else ():
+                    rows[f"search_{mode}"].append(ranked(await self._search(prompt, mode), prompt["wanted"]))
+                block = await memory_context(
+                    self._pool, self._engine, prompt["text"], prompt["butler"], clock=_at(0)
+                )
+                shown = self._lines(block)
+                if own:
+                    rows["block"].append(self._block(prompt, own, shown, block))
+                elif not prompt["wanted"]:
+                    rows["nothing"].append({"empty": float(not shown), "lines": len(shown)})
+        return rows
+
+    async def _recall(self, prompt: Record) -> list[str]:
+        found = await recall(
+            self._pool,
+            self._engine,
+            prompt["text"],
+            scope=prompt["butler"],
+            limit=LIMIT,
+            count=False,
+            clock=_at(0),
+        )
+        return [self._names[each.memory.id] for each in found]
+
+    async def _search(self, prompt: Record, mode: str) -> list[str]:
+        found = await memory_search(
+            self._pool,
+            self._engine,
+            prompt["text"],
+            scope=prompt["butler"],
+            mode=mode,
+            limit=LIMIT,
+            clock=_at(0),
+        )
+        return [self._names[each.memory.id] for each in found]
+
+    def _lines(self, block: str) -> list[str | None]:
+        """Return the memories that the lines of a block show, ``None`` for a line of no memory."""
+        known = {
+            _line(memory): memory["id"] for memory in self._world["memories"] if memory["type"] != "episode"
+        }
+        return [known.get(line.rsplit(" (", 1)[0]) for line in block.splitlines() if line.startswith("- ")]
+
+    def _block(
+        self, prompt: Record, own: Sequence[str], shown: Sequence[str | None], block: str
+    ) -> dict[str, float]:
+        fine = {*prompt["wanted"], *prompt["acceptable"]}
+        rules = {name for name in own if self._types[name] == "rule"}
+        return {
+            "wanted_share": len(set(shown) & set(own)) / len(own),
+            "precision": sum(name in fine for name in shown) / len(shown) if shown else 0.0,
+            "lines": len(shown),
+            "tokens": math.ceil(len(block) / 4),
+            "rules_wanted": len(rules),
+            "rules_missing": len(rules - set(shown)),
+        }
+
+    def _acting(self) -> AbstractContextManager[Any]:
+        return request_context(tenant_id=self._world["id"], actor="benchmark")
+
+
+def _line(memory: Record) -> str:
+    content = " ".join(memory["content"].split())
+    if memory["type"] == "rule":
+        return f"- {content}"
+    return f"- [{memory['subject']}] [{memory['predicate']}]: {content}"
+
+
+async def run(worlds: Sequence[Record], progress: Progress) -> dict[str, dict[str, dict[str, float]]]:
+    """Measure every world fresh and used, and return the means over all prompts."""
+    fresh: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
+    used: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
+    engine = EmbeddingEngine()
+    with scratch_server() as server:
+        await migrate_postgres(server.url(), "memory")
+        async with await open_pool(server.url()) as pool:
+            for one in progress.track(worlds):
+                world = World(pool, engine, one)
+                await world.store()
+                for name, rows in (await world.measure()).items():
+                    fresh[name] += rows
+                await world.use()
+                await world.use()
+                for name, rows in (await world.measure()).items():
+                    used[name] += rows
+    engine.close()
+    return {"fresh": _summary(fresh), "used": _summary(used)}
+
+
+def _summary(rows: Mapping[str, Sequence[dict[str, float]]]) -> dict[str, dict[str, float]]:
+    figures = {
+        name: {key: round(fmean(row[key] for row in part), 4) for key in part[0]}
+        for name, part in rows.items()
+    }
+    for key in ("rules_wanted", "rules_missing"):
+        figures["block"][key] = sum(row[key] for row in rows["block"])
+    return figures
+
+
+def print_table(figures: Mapping[str, Mapping[str, Mapping[str, float]]]) -> None:
+    """Print the figures, fresh and used."""
+    ranks = Table("", *(f"{name} {state}" for name in RANKS for state in figures))
+    for part in figures["fresh"]:
+        if part not in {"block", "nothing"}:
+            ranks.add_row(part, *(f"{figures[state][part][name]:.3f}" for name in RANKS for state in figures))
+    others = Table("", *figures)
+    for part in ("block", "nothing"):
+        for name in figures["fresh"][part]:
+            others.add_row(f"{part} {name}", *(f"{figures[state][part][name]:g}" for state in figures))
+    console = Console(width=120)
+    console.print(ranks)
+    console.print(others)
+
+
+def main() -> None:
+    """Print the tables, or one JSON document."""
+    parser = argparse.ArgumentParser(description="Recall, search and context block on worlds of prompts.")
+    parser.add_argument("--data", type=Path, required=True, help="worlds, one JSON object a line")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    options = parser.parse_args()
+    lines = options.data.read_text(encoding="utf-8").splitlines()
+    worlds = [json.loads(line) for line in lines if line.strip()]
+    with Progress(console=Console(stderr=True)) as progress:
+        figures = asyncio.run(run(worlds, progress))
+    if options.json:
+        json.dump(figures, sys.stdout, indent=2)
+        print()
+        return
+    print_table(figures)
+
+
+if __name__ == "__main__":
+    main()

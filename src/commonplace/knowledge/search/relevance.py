@@ -1,0 +1,164 @@
+"""Relevance of facts and rules for a topic, and the floor below which a memory is not shown. Pure.
+
+The likeness of a memory is absolute: its cosine with the topic, and the rarity of the words that both hold. It decides
+what is shown at all. The relevance ranks what is shown: the fused rank, normalised by the best one, times the likeness
+as a share of the best one. The specified normalisation leaves 0.12 between the first and the thirtieth.
+
+Source: KNW-08.1; the constants were chosen on worlds of prompts and on PrecisionMemBench (ADR 0010).
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.search.candidates import Array, Candidates
+from commonplace.knowledge.search.ranking import best_first
+from commonplace.knowledge.search.scoring import RRF_K
+
+SAME_COSINE: Final = 0.7
+"""A cosine that counts as the same topic, 1.0."""
+
+WORDS_WEIGHT: Final = 0.25
+COMMON_WORD: Final = 0.65
+"""Share of a word that is common in English, or a number."""
+
+SHARE_OF_BEST: Final = 0.5
+"""Likeness that a memory must have, as a share of the best one."""
+
+RULE_ALLOWANCE: Final = 0.2
+"""For the floor: a rule says when it holds in other words than the prompt."""
+
+RULE_LEAD: Final = 0.3
+"""For the relevance, for the same reason."""
+
+OWN_ALLOWANCE: Final = 0.1
+"""A memory of the scope asked for was stored for such prompts."""
+
+IMPORTANCE_ALLOWANCE: Final = 0.03
+"""For each point of importance above 5."""
+
+POWER: Final = 1.5
+"""Spreads the relevance."""
+
+LEAST_SHOWN: Final = 10
+"""Of more memories above the floor than the limit or this, the most alike are kept. How recently a memory was used does
+not count there, so that a use never displaces the memories that it belongs to."""
+
+DEPTH: Final = 60
+"""Places of each list that are told apart; the same for every limit, so that the best result is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relevance:
+    """The relevance of one candidate.
+
+    Attributes:
+        place: The place among the candidates.
+        likeness: With the topic, absolute: 0.0 is nothing in common, 1.0 the same topic, more with rare words.
+        relevance: 0.0 to 1.0, for the composite score.
+        semantic_rank: Place by meaning, from 1; ``DEPTH + 1`` for those behind.
+        keyword_rank: Place by words, likewise.
+        rrf_score: Fusion of both places.
+    """
+
+    place: int
+    likeness: float
+    relevance: float
+    semantic_rank: int
+    keyword_rank: int
+    rrf_score: float
+
+
+def relevant(
+    candidates: Candidates, *, min_relevance: float, scoped: bool, by_meaning: bool, limit: int
+) -> list[Relevance]:
+    """Return the relevance of the candidates above the floor, in their order.
+
+    Args:
+        candidates: Facts and rules.
+        min_relevance: Likeness that the best one must have; 0.0 returns all candidates.
+        scoped: Whether one scope was asked for.
+        by_meaning: Whether there are vectors; words alone cannot tell how alike the best one is.
+        limit: How many results the caller asked for.
+    """
+    likeness, words = _likeness(candidates)
+    semantic = _places(candidates.similarity, candidates, counts=np.full(len(words), by_meaning))
+    keyword = _places(words, candidates, counts=words > 0)
+    fused = 1 / (RRF_K + semantic) + 1 / (RRF_K + keyword)
+    leading = np.maximum(0.0, likeness + _allowances(candidates, scoped=scoped, rule=RULE_LEAD))
+    share = leading / max(float(leading.max()), 1e-9)
+    relevance = (share * fused / fused.max()) ** POWER
+    shown = above_floor(candidates, min_relevance=min_relevance, scoped=scoped, by_meaning=by_meaning)
+    return [
+        Relevance(
+            place=place,
+            likeness=float(likeness[place]),
+            relevance=float(relevance[place]),
+            semantic_rank=int(semantic[place]),
+            keyword_rank=int(keyword[place]),
+            rrf_score=float(fused[place]),
+        )
+        for place in shown[: max(LEAST_SHOWN, limit)]
+    ]
+
+
+def above_floor(candidates: Candidates, *, min_relevance: float, scoped: bool, by_meaning: bool) -> list[int]:
+    """Return the places of the candidates that are alike enough to be shown, the most alike first.
+
+    For the parameters see :func:`relevant`.
+    """
+    likeness, words = _likeness(candidates)
+    lenient = (
+        likeness
+        + _allowances(candidates, scoped=scoped, rule=RULE_ALLOWANCE)
+        + IMPORTANCE_ALLOWANCE * (candidates.importance - 5.0)
+    )
+    best_first_places = best_first(np.round(lenient, 9), candidates)
+    if min_relevance <= 0.0:
+        return best_first_places
+    best = float(likeness.max())
+    if (best < min_relevance) if by_meaning else not words.any():
+        return []
+    return [place for place in best_first_places if lenient[place] >= SHARE_OF_BEST * best]
+
+
+def _likeness(candidates: Candidates) -> tuple[Array, Array]:
+    """Return the likeness of each candidate, and what its words give of it before their weight."""
+    words = candidates.present @ _weights(candidates)
+    return np.clip(candidates.similarity / SAME_COSINE, 0.0, 1.0) + WORDS_WEIGHT * words, words
+
+
+def _allowances(candidates: Candidates, *, scoped: bool, rule: float) -> Array:
+    rules = np.array([each is MemoryType.RULE for each in candidates.types], np.float64)
+    return rule * rules + (OWN_ALLOWANCE * candidates.own if scoped else 0.0)
+
+
+def _places(scores: Array, candidates: Candidates, *, counts: NDArray[np.bool_]) -> Array:
+    places = np.full(len(scores), DEPTH + 1.0)
+    for place, at in enumerate(best_first(np.round(scores, 9), candidates)[:DEPTH], start=1):
+        if counts[at]:
+            places[at] = place
+    return places
+
+
+def _weights(candidates: Candidates) -> Array:
+    """Return the weight of each word of the topic: how rare it is among the memories, less for common words."""
+    total = candidates.total + 1
+    rarity = np.log(total / np.minimum(candidates.frequencies + 0.5, total)) / np.log(max(2, total))
+    common = np.array([COMMON_WORD if _is_common(word) else 1.0 for word in candidates.words])
+    return rarity * common
+
+
+def _is_common(word: str) -> bool:
+    return word.isdigit() or word in _common_words()
+
+
+@cache
+def _common_words() -> frozenset[str]:
+    """Return the stems of the 2,000 most common words of English, as the vocabulary of MiniLM orders them."""
+    return frozenset(Path(__file__).with_name("common_words.txt").read_text(encoding="ascii").split())

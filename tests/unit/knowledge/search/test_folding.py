@@ -1,0 +1,45 @@
+"""Repetitions folded."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from commonplace.knowledge.kinds import Fact, Rule
+from commonplace.knowledge.search.folding import folded
+from commonplace.knowledge.search.found import Found, Scores
+from support.memories import NOW, a_fact, a_rule
+
+OLD = NOW - timedelta(days=9)
+
+
+def contents(*memories: Fact | Rule, scoped: bool = True) -> list[str]:
+    """The texts that are left, in their order."""
+    found = [Found(memory=memory, scores=Scores()) for memory in memories]
+    return [each.memory.content for each in folded(found, scoped=scoped)]
+
+
+@pytest.mark.requirement("RCL-03.1")
+def test_one_text_is_shown_once() -> None:
+    """Whatever its spaces and capitals; facts about two subjects say two things."""
+    assert contents(a_rule(content="Ask first"), a_rule(id=UUID(int=2), content="ask  first")) == [
+        "Ask first"
+    ]
+    assert contents(a_fact(subject="a"), a_fact(subject="b")) == ["listens on 8080"] * 2
+
+
+@pytest.mark.requirement("RCL-03.1")
+@pytest.mark.parametrize("own_at", [NOW, OLD])
+def test_of_one_key_the_newest_fact_is_shown(own_at: object) -> None:
+    """A scope's own and a global one disagree."""
+    own = a_fact(content="own", scope="ops", created_at=own_at)
+    common = a_fact(id=UUID(int=2), content="global", created_at=NOW - timedelta(days=1))
+
+    assert contents(own, common) == contents(common, own) == (["own"] if own_at == NOW else ["global"])
+    assert len(contents(own, common, scoped=False)) == 2
+
+
+@pytest.mark.requirement("RCL-03.1")
+def test_of_facts_as_old_the_scope_s_own_is_shown() -> None:
+    """It was stored for such prompts."""
+    assert contents(a_fact(content="global"), a_fact(id=UUID(int=2), content="own", scope="ops")) == ["own"]
