@@ -78,7 +78,7 @@ Tags = Annotated[
 Metadata = Annotated[
     dict[str, Any] | None, JSON, Field(description="Further details as a JSON object of plain values.")
 ]
-Limit = Annotated[int, bounds(1, MAX_LIMIT), Field(description="Most results.")]
+Limit = Annotated[int, bounds(1, MAX_LIMIT), Field(description="The number of results, at most.")]
 TenantId = Annotated[
     str, Field(description="Your own tenant; leave it out where you may. You cannot reach another tenant.")
 ]
