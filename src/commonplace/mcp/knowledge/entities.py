@@ -91,7 +91,7 @@ async def entity_resolve(
     ] = None,
     enable_fuzzy: Annotated[bool, Field(description="Whether similar spellings count as well.")] = False,
 ) -> dict[str, Any]:
-    """Find out whom or what a name means, before facts are stored about it.
+    """Find the entities that a name may mean, before you store facts about one.
 
     Returns count and candidates, the likeliest first, each with entity_id, score and name_match (exact, alias, prefix
     or fuzzy). It never creates one. If two candidates are as likely, ask or give context_hints.
@@ -134,6 +134,6 @@ OFFERS: Final = (
     Offer(run=entity_create, title="Add an entity"),
     Offer(run=entity_get, title="Read an entity", reads_only=True, repeatable=True),
     Offer(run=entity_update, title="Change an entity", repeatable=True),
-    Offer(run=entity_resolve, title="Find whom a name means", reads_only=True, repeatable=True),
+    Offer(run=entity_resolve, title="Find the entity of a name", reads_only=True, repeatable=True),
     Offer(run=entity_merge, title="Merge two entities", destroys=True),
 )
