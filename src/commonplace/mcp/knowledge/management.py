@@ -39,7 +39,7 @@ async def memory_stats(memory: KnowledgeMemory, *, scope: ScopeFilter = None) ->
 async def memory_run_consolidation(memory: KnowledgeMemory) -> dict[str, Any]:
     """Let the configured model consolidate pending episodes into facts and rules. For operators.
 
-    The call does not look anything up, and may take minutes. Without a model it counts the episodes and changes nothing.
+    The call looks nothing up, and may take minutes. Without a model it counts the episodes and changes nothing.
     Returns the number of episodes of each butler and the results.
     """
     try:
