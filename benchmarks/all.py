@@ -18,6 +18,8 @@ BENCHMARKS = (
     "workspace.py",
     "embedding.py",
     "apps.py",
+    "digests.py",
+    "compaction.py",
     "consolidation.py",
 )
 

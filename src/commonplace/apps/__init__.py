@@ -11,9 +11,9 @@ from commonplace.core.public_names import lazy_names
 if TYPE_CHECKING:
     from commonplace.apps.conversations import Message
     from commonplace.apps.digests.loop import CatchUp
-    from commonplace.apps.digests.queue import DigestState, QueuedDigest
+    from commonplace.apps.digests.queue import DigestState, ListedState, QueuedDigest
     from commonplace.apps.energy import EnergyPolicy, EnergyStatus
-    from commonplace.apps.exchange import FORMAT, Document, as_document
+    from commonplace.apps.exchange import FORMAT, Document, Export, as_document
     from commonplace.apps.memories import MAX_CONTENT_CHARS, MAX_MEMORIES, Memory, Metadata
     from commonplace.apps.memory import AppMemory
     from commonplace.apps.metrics import Counts
@@ -41,8 +41,10 @@ __all__ = [
     "Document",
     "EnergyPolicy",
     "EnergyStatus",
+    "Export",
     "ImportReceipt",
     "ListedApp",
+    "ListedState",
     "Memory",
     "Message",
     "Metadata",
@@ -58,9 +60,9 @@ __getattr__ = lazy_names(
     {
         "conversations": "Message",
         "digests.loop": "CatchUp",
-        "digests.queue": "DigestState QueuedDigest",
+        "digests.queue": "DigestState ListedState QueuedDigest",
         "energy": "EnergyPolicy EnergyStatus",
-        "exchange": "FORMAT Document as_document",
+        "exchange": "FORMAT Document Export as_document",
         "memories": "MAX_CONTENT_CHARS MAX_MEMORIES Memory Metadata",
         "memory": "AppMemory",
         "metrics": "Counts",

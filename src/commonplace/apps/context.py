@@ -53,6 +53,21 @@ def format_memories(app_name: str, memories: Sequence[Memory]) -> str:
     return header + "\n".join(lines) + closing
 
 
+def shown_to_user(memories: Sequence[Memory], limit: int) -> list[Memory]:
+    """Return which memories a user's conversation is shown, in their order.
+
+    The user's own and the common ones have half of the places each, by importance; what one of them leaves, the other
+    takes.
+    """
+    by_importance = sorted(memories, key=lambda memory: -(memory.metadata.importance or 0.0))
+    own = [memory for memory in by_importance if memory.user_id is not None]
+    common = [memory for memory in by_importance if memory.user_id is None]
+    reserved = (*own[: limit // 2], *common[: limit // 2])
+    rest = [memory for memory in by_importance if memory not in reserved]
+    shown = (*reserved, *rest)[:limit]
+    return [memory for memory in memories if memory in shown]
+
+
 def fair_share(lengths: Sequence[int], room: int) -> int:
     """Return the greatest length to which texts can be cut so that together they fit into the room.
 

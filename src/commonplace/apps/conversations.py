@@ -9,6 +9,7 @@ from typing import Final, Literal
 from commonplace.apps.names import optional_user, require_id
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.secrets import mask_secrets
 from commonplace.core.text import clean_text, require_text
 from commonplace.storage.database import Row, Statements
 
@@ -161,6 +162,20 @@ async def end(sql: Statements, conversation_id: str, reason: str, now: datetime)
     return Conversation.from_row(row)
 
 
+async def delete(sql: Statements, conversation_id: str) -> Conversation:
+    """Delete a conversation that has ended with its messages, and return it.
+
+    Raises:
+        NotFoundError: No conversation has this id.
+        InvalidInputError: It goes on.
+    """
+    conversation = await get(sql, conversation_id)
+    if conversation.status is not ConversationStatus.ENDED:
+        raise InvalidInputError("conversation_id", "a conversation that has ended", conversation_id)
+    await sql.delete_conversation(conversation_id=conversation_id)
+    return conversation
+
+
 async def unanswered(sql: Statements, *, app_id: str | None, limit: int) -> list[Conversation]:
     """Return active conversations in which the user spoke last, the longest waiting first."""
     return [Conversation.from_row(row) for row in await sql.unanswered(app_id=app_id, limit=limit)]
@@ -173,7 +188,7 @@ async def completed(sql: Statements, *, app_id: str, user_id: str | None, limit:
 
 
 def require_message(role: object, content: object) -> Message:
-    """Return a message that a host passed, or refuse it.
+    """Return a message that a host passed, with its secrets masked, or refuse it.
 
     Raises:
         InvalidInputError: The role is neither ``user`` nor ``assistant``, or the content is not text.
@@ -183,7 +198,7 @@ def require_message(role: object, content: object) -> Message:
     if not isinstance(content, str) or len(content) > MAX_MESSAGE_CHARS:
         got = f"{len(content)} characters" if isinstance(content, str) else content
         raise InvalidInputError("content", f"text of at most {MAX_MESSAGE_CHARS} characters", got)
-    return Message(role="user" if role == "user" else "assistant", content=clean_text(content))
+    return Message(role="user" if role == "user" else "assistant", content=mask_secrets(clean_text(content)))
 
 
 def require_reason(reason: object) -> str:

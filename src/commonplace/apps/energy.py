@@ -139,6 +139,23 @@ class EnergyBudget:
         self._metrics.spent(operation, units)
         return True
 
+    async def give_back(
+        self, operation: Operation, units: float, *, app_id: str, conversation_id: str
+    ) -> None:
+        """Return units that :meth:`admit` took for work that was not done."""
+        async with self._store.writing(lock=_LOCK) as sql:
+            now = self._store.now()
+            level = min(self.policy.capacity, await self._level(sql, now) + units)
+            await sql.set_energy_level(level=level, moment=format_timestamp(now))
+            await sql.record_energy(
+                operation=operation,
+                app_id=app_id,
+                conversation_id=conversation_id,
+                units=-float(units),
+                moment=format_timestamp(now),
+            )
+        self._unpolled -= units
+
     def poll(self) -> float:
         """Return the units that this process took for work on memories since the last poll."""
         taken, self._unpolled = self._unpolled, 0.0

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, cast
 
@@ -60,15 +61,29 @@ class Document(BaseModel):
     memories: list[ExportedMemory]
 
 
-def export_memories(app: App, found: list[Memory], now: datetime) -> dict[str, Any]:
-    """Return a document of an app's memories, of all its spaces, newest first."""
-    return {
-        "format": FORMAT,
-        "version": 1,
-        "exportedAt": format_timestamp(now),
-        "app": {"appId": app.app_id, "name": app.name},
-        "memories": [as_document(memory) for memory in found],
-    }
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """Memories of an app, of all its spaces, newest first.
+
+    Attributes:
+        app: The app.
+        memories: Its memories.
+        exported_at: Aware UTC.
+    """
+
+    app: App
+    memories: tuple[Memory, ...]
+    exported_at: datetime
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the JSON document that an import reads."""
+        return {
+            "format": FORMAT,
+            "version": 1,
+            "exportedAt": format_timestamp(self.exported_at),
+            "app": {"appId": self.app.app_id, "name": self.app.name},
+            "memories": [as_document(memory) for memory in self.memories],
+        }
 
 
 def as_document(memory: Memory) -> dict[str, Any]:

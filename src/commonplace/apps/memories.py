@@ -273,10 +273,14 @@ async def create(
     return memory
 
 
-async def merge(sql: Statements, target: Memory, gone: Memory, content: str, author: Author) -> Memory:
-    """Merge one memory into another, which gets a new text; the one that was merged in goes."""
-    metadata = target.metadata.merged_with(gone.metadata, gone.source_conversation_id)
-    await remove(sql, gone, author)
+async def edit(
+    sql: Statements, target: Memory, content: str, author: Author, *, gone: Memory | None = None
+) -> Memory:
+    """Give a memory a new text, and return it; ``gone`` is a memory that is merged into it."""
+    metadata = target.metadata
+    if gone is not None:
+        metadata = metadata.merged_with(gone.metadata, gone.source_conversation_id)
+        await remove(sql, gone, author)
     row = await sql.update_memory(
         id=target.id,
         content=content,

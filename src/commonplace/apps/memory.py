@@ -8,10 +8,12 @@ from commonplace.apps import conversations, exchange, memories, statistics
 from commonplace.apps.compaction.conflicts import Conflict, find_conflicts
 from commonplace.apps.context import MemoryContext, format_memories
 from commonplace.apps.conversations import Conversation, ConversationStatus, Message
+from commonplace.apps.digests import queue
 from commonplace.apps.digests.loop import COMPLETED, SensitiveLoop
-from commonplace.apps.digests.queue import QueuedDigest
+from commonplace.apps.digests.queue import ListedState, QueuedDigest
 from commonplace.apps.digests.subagent import DEFAULT_TIMEOUT_S, MemorySubAgent
 from commonplace.apps.energy import EnergyBudget, EnergyPolicy
+from commonplace.apps.exchange import Export
 from commonplace.apps.memories import Author, Change, ChangeKind, Memory
 from commonplace.apps.metrics import Counts, Metrics
 from commonplace.apps.names import optional_user, require_app_id
@@ -82,7 +84,7 @@ class AppMemory:
         engine: EmbeddingEngine | None = None,
         clock: Clock = utc_now,
         energy: EnergyPolicy | None = None,
-        timeout_s: float = DEFAULT_TIMEOUT_S,
+        timeout_s: float | None = None,
         on_receipt: Callable[[DigestReceipt], None] | None = None,
     ) -> "AsyncGenerator[AppMemory]":
         """Open the database that the settings name, bring it up to date, and close it at the end of the block.
@@ -96,7 +98,7 @@ class AppMemory:
             engine: Instead of one of its own.
             clock: Gives the present.
             energy: How much there is; by default 1,000 units that refill by 2.5 a second.
-            timeout_s: For one answer of the model.
+            timeout_s: For one answer of the model; by default ``model_timeout_s`` if it is set, else 30 s.
             on_receipt: Called with the receipt of every digest that was made in the background.
 
         Raises:
@@ -111,14 +113,14 @@ class AppMemory:
                 engine = EmbeddingEngine(EmbeddingOptions.from_settings(settings))
                 stack.callback(engine.close)
             if model is None:
-                model = await stack.enter_async_context(open_model(settings, engine=engine, clock=clock))
+                model = await stack.enter_async_context(open_model(settings, clock=clock))
             memory = cls(
                 database,
                 model=model,
                 engine=engine,
                 clock=clock,
                 energy=energy,
-                timeout_s=timeout_s,
+                timeout_s=_timeout_s(settings) if timeout_s is None else timeout_s,
                 on_receipt=on_receipt,
             )
             try:
@@ -168,6 +170,24 @@ class AppMemory:
         """
         async with self._store.reading() as sql:
             return await conversations.get(sql, conversation_id)
+
+    async def delete_conversation(self, conversation_id: str) -> Conversation:
+        """Delete the transcript of a conversation that has ended, and return the conversation.
+
+        Its memory stays; a digest that waits is dropped.
+
+        Raises:
+            NotFoundError: No conversation has this id.
+            InvalidInputError: The conversation has not ended.
+        """
+        async with self._store.writing() as sql:
+            deleted = await conversations.delete(sql, conversation_id)
+            await sql.drop_open_digest(
+                conversation_id=conversation_id,
+                reason="the conversation was deleted",
+                moment=self._store.moment(),
+            )
+        return deleted
 
     async def ingest(
         self,
@@ -320,8 +340,8 @@ class AppMemory:
         """
         return find_conflicts(await self.list_memories(app_id))
 
-    async def export(self, app_id: str) -> dict[str, Any]:
-        """Return an app's memories, of all its spaces, as a JSON document.
+    async def export(self, app_id: str) -> Export:
+        """Return an app's memories, of all its spaces, for a JSON document.
 
         Raises:
             NotFoundError: No app has this id.
@@ -329,7 +349,7 @@ class AppMemory:
         async with self._store.reading() as sql:
             app = await get_app(sql, app_id)
             found = await memories.of_app(sql, app_id)
-        return exchange.export_memories(app, found, self._store.now())
+        return Export(app=app, memories=tuple(found), exported_at=self._store.now())
 
     async def import_document(self, app_id: str, document: Mapping[str, Any]) -> ImportReceipt:
         """Add the memories of an exported document to an app; see :func:`~commonplace.apps.exchange.import_memories`.
@@ -345,6 +365,19 @@ class AppMemory:
         async with self._store.reading() as sql:
             rows = await sql.open_digests(moment=self._store.moment(), limit=1_000_000)
         return [QueuedDigest.from_row(row) for row in rows]
+
+    async def list_digests(self, state: ListedState, *, limit: int = 1_000_000) -> list[QueuedDigest]:
+        """Return the digests in a state, the last first."""
+        async with self._store.reading() as sql:
+            return await queue.listed(sql, state, limit=limit)
+
+    async def retry_digests(self, conversation_id: str | None = None) -> list[DigestReceipt]:
+        """Make the digests that were skipped; see :meth:`~commonplace.apps.digests.loop.SensitiveLoop.retry_skipped`.
+
+        Raises:
+            NotFoundError: No digest of this conversation was skipped.
+        """
+        return await self.loop.retry_skipped(conversation_id)
 
     async def statistics(self) -> Statistics:
         """Return how app memory is used, over all processes."""
@@ -370,6 +403,11 @@ class AppMemory:
             if row is not None:
                 await memories.record(sql, memory, kind, author)
         return ShareReceipt(memory_id=memory_id, to_app_id=to_app_id, changed=row is not None)
+
+
+def _timeout_s(settings: Settings) -> float:
+    """Return the time limit that somebody set, else the specified one."""
+    return settings.model_timeout_s if "model_timeout_s" in settings.model_fields_set else DEFAULT_TIMEOUT_S
 
 
 async def _get(sql: Statements, memory_id: int, app_id: str | None) -> Memory:

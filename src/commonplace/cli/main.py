@@ -37,6 +37,7 @@ class Commands(LazyGroup):
             module="commonplace.cli.serve", help="The service: dashboard, REST, MCP and metrics over HTTP."
         ),
         "token": Entry(module="commonplace.cli.token", help="Access tokens for the service."),
+        "review": Entry(module="commonplace.cli.review", help="Pairs of memories that wait for a decision."),
         "context": Entry(
             module="commonplace.cli.context",
             help="Briefing: one block for a prompt from all four memories.",

@@ -78,6 +78,10 @@ class Settings(BaseSettings):
     model_daily_tokens: Annotated[int, Field(ge=0)] = Field(
         default=0, description="tokens that models may use a day (UTC); 0: no limit"
     )
+    judge: Literal["rules", "model"] = Field(
+        default="rules",
+        description="what decides doubtful pairs of operational memories after a session; rules: they wait for review",
+    )
     memory_budget: Annotated[int, Field(ge=0)] = Field(
         default=2000, description="token budget of the operational block"
     )

@@ -1,6 +1,6 @@
 """Language models: the one port through which every call of one goes.
 
-    async with open_model(settings, engine=engine) as model:
+    async with open_model(settings) as model:
         prompt = " ".join((task, data_notice("conversation"), fence(text, "conversation")))
         completion = await model.complete(prompt, purpose="app.digest", timeout_s=30)
 

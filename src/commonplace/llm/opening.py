@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import SettingsError
 from commonplace.core.settings import Settings
-from commonplace.embedding import EmbeddingEngine
 from commonplace.llm.backend import ModelBackend
 from commonplace.llm.day_file import DayFile
 from commonplace.llm.ledger import Ledger
@@ -39,7 +38,6 @@ def names_language_model(settings: Settings) -> bool:
 async def open_model(
     settings: Settings,
     *,
-    engine: EmbeddingEngine,
     ledger: Ledger | None = None,
     clock: Clock = utc_now,
     environ: Mapping[str, str] | None = None,
@@ -51,7 +49,6 @@ async def open_model(
 
     Args:
         settings: ``model``, ``model_timeout_s`` and ``model_daily_tokens`` count.
-        engine: For the extractive model.
         ledger: In place of one made after the settings, to count several models together.
         clock: For the budget of the day.
         environ: In place of the environment of this process: keys, addresses and the path to programs.
@@ -63,7 +60,7 @@ async def open_model(
     name = settings.model or EXTRACTIVE
     model = Model(
         name=name,
-        connect=_connector(name, engine, environ),
+        connect=_connector(name, environ),
         extractive=not names_language_model(settings),
         ledger=ledger
         or Ledger(
@@ -79,11 +76,11 @@ async def open_model(
         await model.aclose()
 
 
-def _connector(name: str, engine: EmbeddingEngine, environ: Mapping[str, str]) -> Connect:
+def _connector(name: str, environ: Mapping[str, str]) -> Connect:
     kind, colon, model = name.partition(":")
     match kind:
         case _ if name == EXTRACTIVE:
-            return _deferred("extractive_backend", engine)
+            return _deferred("extractive_backend", None)
         case "claude-code" if model or not colon:
             options = ClaudeOptions(executable=_claude(environ), model=model or None, environ=environ)
             return _deferred("claude_backend", options)

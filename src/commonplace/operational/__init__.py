@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from commonplace.core.public_names import lazy_names
 
 if TYPE_CHECKING:
-    from commonplace.operational.context import GENERAL, MemoryContext, format_confidence
+    from commonplace.operational.context import MemoryContext, format_confidence
     from commonplace.operational.cooldowns import Cooldown
     from commonplace.operational.decay import GRACE
     from commonplace.operational.events import Event
@@ -22,15 +22,13 @@ if TYPE_CHECKING:
         Memory,
         MemoryFilter,
         Sort,
+        Wording,
     )
-    from commonplace.operational.memory import (
-        MAX_SERVICE_CHARS,
-        OperationalMemory,
-        require_category,
-        require_service,
-    )
+    from commonplace.operational.memory import OperationalMemory, require_category, require_service
+    from commonplace.operational.model_reviews import decide_after_session
     from commonplace.operational.output import OutputKind, OutputLine, Shown
     from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome, SessionReport
+    from commonplace.operational.reviews import Decision, Review, require_decision
     from commonplace.operational.run.agent import RunRequest, find_claude, require_arguments
     from commonplace.operational.run.lock import RunLock
     from commonplace.operational.run.prompt import load_prompt
@@ -38,6 +36,8 @@ if TYPE_CHECKING:
     from commonplace.operational.run.schedule import Stop, first_due, run_schedule
     from commonplace.operational.sessions import TIERS, Session, SessionStatus
     from commonplace.operational.transcript.markers import (
+        GENERAL,
+        MAX_SERVICE_CHARS,
         MAX_TEXT_CHARS,
         SERVICE_PATTERN,
         CooldownAction,
@@ -58,6 +58,7 @@ __all__ = [
     "ChangeKind",
     "Cooldown",
     "CooldownAction",
+    "Decision",
     "Effect",
     "Event",
     "EventLevel",
@@ -71,6 +72,7 @@ __all__ = [
     "Receipt",
     "ReceiptKind",
     "ReceiptOutcome",
+    "Review",
     "RunLock",
     "RunOutcome",
     "RunReport",
@@ -83,12 +85,15 @@ __all__ = [
     "Sort",
     "Stop",
     "Watcher",
+    "Wording",
+    "decide_after_session",
     "find_claude",
     "first_due",
     "format_confidence",
     "load_prompt",
     "require_arguments",
     "require_category",
+    "require_decision",
     "require_service",
     "run_schedule",
     "run_session",
@@ -97,22 +102,25 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "context": "GENERAL MemoryContext format_confidence",
+        "context": "MemoryContext format_confidence",
         "cooldowns": "Cooldown",
         "decay": "GRACE",
         "events": "Event",
         "lifecycle": "Effect",
-        "memories": "DEFAULT_CONFIDENCE Change ChangeKind Memory MemoryFilter Sort",
-        "memory": "MAX_SERVICE_CHARS OperationalMemory require_category require_service",
+        "memories": "DEFAULT_CONFIDENCE Change ChangeKind Memory MemoryFilter Sort Wording",
+        "memory": "OperationalMemory require_category require_service",
+        "model_reviews": "decide_after_session",
         "output": "OutputKind OutputLine Shown",
         "receipts": "Receipt ReceiptKind ReceiptOutcome SessionReport",
+        "reviews": "Decision Review require_decision",
         "run.agent": "RunRequest find_claude require_arguments",
         "run.lock": "RunLock",
         "run.prompt": "load_prompt",
         "run.runner": "RunOutcome RunReport Watcher run_session",
         "run.schedule": "Stop first_due run_schedule",
         "sessions": "TIERS Session SessionStatus",
-        "transcript.markers": "MAX_TEXT_CHARS SERVICE_PATTERN CooldownAction EventLevel MemoryCategory",
+        "transcript.markers": "GENERAL MAX_SERVICE_CHARS MAX_TEXT_CHARS SERVICE_PATTERN "
+        "CooldownAction EventLevel MemoryCategory",
         "views": "ServiceCount",
     },
 )

@@ -15,9 +15,9 @@ from typing import Final
 from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens
 from commonplace.core.confidence import ACTIVE_THRESHOLD, to_decimal
 from commonplace.core.text import collapse_whitespace, visible
+from commonplace.operational.transcript.markers import GENERAL
 from commonplace.storage.database import Statements
 
-GENERAL: Final = "general"
 TITLE: Final = "## Operational Memory"
 _MARKER: Final = re.compile(r"\[(?=\s*(?:MEMORY|EVENT|COOLDOWN)\s*[:\]])", re.IGNORECASE)
 SHORTEST_BULLET_CHARS: Final = len("\n- [timing] x (confidence: 0.3)")

@@ -1,8 +1,9 @@
-"""What becomes of memories: learning, contradiction, staleness, the operator's hand.
+"""The life of a memory: learning, correction, decisions of the review queue, staleness, edits.
 
 Each function runs in a transaction that its caller opened, and says in a receipt what it did.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -11,9 +12,10 @@ from typing import Final
 
 from commonplace.core import confidence
 from commonplace.core.clock import format_timestamp
-from commonplace.operational import decay, memories
-from commonplace.operational.judge.matching import Judgement, Verdict, judge
+from commonplace.operational import decay, memories, reviews
+from commonplace.operational.judge import Judgement, Verdict, joined, judge
 from commonplace.operational.memories import Author, ChangeKind, Memory
+from commonplace.operational.reviews import Decision, Review
 from commonplace.operational.transcript.markers import MemoryMarker
 from commonplace.storage.database import Statements
 
@@ -28,6 +30,7 @@ class Outcome(StrEnum):
 
     CREATED = "created"
     REINFORCED = "reinforced"
+    REFINED = "refined"
     UNCHANGED = "unchanged"
 
 
@@ -48,7 +51,7 @@ class LearningReceipt:
     """What an observation led to.
 
     Attributes:
-        outcome: Whether a memory was created, one was reinforced, or nothing had to change.
+        outcome: Whether a memory was created, reinforced or refined, or nothing had to change.
         memory: The memory that now holds the observation.
         reason: Why, in one sentence.
         contradicted: The memories that lost confidence over it.
@@ -57,28 +60,71 @@ class LearningReceipt:
     outcome: Outcome
     memory: Memory
     reason: str
-    contradicted: tuple[Effect, ...]
+    contradicted: tuple[Effect, ...] = ()
 
 
-async def learn(sql: Statements, marker: MemoryMarker, author: Author, now: datetime) -> LearningReceipt:
-    """Take in an observation: reinforce what says the same, weaken what says the opposite, else remember it.
+_Judged = tuple[Memory, Judgement]
 
-    It is compared with each active memory of the same service and category on its own. The closest of those that
-    say the same is reinforced; all that say the opposite are weakened. A session counts as one witness: it
-    reinforces or contradicts a memory at most once.
+
+async def learn(
+    sql: Statements, marker: MemoryMarker, author: Author, now: datetime, *, asks_model: bool = False
+) -> LearningReceipt:
+    """Take in an observation: reinforce, refine or correct the known memories, or remember it as another one.
+
+    It is compared with each active memory of the same service and category on its own. All that it corrects lose
+    confidence. The closest that says the same is reinforced; else the closest that it refines takes its words in, if
+    one text of 300 characters holds both, and is reinforced; else it becomes a memory of its own. Doubtful pairs go
+    to the review queue, unless they were decided before. A session counts as one witness: it reinforces or
+    contradicts a memory at most once. If a model decides what is in doubt, close pairs that the rules
+    keep apart wait for it as well.
 
     Source: OPS-09, OPS-10, R-OPS-5, R-OPS-6.
     """
     known = await memories.lock_candidates(sql, marker.service, marker.category)
-    judged = [(memory, judge(memory.observation, marker.observation)) for memory in known]
-    opposed = [pair for pair in judged if pair[1].verdict is Verdict.CONTRADICTS]
-    same = [pair for pair in judged if pair[1].verdict is Verdict.REINFORCES]
-    effects = [await _contradict(sql, memory, verdict, author, now) for memory, verdict in opposed]
-    contradicted = tuple(effect for effect in effects if effect is not None)
-    if same:
-        memory, verdict = max(same, key=lambda pair: (pair[1].score, -pair[0].id))
-        return await _reinforce(sql, memory, verdict, author, now, contradicted)
-    memory = await memories.create(
+    decided = await reviews.decided_pairs(sql, marker) if known else {}
+    judged = [(memory, _judged(memory, marker, decided)) for memory in known]
+    corrected = _of(judged, Verdict.CORRECT)
+    receipt = await _hold(sql, marker, judged, author, now)
+    effects = [
+        await _contradict(sql, memory, verdict.reason, receipt.memory, author, now)
+        for memory, verdict in corrected
+    ]
+    if receipt.outcome is Outcome.CREATED:
+        for memory, verdict in judged:
+            if verdict.verdict is Verdict.DOUBTFUL or (asks_model and verdict.between):
+                await reviews.add(sql, memory, receipt.memory, verdict.reason, now)
+    return replace(receipt, contradicted=tuple(effect for effect in effects if effect is not None))
+
+
+def _judged(memory: Memory, marker: MemoryMarker, decided: dict[str, Decision]) -> Judgement:
+    found = judge(memory.observation, marker.observation, marker.service)
+    decision = decided.get(reviews.pair_name(memory, marker.observation)) if decided else None
+    if decision is None:
+        return found
+    return replace(
+        found, verdict=decision.verdict, between=(), reason=f"This pair was decided in review: {decision}."
+    )
+
+
+def _of(judged: Sequence[_Judged], verdict: Verdict) -> list[_Judged]:
+    """Return the pairs of one verdict, the closest first, of equal ones the oldest."""
+    found = [pair for pair in judged if pair[1].verdict is verdict]
+    return sorted(found, key=lambda pair: (-pair[1].score, pair[0].id))
+
+
+async def _hold(
+    sql: Statements, marker: MemoryMarker, judged: Sequence[_Judged], author: Author, now: datetime
+) -> LearningReceipt:
+    """Give the observation the memory that holds it."""
+    for memory, verdict in _of(judged, Verdict.SAME):
+        return await _reinforce(sql, memory, marker.observation, verdict.reason, author, now)
+    refined = _of(judged, Verdict.REFINE)
+    for memory, verdict in refined:
+        text = joined(memory.observation, marker.observation)
+        if text is not None:
+            return await _refine(sql, memory, text, marker.observation, verdict.reason, author, now)
+    related, reason = _relation(judged, refined)
+    created = await memories.create(
         sql,
         service=marker.service,
         category=marker.category,
@@ -87,47 +133,165 @@ async def learn(sql: Statements, marker: MemoryMarker, author: Author, now: date
         active=True,
         author=author,
         now=now,
+        reason=reason if related else "",
+        related_id=related,
     )
-    if effects:
-        reason = "contradicts what was known"
-    elif known:
-        reason = f"says something else than the {len(known)} known of this service and category"
-    else:
-        reason = "the first of its service and category"
-    return LearningReceipt(outcome=Outcome.CREATED, memory=memory, reason=reason, contradicted=contradicted)
+    for memory, verdict in refined[:1]:
+        await _reinforce(sql, memory, marker.observation, verdict.reason, author, now, related_id=created.id)
+    return LearningReceipt(outcome=Outcome.CREATED, memory=created, reason=reason)
+
+
+def _relation(judged: Sequence[_Judged], refined: Sequence[_Judged]) -> tuple[int | None, str]:
+    """Return the memory that a new one is linked to, and why the new one was created."""
+    for memory, verdict in _of(judged, Verdict.CORRECT):
+        return memory.id, f"corrects #{memory.id}: {verdict.reason}"
+    for memory, verdict in refined:
+        return (
+            memory.id,
+            f"refines #{memory.id}, kept beside it because one text would be too long: {verdict.reason}",
+        )
+    for memory, verdict in _of(judged, Verdict.DOUBTFUL):
+        return (
+            memory.id,
+            f"in doubt whether it corrects #{memory.id}, kept beside it for review: {verdict.reason}",
+        )
+    if judged:
+        return None, f"says something else than the {len(judged)} known of this service and category"
+    return None, "the first of its service and category"
 
 
 async def _reinforce(
     sql: Statements,
     memory: Memory,
-    verdict: Judgement,
+    wording: str,
+    reason: str,
     author: Author,
     now: datetime,
-    contradicted: tuple[Effect, ...],
+    *,
+    related_id: int | None = None,
 ) -> LearningReceipt:
     if await memories.session_changed(sql, memory, ChangeKind.REINFORCED, author.session_id):
-        reason = "this session has reinforced it before"
-        return LearningReceipt(
-            outcome=Outcome.UNCHANGED, memory=memory, reason=reason, contradicted=contradicted
-        )
+        if wording != memory.observation:
+            await memories.replace(
+                sql, memory, memory, ChangeKind.REPEATED, author, now, reason=reason, wording=wording
+            )
+        why = "this session has reinforced it before"
+        return LearningReceipt(outcome=Outcome.UNCHANGED, memory=memory, reason=why)
     stronger = replace(memory, confidence=confidence.step(memory.confidence, REINFORCEMENT), updated_at=now)
     stronger = await memories.replace(
-        sql, memory, stronger, ChangeKind.REINFORCED, author, now, reason=verdict.reason
+        sql,
+        memory,
+        stronger,
+        ChangeKind.REINFORCED,
+        author,
+        now,
+        reason=reason,
+        wording=wording,
+        related_id=related_id,
     )
-    return LearningReceipt(
-        outcome=Outcome.REINFORCED, memory=stronger, reason=verdict.reason, contradicted=contradicted
+    return LearningReceipt(outcome=Outcome.REINFORCED, memory=stronger, reason=reason)
+
+
+async def _refine(
+    sql: Statements, memory: Memory, text: str, wording: str, reason: str, author: Author, now: datetime
+) -> LearningReceipt:
+    """Give a memory the text that holds both wordings, and reinforce it unless its session did so before."""
+    witnessed = await memories.session_changed(sql, memory, ChangeKind.REINFORCED, author.session_id)
+    trusted = memory.confidence if witnessed else confidence.step(memory.confidence, REINFORCEMENT)
+    refined = replace(memory, observation=text, confidence=trusted, updated_at=now)
+    refined = await memories.replace(
+        sql, memory, refined, ChangeKind.REFINED, author, now, reason=reason, wording=wording
     )
+    why = f"{reason} Its text holds both wordings."
+    return LearningReceipt(outcome=Outcome.REFINED, memory=refined, reason=why)
 
 
 async def _contradict(
-    sql: Statements, memory: Memory, verdict: Judgement, author: Author, now: datetime
+    sql: Statements, memory: Memory, reason: str, by: Memory, author: Author, now: datetime
 ) -> Effect | None:
     """Weaken a memory, without refreshing it; ``None`` where this session did so before."""
     if await memories.session_changed(sql, memory, ChangeKind.CONTRADICTED, author.session_id):
         return None
     weaker = _with_confidence(memory, confidence.step(memory.confidence, CONTRADICTION))
-    await memories.replace(sql, memory, weaker, ChangeKind.CONTRADICTED, author, now, reason=verdict.reason)
-    return _effect(memory, weaker, verdict.reason)
+    await memories.replace(
+        sql, memory, weaker, ChangeKind.CONTRADICTED, author, now, reason=reason, related_id=by.id
+    )
+    return _effect(memory, weaker, reason)
+
+
+async def settle(
+    sql: Statements,
+    review: Review,
+    decision: Decision,
+    author: Author,
+    now: datetime,
+    *,
+    explanation: str = "",
+) -> Review:
+    """Apply a decision to a pair that waits, and remember it for the pair.
+
+    ``same`` and ``refines`` reinforce the old memory, which takes the new words in unless one text would be too long;
+    a new memory that is held by the old one becomes inactive. ``corrects`` weakens the old memory. ``distinct`` leaves
+    both. Nothing is applied to a memory that is inactive by now.
+
+    Raises:
+        InvalidInputError: The pair was decided before.
+    """
+    old, new = [await memories.lock(sql, memory_id) for memory_id in (review.old_id, review.new_id)]
+    await reviews.decide(sql, review, decision, (old, new), author, now, explanation=explanation)
+    reason = f"Decided in review {review.id}: #{new.id} {_PHRASES[decision]} #{old.id}."
+    reason += f" {explanation}" if explanation else ""
+    if old.active and new.active:
+        match decision:
+            case Decision.SAME:
+                await _reinforce(sql, old, new.observation, reason, author, now, related_id=new.id)
+                await _retire(sql, new, reason, old, author, now)
+            case Decision.REFINES:
+                text = joined(old.observation, new.observation)
+                if text is None:
+                    await _reinforce(sql, old, new.observation, reason, author, now, related_id=new.id)
+                else:
+                    await _refine(sql, old, text, new.observation, reason, author, now)
+                    await _retire(sql, new, reason, old, author, now)
+            case Decision.CORRECTS:
+                await _contradict(sql, old, reason, new, author, now)
+            case Decision.DISTINCT:
+                pass
+    return await reviews.get(sql, review.id)
+
+
+async def undo(sql: Statements, review: Review, author: Author, now: datetime) -> Review:
+    """Give both memories of a decided pair what they were before the decision, and let the pair wait again.
+
+    Raises:
+        InvalidInputError: The pair waits.
+    """
+    states = await reviews.reopen(sql, review)
+    for memory_id in (review.old_id, review.new_id):
+        memory = await memories.lock(sql, memory_id)
+        before = replace(memory, **states[memory_id])
+        if before != memory:
+            reason = f"Undid the decision of review {review.id}."
+            await memories.replace(sql, memory, before, ChangeKind.EDITED, author, now, reason=reason)
+    return await reviews.get(sql, review.id)
+
+
+_PHRASES: Final = {
+    Decision.SAME: "says the same as",
+    Decision.REFINES: "refines",
+    Decision.CORRECTS: "corrects",
+    Decision.DISTINCT: "speaks of something else than",
+}
+
+
+async def _retire(
+    sql: Statements, memory: Memory, reason: str, holder: Memory, author: Author, now: datetime
+) -> None:
+    """Make a memory inactive whose words another one holds now."""
+    inactive = replace(memory, active=False)
+    await memories.replace(
+        sql, memory, inactive, ChangeKind.EDITED, author, now, reason=reason, related_id=holder.id
+    )
 
 
 async def run_decay(sql: Statements, now: datetime) -> list[Effect]:

@@ -27,6 +27,9 @@ class ChangeKind(StrEnum):
 
     CREATED = "created"
     REINFORCED = "reinforced"
+    REFINED = "refined"
+    REPEATED = "repeated"
+    """A session said the same in other words, after it had reinforced the memory."""
     CONTRADICTED = "contradicted"
     DECAYED = "decayed"
     EDITED = "edited"
@@ -80,7 +83,11 @@ class Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One entry of a memory's history: ``before`` and ``after`` hold only the fields that differ."""
+    """One entry of a memory's history.
+
+    ``before`` and ``after`` hold only the fields that differ. ``wording`` is what an agent emitted, where the memory
+    says it in other words. ``related_id`` is the memory that corrects, refines or is corrected by this one.
+    """
 
     memory_id: int
     kind: ChangeKind
@@ -90,6 +97,8 @@ class Change:
     after: dict[str, Any] | None
     reason: str
     created_at: datetime
+    wording: str | None = None
+    related_id: int | None = None
 
     @classmethod
     def from_row(cls, row: Row) -> "Change":
@@ -103,7 +112,19 @@ class Change:
             after=_load(row["after"]),
             reason=row["reason"],
             created_at=parse_timestamp(row["created_at"]),
+            wording=row["wording"],
+            related_id=row["related_id"],
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """A text by which a memory was ever known; ``number`` counts from 1 in the order of first use."""
+
+    number: int
+    text: str
+    first_at: datetime
+    uses: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,11 +241,37 @@ async def history(sql: Statements, memory_id: int) -> list[Change]:
     return [Change.from_row(row) for row in await sql.changes_of(memory_id=memory_id)]
 
 
+def wordings(changes: Sequence[Change]) -> list[Wording]:
+    """Return every text of a memory's history, in the order of first use."""
+    found: dict[str, Wording] = {}
+    for change in changes:
+        texts = [
+            fields["observation"]
+            for fields in (change.before, change.after)
+            if fields and "observation" in fields
+        ]
+        for text in dict.fromkeys([change.wording, *texts] if change.wording else texts):
+            known = found.get(text)
+            found[text] = Wording(
+                number=known.number if known else len(found) + 1,
+                text=text,
+                first_at=known.first_at if known else change.created_at,
+                uses=(known.uses if known else 0) + 1,
+            )
+    return list(found.values())
+
+
 async def session_changed(sql: Statements, memory: Memory, kind: ChangeKind, session_id: int | None) -> bool:
-    """Tell whether a session has changed a memory in this way before; an operator's work is no session."""
+    """Tell whether a session has changed a memory in this way before; an operator's work is no session.
+
+    A refinement counts as a reinforcement.
+    """
     if session_id is None:
         return False
-    return bool(await sql.session_changed(memory_id=memory.id, kind=kind, session_id=session_id))
+    other = ChangeKind.REFINED if kind is ChangeKind.REINFORCED else kind
+    return bool(
+        await sql.session_changed(memory_id=memory.id, kind=kind, other_kind=other, session_id=session_id)
+    )
 
 
 async def create(
@@ -237,8 +284,10 @@ async def create(
     active: bool,
     author: Author,
     now: datetime,
+    reason: str = "",
+    related_id: int | None = None,
 ) -> Memory:
-    """Add a memory."""
+    """Add a memory; ``related_id`` is the memory that it corrects or refines, for the reason given."""
     row = await sql.insert_memory(
         service=service,
         category=category,
@@ -250,7 +299,16 @@ async def create(
         tier=author.tier,
     )
     memory = Memory.from_row(row)
-    await _record(sql, memory.id, ChangeKind.CREATED, author, now, after=_fields(memory))
+    await _record(
+        sql,
+        memory.id,
+        ChangeKind.CREATED,
+        author,
+        now,
+        after=_fields(memory),
+        reason=reason,
+        related_id=related_id,
+    )
     return memory
 
 
@@ -263,6 +321,8 @@ async def replace(
     now: datetime,
     *,
     reason: str = "",
+    wording: str | None = None,
+    related_id: int | None = None,
 ) -> Memory:
     """Write what may change of a memory: observation, confidence, active, ``updated_at``.
 
@@ -274,6 +334,8 @@ async def replace(
         author: Who did it.
         now: When.
         reason: Why.
+        wording: What the agent emitted; kept where the memory says it in other words.
+        related_id: The other memory that the change is about.
 
     Returns:
         The memory as it is now.
@@ -301,6 +363,8 @@ async def replace(
         before={key: old[key] for key in changed},
         after={key: new[key] for key in changed},
         reason=reason,
+        wording=None if wording in {before.observation, after.observation} else wording,
+        related_id=related_id,
     )
     return Memory.from_row(row)
 
@@ -335,6 +399,8 @@ async def _record(
     before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
     reason: str = "",
+    wording: str | None = None,
+    related_id: int | None = None,
 ) -> None:
     await sql.record_change(
         memory_id=memory_id,
@@ -344,5 +410,7 @@ async def _record(
         before=None if before is None else json.dumps(before, ensure_ascii=False),
         after=None if after is None else json.dumps(after, ensure_ascii=False),
         reason=reason,
+        wording=wording,
+        related_id=related_id,
         moment=format_timestamp(now),
     )

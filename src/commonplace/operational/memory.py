@@ -12,18 +12,25 @@ from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.secrets import find_secret
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
-from commonplace.operational import lifecycle, memories, output, sessions
-from commonplace.operational.context import GENERAL, MemoryContext, build_memory_context
+from commonplace.operational import lifecycle, memories, output, reviews, sessions
+from commonplace.operational.context import MemoryContext, build_memory_context
 from commonplace.operational.cooldowns import Cooldown
 from commonplace.operational.events import Event
 from commonplace.operational.lifecycle import Effect
-from commonplace.operational.memories import Author, Change, ChangeKind, Memory, MemoryFilter
+from commonplace.operational.memories import Author, Change, ChangeKind, Memory, MemoryFilter, Wording
 from commonplace.operational.output import OutputLine
 from commonplace.operational.receipts import Receipt, SessionReport
+from commonplace.operational.reviews import Review, require_decision
 from commonplace.operational.sessions import Session
-from commonplace.operational.transcript.markers import MAX_TEXT_CHARS, SERVICE_PATTERN, MemoryCategory
+from commonplace.operational.transcript.markers import (
+    GENERAL,
+    MAX_SERVICE_CHARS,
+    MAX_TEXT_CHARS,
+    SERVICE_PATTERN,
+    MemoryCategory,
+)
 from commonplace.operational.transcript.recorder import Recorder
-from commonplace.operational.transcript.stream import StreamReader
+from commonplace.operational.transcript.stream import Damaged, StreamReader
 from commonplace.operational.views import OperationalViews
 from commonplace.storage.database import Database
 from commonplace.storage.opening import open_database
@@ -31,7 +38,6 @@ from commonplace.storage.store import Store
 
 OPERATOR: Final = "operator"
 SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
-MAX_SERVICE_CHARS: Final = 100
 
 
 class OperationalMemory:
@@ -41,8 +47,16 @@ class OperationalMemory:
     request context, or ``operator`` outside of one.
     """
 
-    def __init__(self, database: Database, *, clock: Clock = utc_now, budget_tokens: int = 2000) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        clock: Clock = utc_now,
+        budget_tokens: int = 2000,
+        asks_model: bool = False,
+    ) -> None:
         self._store = store = Store(database, SQL_DIRECTORY, clock)
+        self._asks_model = asks_model
         self._budget_tokens = budget_tokens
         self.views = OperationalViews(store)
 
@@ -60,7 +74,12 @@ class OperationalMemory:
         settings = settings or load_settings().settings
         database = await open_database(settings, "operational")
         try:
-            yield cls(database, clock=clock, budget_tokens=settings.memory_budget)
+            yield cls(
+                database,
+                clock=clock,
+                budget_tokens=settings.memory_budget,
+                asks_model=settings.judge == "model",
+            )
         finally:
             await database.close()
 
@@ -86,19 +105,30 @@ class OperationalMemory:
             A report for each session, in order. Reading the same transcript again changes nothing.
 
         Raises:
-            InvalidInputError: A tier is not 1, 2 or 3.
+            InvalidInputError: A tier is not 1, 2 or 3, or no line of the transcript is readable (UTF-16, for example).
             StorageError: The database cannot be reached or written. Markers that have a receipt are stored.
         """
         recorder = Recorder(
-            self._store, tiers=tiers, trigger=trigger, allow_secrets=allow_secrets, on_receipt=on_receipt
+            self._store,
+            tiers=tiers,
+            trigger=trigger,
+            allow_secrets=allow_secrets,
+            on_receipt=on_receipt,
+            asks_model=self._asks_model,
         )
         reader = StreamReader()
+        events, damaged = 0, 0
         async for chunk in chunks:
             for event in reader.feed(chunk):
+                events, damaged = events + 1, damaged + isinstance(event, Damaged)
                 await recorder.take(event)
             await recorder.flush()
         for event in reader.close():
+            events, damaged = events + 1, damaged + isinstance(event, Damaged)
             await recorder.take(event)
+        if damaged and damaged == events:
+            lines = f"{damaged} lines, and not one of them a JSON object"
+            raise InvalidInputError("transcript", "stream-json in UTF-8, one JSON object a line", lines)
         return await recorder.end()
 
     def recorder(
@@ -121,7 +151,12 @@ class OperationalMemory:
             InvalidInputError: The tier is not 1, 2 or 3.
         """
         return Recorder(
-            self._store, tiers=[tier], trigger=trigger, on_receipt=on_receipt, prompt_text=prompt_text
+            self._store,
+            tiers=[tier],
+            trigger=trigger,
+            on_receipt=on_receipt,
+            prompt_text=prompt_text,
+            asks_model=self._asks_model,
         )
 
     async def interrupt_lost_sessions(self) -> list[Session]:
@@ -266,6 +301,80 @@ class OperationalMemory:
                 await memories.lock(sql, memory_id)
             return await memories.delete(sql, ids, _author(), self._store.now())
 
+    async def wordings(self, memory_id: int) -> list[Wording]:
+        """Return every text by which a memory was ever known, in the order of first use.
+
+        Raises:
+            NotFoundError: No memory has this id.
+        """
+        async with self._store.reading() as sql:
+            await memories.get(sql, memory_id)
+            return memories.wordings(await memories.history(sql, memory_id))
+
+    async def restore(self, memory_id: int, number: int) -> Memory:
+        """Give a memory one of its wordings as its text.
+
+        Raises:
+            NotFoundError: No memory has this id.
+            InvalidInputError: The memory has no wording of this number.
+        """
+        async with self._store.writing() as sql:
+            before = await memories.lock(sql, memory_id)
+            known = memories.wordings(await memories.history(sql, memory_id))
+            if not 1 <= number <= len(known):
+                raise InvalidInputError("wording", f"a number from 1 to {len(known)}", number)
+            now = self._store.now()
+            text = known[number - 1].text
+            after = lifecycle.edited(before, observation=text, confidence_value=None, now=now)
+            reason = f"Restored wording {number}."
+            return await memories.replace(
+                sql, before, after, ChangeKind.EDITED, _author(), now, reason=reason
+            )
+
+    async def reviews(self, *, decided: bool = False, limit: int = 50, offset: int = 0) -> list[Review]:
+        """Return the pairs that wait for a decision, oldest first, or the decided ones, newest first."""
+        async with self._store.reading() as sql:
+            return await reviews.find(sql, decided=decided, limit=limit, offset=offset)
+
+    async def count_reviews(self, *, decided: bool = False) -> int:
+        """Return how many pairs wait for a decision, or were decided."""
+        async with self._store.reading() as sql:
+            return await reviews.count(sql, decided=decided)
+
+    async def decide(
+        self, review_id: int, verdict: str, *, explanation: str = "", actor: str | None = None
+    ) -> Review:
+        """Apply a decision to a pair that waits, and remember it for the pair.
+
+        Args:
+            review_id: Which pair.
+            verdict: How the new text bears on the old one: same, refines, corrects or distinct.
+            explanation: Why, for the history.
+            actor: Who decides; by default the actor of the request context, or the operator.
+
+        Raises:
+            NotFoundError: No review has this id.
+            InvalidInputError: The verdict is not one of the four, or the pair was decided before.
+        """
+        decision = require_decision(verdict)
+        author = Author(actor=actor) if actor else _author()
+        async with self._store.writing() as sql:
+            review = await reviews.get(sql, review_id)
+            return await lifecycle.settle(
+                sql, review, decision, author, self._store.now(), explanation=explanation
+            )
+
+    async def undo_decision(self, review_id: int) -> Review:
+        """Give both memories of a decided pair what they were before, and let the pair wait again.
+
+        Raises:
+            NotFoundError: No review has this id.
+            InvalidInputError: The pair waits.
+        """
+        async with self._store.writing() as sql:
+            review = await reviews.get(sql, review_id)
+            return await lifecycle.undo(sql, review, _author(), self._store.now())
+
     async def sessions(self, *, limit: int = 50, offset: int = 0) -> list[Session]:
         """Return sessions, newest first."""
         return (await self.views.sessions(limit=limit, offset=offset)).items
@@ -321,7 +430,7 @@ def require_service(service: str | None) -> str | None:
     Raises:
         InvalidInputError: The name is too long or holds other characters than letters, digits, ``-`` and ``_``.
     """
-    if service is None or service == GENERAL:
+    if service is None or service.lower() == GENERAL:
         return None
     if not SERVICE_PATTERN.fullmatch(service) or len(service) > MAX_SERVICE_CHARS:
         form = f"1 to {MAX_SERVICE_CHARS} letters, digits, - or _"

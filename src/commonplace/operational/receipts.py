@@ -24,6 +24,8 @@ class ReceiptOutcome(StrEnum):
 
     CREATED = "created"
     REINFORCED = "reinforced"
+    REFINED = "refined"
+    """A memory now holds the new wording as well as its own."""
     UNCHANGED = "unchanged"
     """This session reinforced the memory before."""
     RECORDED = "recorded"

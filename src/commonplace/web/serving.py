@@ -15,7 +15,6 @@ from fastapi import FastAPI
 from commonplace.access.tokens import Tokens
 from commonplace.core.errors import AccessError, CommonplaceError
 from commonplace.core.settings import Settings
-from commonplace.embedding import EmbeddingOptions, get_embedding_engine
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.llm import Model, open_model
 from commonplace.memories import Memories
@@ -125,8 +124,7 @@ async def serve(
             tokens = await stack.enter_async_context(Tokens.open(settings))
             if security is not None and security.login_required:
                 await _require_admin(tokens)
-            engine = get_embedding_engine(EmbeddingOptions.from_settings(settings))
-            model = await stack.enter_async_context(open_model(settings, engine=engine))
+            model = await stack.enter_async_context(open_model(settings))
             memories = await stack.enter_async_context(Memories.open(settings, model=model))
             memories.knowledge.begin()
             if worker:

@@ -146,12 +146,15 @@ def test_energy_and_statistics(calendar: CommandLine) -> None:
     assert "apps with memories" in calendar("apps", "stats").out
 
 
-def test_a_model_that_cannot_be_reached_skips_and_says_so(calendar: CommandLine) -> None:
-    """Exit status 1 and the reason; what needs no model works without it."""
+@pytest.mark.requirement("DIG-04.1")
+def test_a_model_that_cannot_be_reached_defers_the_digest_and_says_so(calendar: CommandLine) -> None:
+    """The digest waits; what needs no model works without it."""
     nobody = {"COMMONPLACE_MODEL": "ollama:llama3.2:1b", "OLLAMA_HOST": "127.0.0.1:9"}
     done = calendar("apps", "ingest", "cal", "-", stdin=conversation(1, "A fact of some kind."), **nobody)
-    assert done.status == 1
-    assert "error: " in done.err
+    assert done.status == 0
+    assert "deferred conversation n-1" in done.out
+    assert "Connection error" in done.out
+    assert calendar("apps", "digests", "list", "--state", "deferred", "--json").json["count"] == 1
     assert calendar("apps", "memories", "cal", "--json", COMMONPLACE_MODEL="anthropic:x").json["count"] == 1
 
 
@@ -182,3 +185,24 @@ def test_what_is_not_there_is_an_error(commonplace: CommandLine, arguments: list
     done = commonplace("apps", *arguments)
     assert done.status == 1
     assert done.err.startswith("error: ")
+
+
+@pytest.mark.requirement("DIG-04.1")
+def test_digests_are_listed_by_their_state(calendar: CommandLine) -> None:
+    """None was skipped here; a retry needs an id or --all."""
+    assert calendar("apps", "digests", "list").out == "no digests are skipped\n"
+    assert calendar("apps", "digests", "list", "--state", "deferred", "--json").json == {
+        "count": 0,
+        "digests": [],
+    }
+    assert calendar("apps", "digests", "retry", "--all").out == "no digests are skipped\n"
+    assert "expected an id, or --all" in calendar("apps", "digests", "retry").err
+    assert calendar("apps", "digests", "retry", "c-9").status == 1
+
+
+@pytest.mark.requirement("DIG-06.1")
+def test_a_transcript_is_deleted_by_its_id(calendar: CommandLine) -> None:
+    """Its memory stays."""
+    assert calendar("apps", "conversations", "delete", "c-1").out == "deleted conversation c-1 (2 messages)\n"
+    assert calendar("apps", "memories", "cal", "--json").json["count"] == 1
+    assert calendar("apps", "conversations", "delete", "c-1").status == 1

@@ -96,7 +96,8 @@ async def test_the_eleventh_memory_starts_a_compaction(opened: Opener) -> None:
 @pytest.mark.requirement("APP-03.3", "APP-03.4", "R-APP-2")
 async def test_an_edit_merges_the_new_memory_into_its_target(opened: Opener, clock: ManualClock) -> None:
     """The target gets the text, the new row goes, and the target knows both conversations."""
-    async with opened(*digests(11), decision("edit", 4, "Matters 4 and 11 belong together.")) as apps:
+    merged_text = "The user keeps matter4 and matter11 for board4 and board11."
+    async with opened(*digests(11), decision("edit", 4, merged_text)) as apps:
         started = clock.now
         await fill(apps, "cal", 10)
         clock.advance(hours=1)
@@ -106,12 +107,12 @@ async def test_an_edit_merges_the_new_memory_into_its_target(opened: Opener, clo
         assert await ids(apps) == list(range(1, 11))
         merged = await apps.get_memory(4)
         assert merged == compaction.edited
-        assert merged.content == "Matters 4 and 11 belong together."
+        assert merged.content == merged_text
         assert (merged.created_at, merged.updated_at) == (started, clock.now)
         assert merged.source_conversation_id == "cal-4"
         assert merged.metadata.related_conversations == ("cal-11",)
         assert (await apps.subagent.get_memories("cal"))[0].id == 4
-        (hit, *_) = await apps.search("cal", "Matters 4 and 11 belong together", by="meaning")
+        (hit, *_) = await apps.search("cal", merged_text, by="meaning")
         assert hit.memory.id == 4
 
 
@@ -358,8 +359,9 @@ async def test_a_purge_wins_over_a_digest_that_is_under_way(opened: Opener) -> N
         assert await ids(apps) == []
 
 
-async def test_decisions_that_are_always_overtaken_end_with_the_first_in(opened: Opener) -> None:
-    """Somebody merges words into a memory whenever the model thinks: after three rounds it is not asked again."""
+@pytest.mark.requirement("DIG-03.1")
+async def test_decisions_that_are_always_overtaken_are_left_to_the_rule(opened: Opener) -> None:
+    """Somebody changes a memory whenever the model thinks: after three rounds it is not asked again."""
     script = Meanwhile(*digests(11), *[decision("delete", 4)] * 9)
     async with opened(script=script) as apps:
 
@@ -372,6 +374,6 @@ async def test_decisions_that_are_always_overtaken_end_with_the_first_in(opened:
 
         script.meanwhile = touch
         receipt = await eleventh(apps)
-        assert (receipt.decider, receipt.removed[0].id) == (Decider.FIFO, 1)
-        assert "changed" in receipt.fallback
+        assert (receipt.decider, receipt.removed[0].id) == (Decider.RULE, 1)
+        assert receipt.fallback == ""
         assert len(script.requests) == 11 + 3

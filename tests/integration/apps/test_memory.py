@@ -16,6 +16,7 @@ import pytest
 from commonplace.apps.conversations import Message
 from commonplace.apps.digests.digest import MemoryCreationRequest
 from commonplace.apps.digests.loop import InjectionPoint
+from commonplace.apps.digests.queue import ListedState
 from commonplace.apps.memories import ChangeKind
 from commonplace.apps.memory import AppMemory
 from commonplace.apps.receipts import DigestOutcome
@@ -23,6 +24,7 @@ from commonplace.apps.registry import AppStatus
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import (
     InvalidInputError,
+    ModelAccessError,
     ModelRefusedError,
     ModelUnavailableError,
     NotFoundError,
@@ -156,13 +158,11 @@ async def test_a_conversation_that_ends_twice_makes_one_memory(opened: Opener) -
 
 
 @pytest.mark.requirement("APP-04.1", "APP-13.1")
-@pytest.mark.parametrize(
-    "fault", [ModelRefusedError("no such key"), ModelUnavailableError("overloaded", retry_after_s=99)]
-)
-async def test_a_failing_model_skips_the_memory(
-    opened: Opener, caplog: pytest.LogCaptureFixture, fault: Exception
+async def test_a_model_that_refuses_skips_the_memory(
+    opened: Opener, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Logged and counted; the conversation has ended all the same, and ending it again tries again."""
+    fault = ModelRefusedError("a policy")
     async with opened(fault, PREFERENCE) as apps:
         await begin(apps, "c-1", "Only after 2pm.")
         receipt = await (await apps.loop.end_conversation("c-1")).digested()
@@ -177,12 +177,53 @@ async def test_a_failing_model_skips_the_memory(
         assert again.outcome is DigestOutcome.CREATED
 
 
-@pytest.mark.requirement("APP-04.3")
-async def test_a_model_that_never_answers_is_given_up(opened: Opener) -> None:
-    """After the time limit; the conversation is without a memory then."""
-    async with opened(Hang(), timeout_s=0.05) as apps:
+@pytest.mark.requirement("APP-04.1", "DIG-04.1")
+@pytest.mark.parametrize(
+    "fault", [ModelAccessError("no such key"), ModelUnavailableError("overloaded", retry_after_s=99), Hang()]
+)
+async def test_an_outage_of_the_model_loses_no_digest(opened: Opener, fault: object) -> None:
+    """The conversation has ended, the digest waits, and its energy is given back."""
+    async with opened(fault, PREFERENCE, timeout_s=0.05) as apps:
         receipt = await apps.ingest("cal", "c-1", said("Only after 2pm."))
-    assert receipt.outcome is DigestOutcome.SKIPPED
+        assert (receipt.outcome, receipt.memory) == (DigestOutcome.DEFERRED, None)
+        assert receipt.reason.startswith("Model")
+        assert (await apps.get_conversation("c-1")).status == "ended"
+        status = await apps.energy.status()
+        assert (status.level, apps.subagent.get_energy_consumed_since_last_poll()) == (status.capacity, 0)
+        (waiting,) = await apps.list_digests(ListedState.DEFERRED)
+        assert waiting.conversation_id == "c-1"
+        (made,) = (await apps.loop.run_deferred()).digests
+        assert made.outcome is DigestOutcome.CREATED
+        assert await apps.list_digests(ListedState.DEFERRED) == []
+
+
+@pytest.mark.requirement("DIG-04.1")
+async def test_skipped_digests_are_listed_and_retried(opened: Opener) -> None:
+    """One, or all of them."""
+    refused = [ModelRefusedError("a policy")] * 3
+    async with opened(*refused, *digests(3)) as apps:
+        for name in ("c-1", "c-2", "c-3"):
+            await apps.ingest("cal", name, said("Only after 2pm."))
+        assert {one.conversation_id for one in await apps.list_digests(ListedState.SKIPPED)} == {
+            "c-1",
+            "c-2",
+            "c-3",
+        }
+        (one,) = await apps.retry_digests("c-2")
+        assert one.outcome is DigestOutcome.CREATED
+        assert [one.outcome for one in await apps.retry_digests()] == [DigestOutcome.CREATED] * 2
+        assert await apps.list_digests(ListedState.SKIPPED) == []
+        with pytest.raises(NotFoundError):
+            await apps.retry_digests("c-2")
+
+
+@pytest.mark.requirement("APP-04.3")
+async def test_a_time_limit_that_is_set_holds(database: Settings, engine: EmbeddingEngine) -> None:
+    """Otherwise a model has the specified 30 s."""
+    slow = database.model_copy(update={"model_timeout_s": 0.05})
+    async with AppMemory.open(slow, model=Script(Hang()).model(), engine=engine) as apps:
+        await apps.registry.register("cal", name="Calendar")
+        receipt = await apps.ingest("cal", "c-1", said("Only after 2pm."))
     assert "ModelTimeoutError" in receipt.reason
 
 
@@ -209,7 +250,7 @@ async def test_a_model_has_thirty_seconds(
         done, _ = await asyncio.wait([digest], timeout=DEADLINE_S)
         assert done
         receipt = await digest
-    assert receipt.outcome is DigestOutcome.SKIPPED
+    assert receipt.outcome is DigestOutcome.DEFERRED
     assert "ModelTimeoutError" in receipt.reason
 
 
@@ -521,3 +562,34 @@ async def test_it_is_quick_and_stable_with_many_memories(opened: Opener, clock: 
             reading_s.append(time.process_time() - start)
     assert statistics.median(creating_s) < 5
     assert statistics.median(reading_s) < 0.1
+
+
+@pytest.mark.requirement("DIG-06.1")
+async def test_secrets_in_a_transcript_are_masked_at_rest(opened: Opener) -> None:
+    """Whatever a user pastes; the same conversation can be ingested again."""
+    key = "sk-proj-8f7d6a5s4d3f2g1h0j9k8l7"
+    async with opened("The user has a key for the printer.") as apps:
+        talk = said(f"The key is {key}.", "Noted.")
+        await apps.ingest("cal", "c-1", talk)
+        async with apps._store.reading() as sql:
+            stored = [row["content"] for row in await sql.messages_of(conversation_id="c-1")]
+        assert not any(key in text for text in stored)
+        assert (await apps.ingest("cal", "c-1", talk)).outcome is DigestOutcome.REPEATED
+
+
+@pytest.mark.requirement("DIG-06.1")
+async def test_transcripts_are_deleted_by_a_purge_or_alone(opened: Opener) -> None:
+    """A conversation that goes on is kept; the memory of one that is deleted alone stays."""
+    async with opened(*digests(2)) as apps:
+        await fill(apps, "cal", 2)
+        await begin(apps, "c-9", "Hello?")
+        with pytest.raises(InvalidInputError, match="has ended"):
+            await apps.delete_conversation("c-9")
+        assert (await apps.delete_conversation("cal-1")).message_count == 2
+        assert await apps.subagent.get_memory_count("cal") == 2
+        with pytest.raises(NotFoundError):
+            await apps.get_conversation("cal-1")
+        await apps.subagent.delete_app_memories("cal")
+        with pytest.raises(NotFoundError):
+            await apps.get_conversation("cal-2")
+        assert (await apps.get_conversation("c-9")).status == "active"

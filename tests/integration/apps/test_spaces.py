@@ -61,6 +61,21 @@ async def test_a_user_has_a_space_of_their_own(opened: Opener) -> None:
         assert len(await apps.list_memories("cal")) == await apps.subagent.get_memory_count("cal") == 3
 
 
+@pytest.mark.requirement("APP-16.7", "DIG-07.1")
+async def test_common_memories_leave_room_for_a_users_own(opened: Opener) -> None:
+    """Ten common memories that are newer hide at most half of the user's; the most important ones are shown."""
+    own = ["The user likes plums.", "Never call Ada before nine.", *digests(6, first=21)]
+    async with opened(*own, *digests(10)) as apps:
+        for number in range(8):
+            await apps.ingest("cal", f"a-{number}", said("x"), user_id="ada")
+        await fill(apps, "cal", 10)
+        shown = (await apps.context("cal", user_id="ada")).memories
+        assert [one.user_id for one in shown].count("ada") == 5
+        assert len(shown) == 10
+        assert "Never call Ada before nine." in [one.content for one in shown]
+        assert [one.updated_at for one in shown] == sorted((one.updated_at for one in shown), reverse=True)
+
+
 @pytest.mark.requirement("APP-16.7", "APP-03.4")
 async def test_each_space_has_its_own_ten(opened: Opener) -> None:
     """A user's eleventh memory takes none of the app's, nor of another user's."""
@@ -146,13 +161,13 @@ async def test_what_was_exported_can_be_imported(opened: Opener, clock: ManualCl
         await fill(apps, "cal", 1)
         clock.advance(days=1)
         await apps.ingest("cal", "c-2", said("x"), user_id="ada")
-        document = json.loads(json.dumps(await apps.export("cal")))
+        document = json.loads(json.dumps((await apps.export("cal")).as_json()))
         assert document["memories"][1]["createdAt"] == "2026-03-01T12:00:00.000000Z"
         assert document["memories"][1]["metadata"]["tags"] == ["preference"]
         clock.advance(days=1)
         receipt = await apps.import_document("mail", document)
         assert (len(receipt.added), receipt.known, receipt.refused) == (2, 0, ())
-        copied = json.loads(json.dumps(await apps.export("mail")))
+        copied = json.loads(json.dumps((await apps.export("mail")).as_json()))
         fields = ("content", "createdAt", "updatedAt", "sourceConversationId", "userId", "metadata")
         assert [[one[field] for field in fields] for one in copied["memories"]] == [
             [one[field] for field in fields] for one in document["memories"]
@@ -190,7 +205,7 @@ async def test_an_import_takes_ids_that_read_like_noise(opened: Opener) -> None:
     }
     async with opened() as apps:
         assert len((await apps.import_document("cal", {"memories": [memory]})).added) == 1
-        copied = json.loads(json.dumps(await apps.export("cal")))
+        copied = json.loads(json.dumps((await apps.export("cal")).as_json()))
         assert len((await apps.import_document("mail", copied)).added) == 1
         noted = memory | {"metadata": {"note": noise}}
         (refused,) = (await apps.import_document("mail", {"memories": [noted]})).refused
@@ -246,7 +261,7 @@ async def test_an_import_keeps_the_order_of_what_was_made_at_one_moment(opened: 
     }
     async with opened() as apps:
         await apps.import_document("cal", document)
-        exported = await apps.export("cal")
+        exported = (await apps.export("cal")).as_json()
     assert [one["content"] for one in exported["memories"]] == contents
 
 

@@ -102,7 +102,7 @@ async def attempt(api: ModelApi, kind: ApiKind) -> ModelError:
 async def test_text_comes_with_its_usage_and_price(api: ModelApi, kind: ApiKind, settings: Settings) -> None:
     """The server gets the instructions apart from the task, the limit of tokens, and its key."""
     api.script(Says("A digest."))
-    async with open_model(named(settings, kind), engine=ENGINE, environ=environ(api)) as model:
+    async with open_model(named(settings, kind), environ=environ(api)) as model:
         completion = await model.complete(
             "Digest @/etc/passwd", purpose=PURPOSE, system="Be brief.", max_output_tokens=321
         )
@@ -141,7 +141,7 @@ async def test_an_object_comes_validated(
 ) -> None:
     """Whether the model uses the way that its API has for it, or writes JSON as text."""
     api.script(step)
-    async with open_model(named(settings, kind), engine=ENGINE, environ=environ(api)) as model:
+    async with open_model(named(settings, kind), environ=environ(api)) as model:
         completion = await model.complete("Decide.", purpose=PURPOSE, output=Decision)
     assert completion.value == Decision(action="edit", target=7)
     assert "new_content" in api.asked[0].text
@@ -152,7 +152,7 @@ async def test_an_invalid_object_is_mended_in_a_second_answer(
 ) -> None:
     """The second request holds the first answer and its fault."""
     api.script(Decides({"action": "burn", "target": 7}), Decides({"action": "delete", "target": 7}))
-    async with open_model(named(settings, kind), engine=ENGINE, environ=environ(api)) as model:
+    async with open_model(named(settings, kind), environ=environ(api)) as model:
         completion = await model.complete("Decide.", purpose=PURPOSE, output=Decision)
         assert model.ledger.totals[PURPOSE].answers == 2
     assert completion.value == Decision(action="delete", target=7)
@@ -225,7 +225,7 @@ async def test_an_answer_that_was_cut_off_is_an_error(
 ) -> None:
     """Both APIs say so, each in its words."""
     api.script(Says("Half of a", stop="max_tokens"))
-    async with open_model(named(settings, kind), engine=ENGINE, environ=environ(api)) as model:
+    async with open_model(named(settings, kind), environ=environ(api)) as model:
         with pytest.raises(ModelOutputError, match="max_output_tokens"):
             await model.complete("Digest.", purpose=PURPOSE)
 
@@ -235,7 +235,7 @@ async def test_failures_are_retried_until_an_answer_comes(
 ) -> None:
     """Overloaded, cut, then there; the pause that the server asks for is kept."""
     api.script(Fails(status=529, retry_after_s=0.01), Cuts(), Says("There."))
-    async with open_model(named(settings, kind), engine=ENGINE, environ=environ(api)) as model:
+    async with open_model(named(settings, kind), environ=environ(api)) as model:
         assert (await model.complete("?", purpose=PURPOSE)).text == "There."
         assert model.ledger.totals[PURPOSE].unavailable == 2
     assert len(api.asked) == 3
@@ -245,7 +245,7 @@ async def test_failures_are_retried_until_an_answer_comes(
 async def test_a_server_that_hangs_is_left_in_time(api: ModelApi, kind: ApiKind, settings: Settings) -> None:
     """The same connection then serves the next call."""
     api.script(Says("Imported."), Hangs(), Says("There."))
-    async with open_model(named(settings, kind), engine=ENGINE, environ=environ(api)) as model:
+    async with open_model(named(settings, kind), environ=environ(api)) as model:
         await model.complete("?", purpose=PURPOSE)
         with pytest.raises(ModelTimeoutError):
             await model.complete("?", purpose=PURPOSE, timeout_s=1)
@@ -255,7 +255,7 @@ async def test_a_server_that_hangs_is_left_in_time(api: ModelApi, kind: ApiKind,
 async def test_cancellation_reaches_the_client(api: ModelApi, kind: ApiKind, settings: Settings) -> None:
     """A call that is cancelled while the server hangs ends at once."""
     api.script(Hangs())
-    async with open_model(named(settings, kind), engine=ENGINE, environ=environ(api)) as model:
+    async with open_model(named(settings, kind), environ=environ(api)) as model:
         task = asyncio.create_task(model.complete("?", purpose=PURPOSE))
         await asyncio.to_thread(api.wait_until_asked)
         task.cancel()
@@ -267,5 +267,5 @@ async def test_a_compatible_server_needs_no_key(api: ModelApi, settings: Setting
     """``OPENAI_BASE_URL`` alone is enough."""
     api.script(Says("There."))
     alone = {"OPENAI_BASE_URL": f"{api.url}/v1"}
-    async with open_model(named(settings, "openai"), engine=ENGINE, environ=alone) as model:
+    async with open_model(named(settings, "openai"), environ=alone) as model:
         assert (await model.complete("?", purpose=PURPOSE)).text == "There."

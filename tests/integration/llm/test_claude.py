@@ -70,7 +70,7 @@ def environ(api: ModelApi, tmp_path: Path) -> dict[str, str]:
 async def model(settings: Settings, environ: dict[str, str]) -> AsyncIterator[Model]:
     """The CLI's model of the name ``haiku``."""
     named = settings.model_copy(update={"model": "claude-code:haiku"})
-    async with open_model(named, engine=ENGINE, environ=environ) as opened:
+    async with open_model(named, environ=environ) as opened:
         yield opened
 
 
@@ -203,7 +203,7 @@ async def test_a_cli_that_is_not_logged_in_says_so(
     """Nothing is asked of the API."""
     named = settings.model_copy(update={"model": "claude-code"})
     without_key = environ | {"ANTHROPIC_API_KEY": ""}
-    async with open_model(named, engine=ENGINE, environ=without_key) as model:
+    async with open_model(named, environ=without_key) as model:
         with pytest.raises(ModelAccessError, match="Not logged in"):
             await model.complete("Hello", purpose=PURPOSE)
     assert api.asked == []

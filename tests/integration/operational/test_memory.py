@@ -603,12 +603,12 @@ async def test_confidence_is_clamped(operational: OperationalMemory) -> None:
 @pytest.mark.requirement("OPS-13.4", "OPS-13.5")
 async def test_deletion_is_for_good(operational: OperationalMemory) -> None:
     """Rows go, ids are not used again, and the history forgets the words."""
-    ids = [(await operational.add(category="timing", observation=f"word{n}")).id for n in range(5)]
+    ids = [(await operational.add(category="timing", observation=f"jotting{n}")).id for n in range(5)]
     assert await operational.delete(ids) == ids
     assert await operational.list_memories() == []
     history = [change for memory_id in ids for change in await operational.history(memory_id)]
     assert {change.kind for change in history} == {ChangeKind.CREATED, ChangeKind.DELETED}
-    assert "word" not in str(history)
+    assert "jotting" not in str(history)
     assert (await operational.add(category="timing", observation="x")).id > max(ids)
 
 
@@ -726,9 +726,19 @@ async def test_a_file_holds_sessions_one_after_the_other(operational: Operationa
 
 
 async def test_nothing_is_no_session(operational: OperationalMemory) -> None:
-    """An empty transcript holds none, and damage alone makes none."""
+    """An empty transcript holds none."""
     assert await operational.ingest(chunks(b"\n\n")) == []
-    assert await operational.ingest(chunks(b"half a line\n")) == []
+    assert await operational.sessions() == []
+
+
+@pytest.mark.requirement("OPS-20.1")
+@pytest.mark.parametrize(
+    "data", [b"half a line\n", '{"type": "system"}\n'.encode("utf-16"), b"\x00\x01\n\x02"]
+)
+async def test_an_unreadable_transcript_is_an_error(operational: OperationalMemory, data: bytes) -> None:
+    """UTF-16, binary data and prose are refused, and make no session."""
+    with pytest.raises(InvalidInputError, match="stream-json in UTF-8"):
+        await operational.ingest(chunks(data))
     assert await operational.sessions() == []
 
 

@@ -71,7 +71,7 @@ async def test_memories_are_found(memory: AppMemory, client: httpx2.AsyncClient,
     await digest(memory, "c-2", "User never eats meat and prefers fish.", user="ada")
     found = (await client.get("/api/v1/apps/calendar/search", params={"query": PREFERENCE, "by": by})).json()
     assert [hit["memory"]["sourceConversationId"] for hit in found["hits"]] == ["c-1"]
-    assert found["hits"][0]["score"] == pytest.approx(1, abs=0.001)
+    assert found["hits"][0]["score"] > 0.9
     assert "meetings" in found["hits"][0]["words"]
     wanted = {"query": "User never eats meat and prefers fish.", "by": by, "userId": "ada"}
     own = (await client.get("/api/v1/apps/calendar/search", params=wanted)).json()

@@ -217,3 +217,32 @@ async def test_a_briefing_comes_from_all_memories(settings: Settings, knowledge_
         assert built["tokens"] <= built["budgetTokens"] == 400
         assert {"operational", "workspace", "knowledge"} <= {each["name"] for each in built["sections"]}
         assert (await client.post("/api/v1/briefing", json={"budgetTokens": -1})).status_code == 422
+
+
+@pytest.mark.requirement("JDG-01.1", "JDG-04.1")
+async def test_a_doubtful_pair_is_decided_over_rest(memories: Memories, client: httpx2.AsyncClient) -> None:
+    """The queue lists it, a decision is applied, and a wording is restored."""
+    for number, text in enumerate(
+        ("Use the west gate for deliveries", "The west gate is closed for deliveries")
+    ):
+
+        async def chunks(text: str = text, name: str = f"s-{number}") -> AsyncIterator[bytes]:
+            yield encode(
+                init(name), says(f"[MEMORY:behavior:gate] {text}", session_id=name), result(session_id=name)
+            )
+
+        await memories.operational.ingest(chunks())
+    listed = (await client.get(f"{BASE}/reviews")).json()
+    (review,) = listed["reviews"]
+    assert (listed["total"], review["decision"]) == (1, None)
+    path = f"{BASE}/reviews/{review['id']}"
+    assert (await client.post(path, json={"verdict": "maybe"})).status_code == 422
+    decided = (await client.post(path, json={"verdict": "refines"})).json()
+    assert (decided["decision"], decided["newObservation"]) == ("refines", review["newObservation"])
+    assert (await client.get(f"{BASE}/reviews")).json()["total"] == 0
+    assert (await client.get(f"{BASE}/reviews", params={"decided": True})).json()["total"] == 1
+    memory = f"{BASE}/memories/{review['oldId']}"
+    wordings = (await client.get(f"{memory}/wordings")).json()["wordings"]
+    assert wordings[0]["text"] == review["oldObservation"]
+    restored = await client.post(f"{memory}/restore", json={"number": 1})
+    assert restored.json()["observation"] == review["oldObservation"]

@@ -8,6 +8,7 @@ from commonplace.apps.compaction.decision import (
     InvalidDecisionError,
     MemoryCompactionDecision,
     MemoryCompactionRequest,
+    Plan,
     compaction_prompt,
     decide_by_rule,
     first_in_first_out,
@@ -56,7 +57,7 @@ def test_a_delete_removes_its_target() -> None:
 @pytest.mark.requirement("APP-03.3", "R-APP-2")
 def test_an_edit_gives_its_target_a_text() -> None:
     """Of 200 characters at most."""
-    plan = plan_for(decision(action="edit", newContent="word " * 60), request())
+    plan = plan_for(decision(action="edit", newContent=f"{memory(11).content} " + "word " * 60), request())
     assert plan.target.id == 3
     assert plan.content is not None
     assert len(plan.content) <= 200
@@ -71,6 +72,7 @@ def test_an_edit_gives_its_target_a_text() -> None:
         ({"action": "edit", "newContent": "  "}, "has no text"),
         ({"action": "edit", "newContent": "The password: hunter2x"}, "secret"),
         ({"action": "edit", "newContent": "x y", "targetMemoryId": 11}, "into itself"),
+        ({"action": "edit", "newContent": "Fact C about subject3 thing3."}, "must hold the new memory"),
     ],
 )
 def test_a_decision_that_cannot_be_carried_out_is_invalid(fields: dict[str, object], why: str) -> None:
@@ -87,26 +89,87 @@ def test_first_in_first_out_goes_by_the_time_of_creation() -> None:
     assert first_in_first_out([memory(5), memory(4)], "why").target.id == 4
 
 
+def others(*taken: int) -> list[Memory]:
+    """Return memories about different matters, without these numbers."""
+    return [memory(number, importance=5) for number in range(1, 11) if number not in taken]
+
+
+def by_rule(*held: Memory, new: Memory) -> Plan:
+    """Return what the rule decides today."""
+    return decide_by_rule(request(*held, new=new), MOMENT + timedelta(days=30))
+
+
+def later(number: int, content: str, importance: float = 5) -> Memory:
+    """Return a memory of the next day."""
+    return memory(number, content, importance=importance, created_at=MOMENT + timedelta(days=1))
+
+
 def test_the_rule_lets_what_is_outdated_go_first() -> None:
     """Of two that disagree, the older."""
     old = memory(1, "The user prefers standup meetings before noon.", importance=9)
-    new = memory(11, "The user prefers standup meetings after noon.", created_at=MOMENT + timedelta(days=1))
-    plan = decide_by_rule(request(old, *(memory(number) for number in range(2, 11)), new=new))
-    assert (plan.target.id, plan.decider) == (1, Decider.RULE)
+    plan = by_rule(old, *others(1), new=later(11, "The user prefers standup meetings after noon."))
+    assert (plan.target.id, plan.content, plan.decider) == (1, None, Decider.RULE)
     assert "outdated by memory 11" in plan.reason
 
 
+@pytest.mark.requirement("DIG-03.1")
+def test_an_outdated_sentence_takes_no_other_along() -> None:
+    """The rest of its memory is merged with the newer one, or stays alone where both are too long."""
+    old = memory(1, "Uma is blind. The ferry to Hydra leaves at 9:40.")
+    change = "The ferry to Hydra has been moved to 11:15."
+    plan = by_rule(old, *others(1), new=later(11, change))
+    assert (plan.target.id, plan.gone and plan.gone.id, plan.content) == (1, 11, f"Uma is blind. {change}")
+    detail = f"{change} {'The tickets are in the drawer of the desk. ' * 4}"
+    plan = by_rule(old, *others(1), new=later(11, detail.strip()))
+    assert (plan.target.id, plan.gone, plan.content) == (1, None, "Uma is blind.")
+
+
+@pytest.mark.requirement("DIG-03.1")
+def test_another_date_of_another_event_outdates_nothing() -> None:
+    """The least important goes instead."""
+    old = memory(1, "Train to Lille on 3 May at 8:00. Uma uses a wheelchair.", importance=5)
+    poor = memory(2, "Asked about hats.", importance=1)
+    plan = by_rule(old, poor, *others(1, 2), new=later(11, "Train to Lille on 9 July, second class."))
+    assert plan.target.id == 2
+
+
 def test_the_rule_lets_what_is_said_twice_go_next() -> None:
-    """The older one of the two."""
+    """Of the two, the one that says less; its tags and its conversation go to the other."""
     one = memory(4, "Deploys of the shop happen on Tuesdays", importance=9)
     twin = memory(7, "Deploys of the shop happen on Tuesdays, always.")
-    others = (memory(number) for number in (1, 2, 3, 5, 6, 8, 9, 10))
-    plan = decide_by_rule(request(one, twin, *others))
-    assert plan.target.id == 4
+    plan = by_rule(*others(4, 7)[:3], one, *others(4, 7)[3:], twin, new=memory(11, importance=1))
+    assert (plan.target.id, plan.gone and plan.gone.id, plan.content) == (7, 4, twin.content)
 
 
-@pytest.mark.requirement("APP-16.1")
-def test_the_rule_lets_the_least_important_go_last() -> None:
-    """Never the new one, and of equal ones the first in."""
+@pytest.mark.requirement("DIG-03.1")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Tom is allergic to walnuts and eggs.", "Tim is allergic to walnuts and eggs."),
+        ("The parcel for Ada goes to gate 4.", "The parcel for Ada goes to gate 5."),
+        ("Meat is fine for the whole family.", "Meat is not fine for the whole family, ever."),
+    ],
+)
+def test_likeness_alone_is_no_repetition(one: str, other: str) -> None:
+    """Another name, another number or a denial says something else."""
+    poor = memory(3, "Asked about hats.", importance=0)
+    plan = by_rule(memory(1, one, importance=5), memory(2, other, importance=5), poor, new=memory(11))
+    assert plan.gone is None
+
+
+@pytest.mark.requirement("APP-16.1", "DIG-03.1")
+def test_the_rule_lets_what_is_worth_least_go_last() -> None:
+    """Of equal ones the first in; the new one too, if it is worth less than all others."""
     held = [memory(number, importance=2 if number in (4, 6) else 5) for number in range(1, 11)]
-    assert decide_by_rule(request(*held)).target.id == 4
+    assert by_rule(*held, new=memory(11, importance=5)).target.id == 4
+    assert by_rule(*held, new=memory(11, importance=1)).target.id == 11
+
+
+@pytest.mark.requirement("DIG-03.1")
+def test_vital_memories_go_last_whatever_their_age_and_score() -> None:
+    """Health before other constraints; what is dated and over goes before plain facts."""
+    health = memory(1, "Allergic to bee stings.", importance=1, created_at=MOMENT - timedelta(days=900))
+    limit = memory(2, "Never call before nine.", importance=1)
+    over = memory(3, "Concert on 9 March at 20:00.", importance=9)
+    assert by_rule(health, limit, over, *others(1, 2, 3), new=memory(11, importance=5)).target.id == 3
+    assert by_rule(health, limit, new=later(11, "Never ring twice at the door.")).target.id == 2

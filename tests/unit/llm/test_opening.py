@@ -25,7 +25,7 @@ def asking_for(settings: Settings, model: str | None, **values: object) -> Setti
 async def test_without_a_setting_sentences_are_picked(settings: Settings, name: str | None) -> None:
     """No key, no network; the result says that it is extractive."""
     said = "The deadline is on Monday."
-    async with open_model(asking_for(settings, name), engine=ENGINE, environ={}) as model:
+    async with open_model(asking_for(settings, name), environ={}) as model:
         completion = await model.complete(fence(said, "conversation"), purpose="test")
     assert (completion.text, completion.extractive, completion.model) == (said, True, "extractive")
     assert completion.usage == Usage(cost_usd=0.0)
@@ -37,7 +37,7 @@ async def test_without_a_setting_sentences_are_picked(settings: Settings, name: 
 async def test_an_unknown_model_is_refused_with_the_list(settings: Settings, name: str) -> None:
     """Somebody who misspells it sees all that there is."""
     with pytest.raises(SettingsError, match="anthropic:MODEL, openai:MODEL, ollama:MODEL, claude-code, "):
-        async with open_model(asking_for(settings, name), engine=ENGINE, environ=KEYS):
+        async with open_model(asking_for(settings, name), environ=KEYS):
             pass
 
 
@@ -47,7 +47,7 @@ async def test_an_unknown_model_is_refused_with_the_list(settings: Settings, nam
 async def test_a_missing_key_is_named(settings: Settings, name: str, missing: str) -> None:
     """At once, not at the first call."""
     with pytest.raises(SettingsError, match=missing):
-        async with open_model(asking_for(settings, name), engine=ENGINE, environ={}):
+        async with open_model(asking_for(settings, name), environ={}):
             pass
 
 
@@ -66,25 +66,23 @@ async def test_a_missing_extra_is_named(
     """With the command that installs it."""
     monkeypatch.setitem(sys.modules, absent, None)
     with pytest.raises(SettingsError, match=rf"pip install 'commonplace\[{extra}\]'"):
-        async with open_model(asking_for(settings, name), engine=ENGINE, environ=KEYS):
+        async with open_model(asking_for(settings, name), environ=KEYS):
             pass
 
 
 async def test_a_missing_cli_is_named(settings: Settings, tmp_path: Path) -> None:
     """With the command that installs it."""
     with pytest.raises(SettingsError, match="npm install -g @anthropic-ai/claude-code"):
-        async with open_model(
-            asking_for(settings, "claude-code"), engine=ENGINE, environ={"PATH": str(tmp_path)}
-        ):
+        async with open_model(asking_for(settings, "claude-code"), environ={"PATH": str(tmp_path)}):
             pass
 
 
 async def test_the_budget_of_the_settings_holds_over_processes(settings: Settings) -> None:
     """A second opening of the same home knows what the first one spent."""
     limited = asking_for(settings, None, model_daily_tokens=100)
-    async with open_model(limited, engine=ENGINE) as model:
+    async with open_model(limited) as model:
         model.ledger.add_answer("test", Usage(input_tokens=100))
-    async with open_model(limited, engine=ENGINE) as model:
+    async with open_model(limited) as model:
         with pytest.raises(ModelBudgetError):
             await model.complete("Digest.", purpose="test")
 

@@ -283,3 +283,19 @@ def test_no_text_raises_and_every_match_of_the_pattern_counts(text: str) -> None
         if isinstance(m, MemoryMarker) or (isinstance(m, RejectedMarker) and "MEMORY" in m.line)
     ]
     assert len(told) >= len(matching)
+
+
+@pytest.mark.requirement("OPS-03.1")
+@pytest.mark.parametrize("service", ["general", "General"])
+def test_the_service_general_makes_a_general_memory(service: str) -> None:
+    """It is the name by which memories of no service are known."""
+    assert only(f"[MEMORY:timing:{service}] Takes 60s") == memory("timing", None, "Takes 60s")
+
+
+@pytest.mark.requirement("OPS-05.2")
+def test_a_service_of_more_than_100_characters_is_rejected() -> None:
+    """A marker is held to the same length as a memory that an operator adds."""
+    assert only(f"[MEMORY:timing:{'x' * 100}] Takes 60s") == memory("timing", "x" * 100, "Takes 60s")
+    assert (
+        reason(f"[MEMORY:timing:{'x' * 101}] Takes 60s") == "service of 101 characters: expected at most 100"
+    )

@@ -38,7 +38,7 @@ from commonplace.storage.store import Store
 PURPOSE: Final = "app.compaction"
 SUBAGENT: Final = "subagent"
 MOST_ROUNDS: Final = 3
-"""Decisions that are overtaken by another process, before first in, first out ends it."""
+"""Decisions of the model that may come too late before the rule decides."""
 
 log = logging.getLogger(__name__)
 
@@ -96,23 +96,25 @@ class Compactor:
                 break
             if request is None:
                 break
-            receipt = await self.compact(request, last_round=rounds >= MOST_ROUNDS)
+            receipt = await self.compact(request, overtaken=rounds)
             if receipt is None:
                 rounds += 1
                 continue
             receipts.append(receipt)
-            if not receipt.removed:
+            if not receipt.removed and receipt.edited is None:
                 break
+            rounds = 0
         return tuple(receipts)
 
     async def compact(
-        self, request: MemoryCompactionRequest, *, last_round: bool = False
+        self, request: MemoryCompactionRequest, *, overtaken: int = 0
     ) -> CompactionReceipt | None:
         """Take one memory out of a space that has more than ten.
 
         Args:
             request: The memories as they were read.
-            last_round: Ask nobody any more: the first in goes, whatever has changed meanwhile.
+            overtaken: How many decisions came too late. Only the first one is paid for. After
+                :data:`MOST_ROUNDS` the rule decides, which takes no time.
 
         Returns:
             What was done; ``None`` where the memories are no longer those of the request.
@@ -121,10 +123,7 @@ class Compactor:
             return CompactionReceipt(
                 app_id=request.app_id, action=CompactionAction.NONE, reason="there is room"
             )
-        if last_round:
-            overtaken = "the memories changed while it was decided"
-            return self._count(await self._fall_back(request, overtaken))
-        plan = await self._plan(request)
+        plan = await self._plan(request, overtaken)
         if isinstance(plan, CompactionReceipt):
             return self._count(plan)
         try:
@@ -148,15 +147,15 @@ class Compactor:
         existing = tuple(memory for memory in held if memory.id != newest.id)
         return MemoryCompactionRequest(app_id=app_id, existing_memories=existing, new_memory=newest)
 
-    async def _plan(self, request: MemoryCompactionRequest) -> Plan | CompactionReceipt:
+    async def _plan(self, request: MemoryCompactionRequest, overtaken: int) -> Plan | CompactionReceipt:
         """Decide, at the cost of energy; a receipt where it has to wait."""
         try:
-            if not await self._admitted(request):
+            if not overtaken and not await self._admitted(request):
                 return self._deferred(request, "energy is low")
         except StorageError as error:
             return self._failed(request.app_id, error)
-        if self._model.extractive:
-            return decide_by_rule(request)
+        if self._model.extractive or overtaken >= MOST_ROUNDS:
+            return decide_by_rule(request, self._store.now())
         try:
             completion = await self._model.complete(
                 compaction_prompt(request),
@@ -189,17 +188,16 @@ class Compactor:
     async def _apply(self, request: MemoryCompactionRequest, plan: Plan) -> CompactionReceipt | None:
         vector = None if plan.content is None else await self._vectors.compute(plan.content)
         author = Author(actor=actor(SUBAGENT), now=self._store.now(), reason=plan.reason or plan.fallback)
-        new = request.new_memory
         async with self._store.writing(memories_lock(request.app_id)) as sql:
-            held = await memories.space(sql, request.app_id, new.user_id)
+            held = await memories.space(sql, request.app_id, request.new_memory.user_id)
             if sorted(held, key=_id) != sorted(request.memories, key=_id):
                 return None
             if plan.content is None:
                 await memories.remove(sql, plan.target, author)
                 return _receipt(request, plan, removed=plan.target)
-            edited = await memories.merge(sql, plan.target, new, plan.content, author)
+            edited = await memories.edit(sql, plan.target, plan.content, author, gone=plan.gone)
             await self._vectors.keep(sql, edited, vector)
-            return _receipt(request, plan, removed=new, edited=edited)
+            return _receipt(request, plan, removed=plan.gone, edited=edited)
 
     async def _fall_back(self, request: MemoryCompactionRequest, why: str) -> CompactionReceipt:
         """Remove whatever was first in, whether or not the memories have changed meanwhile."""
@@ -244,12 +242,13 @@ class Compactor:
     def _count(self, receipt: CompactionReceipt) -> CompactionReceipt:
         self._metrics.compacted(receipt)
         extra = {"app_id": receipt.app_id}
-        if receipt.removed:
+        changed = receipt.edited or next(iter(receipt.removed), None)
+        if changed:
             log.info(
                 "compacted memories for app %s: %s memory %d (%s)",
                 receipt.app_id,
                 receipt.action,
-                (receipt.edited or receipt.removed[0]).id,
+                changed.id,
                 receipt.decider,
                 extra=extra,
             )
@@ -263,13 +262,13 @@ def _id(memory: Memory) -> int:
 
 
 def _receipt(
-    request: MemoryCompactionRequest, plan: Plan, *, removed: Memory, edited: Memory | None = None
+    request: MemoryCompactionRequest, plan: Plan, *, removed: Memory | None, edited: Memory | None = None
 ) -> CompactionReceipt:
     return CompactionReceipt(
         app_id=request.app_id,
         action=CompactionAction.DELETE if edited is None else CompactionAction.EDIT,
         decider=plan.decider,
-        removed=(removed,),
+        removed=() if removed is None else (removed,),
         edited=edited,
         reason=plan.reason,
         fallback=plan.fallback,

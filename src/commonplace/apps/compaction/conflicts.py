@@ -1,8 +1,9 @@
-"""Memories that say opposite things of the same matter. Pure.
+"""Memories of which the newer says otherwise. Pure.
 
-By rule: two sentences conflict that speak of the same matter, which is that one has all the words of the other, and
-of which one denies what the other says, names the opposite, or gives another number. It finds plain cases and leaves
-doubtful ones alone; nothing is changed by it, it only tells. Source: APP-16.8.
+By rule, sentence by sentence: two sentences conflict that speak of the same matter, and of which the newer gives
+another value, denies what the older says, or names the opposite. The same matter is one that has all the words of the
+other; a newer sentence that speaks of a change may have others too. Another date alone is another event, unless the
+sentence says that something *is* on it. Doubtful cases are left alone. Source: APP-16.8.
 """
 
 import re
@@ -12,12 +13,21 @@ from itertools import combinations
 from typing import Final
 
 from commonplace.apps.memories import Memory
-from commonplace.language.words import content_words, tokens
+from commonplace.language.sentences import split_sentences
+from commonplace.language.signals import DATE, TIME, plain
+from commonplace.language.values import concepts, kind_of, share, values
+from commonplace.language.words import tokens
 
 LEAST_SHARED_WORDS: Final = 2
+LEAST_SHARE: Final = 0.6
+"""Of the older sentence's words, where the newer one speaks of a change."""
+
+LEAST_SHARE_OF_NEWER: Final = 0.4
+"""Of the newer sentence's words, so that it speaks of the older one's matter and not only of the same people."""
 
 _NEGATIONS: Final = frozenset(
-    "no not never none without cannot can't don't doesn't didn't isn't aren't won't wasn't shouldn't longer".split()  # noqa: SIM905
+    """no not never none without cannot can't don't doesn't didn't isn't aren't won't wasn't shouldn't longer
+    nicht kein keine keinen nie niemals ohne nunca sin jamas pas jamais sans aucun""".split()  # noqa: SIM905
 )
 _OPPOSITES: Final = tuple(
     frozenset(pair.split())
@@ -34,99 +44,149 @@ _OPPOSITES: Final = tuple(
         "public private",
         "allowed forbidden",
         "works fails",
+        "work fail",
         "open closed",
         "true false",
         "accepted rejected",
         "approved rejected",
         "remote onsite",
+        "vor nach",
+        "avant apres",
+        "antes despues",
     )
 )
 _OPPOSITE_WORDS: Final = frozenset[str]().union(*_OPPOSITES)
-_NUMBER: Final = re.compile(r"\d[\w:.,/-]*")
+_CHANGE: Final = re.compile(
+    r"\b(?:moved|changed|now|no longer|any ?more|instead|switch\w*|replaced|postponed|rescheduled|renamed|new|updated|"
+    r"raised|lowered|increased|verschoben|verlegt|geandert|jetzt|nicht mehr|statt|gewechselt|neue?[rsnm]?|ab sofort|"
+    r"ahora|ya no|cambi\w*|aplaz\w*|en vez|nuev[oa]s?|desormais|maintenant|reporte\w*|deplace\w*|change\w*|decale\w*|"
+    r"nouve\w*|au lieu|改成|改到|変更|теперь|перенес\w*)"
+)
+_STATES: Final = re.compile(r"\b(?:is|are|was|ist|sind|es|esta|est|sera)\b")
+_NAME: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-z]\w*")
+_CODE: Final = re.compile(r"[^\W\d_]+[\w:./-]*\d[\w:./-]*")
 _BEFORE_VALUES: Final = frozenset(
     """
-    about after are around at before by costs equals expires for from is least most of on over port runs
-    since takes than to took under until version was within
+    about after are around at before by costs equals expires for from is least most of on over port runs since takes
+    than to took under until version was within now jetzt betragt von de ahora maintenant desormais um ab bis ist auf
+    kostet seit nach vor unter es son cuesta hasta desde a las est coute jusqu depuis
     """.split()  # noqa: SIM905 - reads as a list of words does
 )
 """Behind one of these a bare number says how much or when; elsewhere it is a name, as in "service 5"."""
 
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？])")  # noqa: RUF001 - sentences of other scripts
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """Two memories that disagree: the older, the newer, and how, in words."""
+    """Two memories that disagree.
+
+    Attributes:
+        older: The memory that no longer holds.
+        newer: The memory that does.
+        sentence: The sentence of the older one that is outdated.
+        reason: How they disagree, in words.
+    """
 
     older: Memory
     newer: Memory
+    sentence: str
     reason: str
 
 
 def find_conflicts(memories: Sequence[Memory]) -> list[Conflict]:
-    """Return the pairs that disagree, by the ids of both."""
+    """Return the pairs that disagree, the oldest first."""
     found: list[Conflict] = []
-    for one, other in combinations(sorted(memories, key=lambda memory: memory.id), 2):
-        reason = disagreement(one.content, other.content)
-        if reason is not None:
-            older, newer = sorted((one, other), key=lambda memory: (memory.updated_at, memory.id))
-            found.append(Conflict(older=older, newer=newer, reason=reason))
+    for older, newer in combinations(sorted(memories, key=lambda memory: (memory.updated_at, memory.id)), 2):
+        if told := disagreement(older.content, newer.content):
+            found.append(Conflict(older=older, newer=newer, sentence=told[0], reason=told[1]))
     return found
 
 
-def disagreement(one: str, other: str) -> str | None:
-    """Return how two texts disagree, in words; ``None`` where they do not, as far as the rule sees."""
-    for mine in _SENTENCE_END.split(one):
-        for theirs in _SENTENCE_END.split(other):
-            reason = _compare(mine.strip(), theirs.strip())
-            if reason is not None:
-                return reason
+def disagreement(older: str, newer: str) -> tuple[str, str] | None:
+    """Return the sentence of an older text that a newer one outdates, and how; ``None`` where it does not."""
+    for said in split_sentences(older):
+        for says in split_sentences(newer):
+            if reason := _compare(said, says):
+                return said, reason
     return None
 
 
-def _compare(mine: str, theirs: str) -> str | None:
-    if not _same_matter(mine, theirs):
+def _compare(older: str, newer: str) -> str | None:
+    left, right = _words(_undated(older)), _words(_undated(newer))
+    changed = bool(_CHANGE.search(plain(newer)))
+    if _names(left) != _names(right) or not _same_matter(_matter(older), _matter(newer), changed=changed):
         return None
-    left, right = tokens(mine), tokens(theirs)
-    if _denies(left) != _denies(right):
-        return f"one denies what the other says: {mine!r}, {theirs!r}"
+    quoted = f"{older!r}, {newer!r}"
+    exactly = changed or _matter(older) == _matter(newer)
+    if exactly and denies(older) != denies(newer):
+        return f"one denies what the other says: {quoted}"
     for pair in _OPPOSITES:
         a, b = pair & set(left), pair & set(right)
-        if len(a) == len(b) == 1 and a != b:
-            return f"{min(a)!r} against {min(b)!r}: {mine!r}, {theirs!r}"
-    numbers, others = _values(left), _values(right)
-    if len(numbers) == len(others) == 1 and numbers != others:
-        return f"{min(numbers)} against {min(others)}: {mine!r}, {theirs!r}"
-    return None
+        if exactly and len(a) == len(b) == 1 and a != b:
+            return f"{min(a)!r} against {min(b)!r}: {quoted}"
+    differing = _differing(older, newer)
+    if not differing:
+        names = _name(older) - concepts(newer), _name(newer) - concepts(older)
+        return f"{min(names[0])!r} against {min(names[1])!r}: {quoted}" if changed and all(names) else None
+    is_event = all(kind_of(value) in ("date", "day") for pair in differing for value in pair)
+    if is_event and not changed and not (_STATES.search(plain(older)) and _STATES.search(plain(newer))):
+        return None
+    mine, theirs = differing[0]
+    return f"{mine.partition(':')[2]} against {theirs.partition(':')[2]}: {quoted}"
 
 
-def _same_matter(mine: str, theirs: str) -> bool:
-    left, right = tokens(mine), tokens(theirs)
-    if _names(left) != _names(right):
+def _same_matter(older: frozenset[str], newer: frozenset[str], *, changed: bool) -> bool:
+    if changed and older == newer:
+        return bool(older)
+    shared = len(older & newer)
+    if shared < LEAST_SHARED_WORDS:
         return False
-    matter, other = _matter(mine), _matter(theirs)
-    shared = len(matter & other)
-    return shared >= LEAST_SHARED_WORDS and shared == min(len(matter), len(other))
+    return shared == min(len(older), len(newer)) or (
+        changed and share(older, newer) >= LEAST_SHARE and share(newer, older) >= LEAST_SHARE_OF_NEWER
+    )
 
 
 def _matter(text: str) -> frozenset[str]:
     """Return the words that name the matter, without those that would tell two statements about it apart."""
-    told = _NEGATIONS | _OPPOSITE_WORDS | _values(tokens(text))
-    return frozenset(word for word in content_words(text) if word not in told)
-
-
-def _denies(words: Sequence[str]) -> bool:
-    return sum(word in _NEGATIONS for word in words) % 2 == 1
-
-
-def _values(words: Sequence[str]) -> frozenset[str]:
-    """Return the numbers that say how much or when: behind a word that announces one, or with a unit."""
-    return frozenset(
-        word
-        for before, word in zip(("", *words), words, strict=False)
-        if _NUMBER.fullmatch(word) and (before in _BEFORE_VALUES or not word.isdecimal())
+    words = " ".join(
+        word for word in _words(_CHANGE.sub(" ", _undated(text))) if word not in _NEGATIONS | _OPPOSITE_WORDS
     )
+    return frozenset(word for word in concepts(words) if not word[0].isdigit())
+
+
+def _name(text: str) -> frozenset[str]:
+    """Return the names within a text; at its beginning any word may be written with a capital."""
+    return concepts(" ".join(_NAME.findall(text)))
+
+
+def _undated(text: str) -> str:
+    return TIME.sub(" ", DATE.sub(" ", plain(text)))
+
+
+def _differing(older: str, newer: str) -> list[tuple[str, str]]:
+    """Return pairs of values of one kind that only one of two texts has each."""
+    mine, theirs = values(older), values(newer)
+    pairs: list[tuple[str, str]] = []
+    for kind in sorted({kind_of(value) for value in mine} - {"code"}):
+        left = {value for value in mine if kind_of(value) == kind}
+        right = {value for value in theirs if kind_of(value) == kind}
+        if left and right and not left & right:
+            pairs.append((min(left), min(right)))
+    return pairs
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(map(plain, tokens(text)))
+
+
+def denies(text: str) -> bool:
+    """Tell whether a text denies what it speaks of: two negations cancel each other."""
+    return sum(word in _NEGATIONS for word in _words(text)) % 2 == 1
 
 
 def _names(words: Sequence[str]) -> frozenset[str]:
-    return frozenset(word for word in words if _NUMBER.fullmatch(word)) - _values(words)
+    """Return codes, and the bare numbers that are names: not behind a word that announces a value, without a unit."""
+    return frozenset(
+        word
+        for before, word in zip(("", *words), words, strict=False)
+        if (word.isdecimal() and before not in _BEFORE_VALUES) or _CODE.fullmatch(word)
+    )

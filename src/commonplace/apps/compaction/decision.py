@@ -3,23 +3,33 @@
 Source: APP-03, APP-05, R-APP-2.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from itertools import combinations
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from commonplace.apps.compaction.conflicts import find_conflicts
+from commonplace.apps.compaction.conflicts import Conflict, denies, find_conflicts
+from commonplace.apps.compaction.importance import standing
 from commonplace.apps.digests.digest import tidy_content
 from commonplace.apps.memories import MAX_CONTENT_CHARS, MAX_MEMORIES, Memory
 from commonplace.apps.receipts import Decider
-from commonplace.language.words import likeness
+from commonplace.language.sentences import split_sentences
+from commonplace.language.values import concepts, share, weight
 from commonplace.llm.fence import data_notice, fence
 
-DUPLICATE_LIKENESS: Final = 0.6
-"""Share of common words from which the rule takes two memories for the same."""
+DUPLICATE_SHARE: Final = 0.8
+"""Share of a memory's words that another one has, from which the rule takes them for the same."""
+
+LEAST_MERGED: Final = 0.5
+"""Share of the new memory's words that the text of an edit must hold."""
 
 MAX_REASON_CHARS: Final = 500
+
+_NAME: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-z]\w*")
 
 _TASK: Final = """You are a memory management assistant. You have {count} memories but can only keep {most}.
 
@@ -74,6 +84,7 @@ class Plan:
     Attributes:
         target: The memory that goes, or gets the text.
         content: The text of an edit; ``None`` removes the target.
+        gone: The memory that an edit merges into the target; ``None`` where the target alone is changed.
         decider: Who decided.
         reason: Why.
         fallback: What failed before, where first in, first out stands in.
@@ -83,6 +94,7 @@ class Plan:
     content: str | None
     decider: Decider
     reason: str
+    gone: Memory | None = None
     fallback: str = ""
 
 
@@ -127,29 +139,66 @@ def plan_for(decision: MemoryCompactionDecision, request: MemoryCompactionReques
     if digest.content is None:
         why = f"its text looks like a secret ({digest.secrets[0]})" if digest.secrets else "it has no text"
         raise InvalidDecisionError(f"an edit needs a new content: {why}")
-    return Plan(target=target, content=digest.content, decider=Decider.MODEL, reason=reason)
+    new = request.new_memory
+    if share(concepts(new.content), concepts(digest.content)) < LEAST_MERGED:
+        raise InvalidDecisionError("the text of an edit must hold the new memory")
+    return Plan(target=target, content=digest.content, gone=new, decider=Decider.MODEL, reason=reason)
 
 
-def decide_by_rule(request: MemoryCompactionRequest) -> Plan:
-    """Decide without a model that can: what is outdated goes, else what is said twice, else the least important.
+def decide_by_rule(request: MemoryCompactionRequest, now: datetime) -> Plan:
+    """Decide without a language model: what is outdated goes, else what is said twice, else what is worth least.
 
-    Of two memories that disagree the older is outdated; of two alike the older is redundant. The least important
-    one is chosen among the existing memories, so that news is never lost to what was known; ties: the first in.
+    Only the sentence that is outdated goes; what else the older memory says is merged with the newer one.
     """
     conflicts = find_conflicts(request.memories)
     if conflicts:
-        first = conflicts[0]
-        return _by_rule(first.older, f"outdated by memory {first.newer.id}: {first.reason}")
-    for place, older in enumerate(request.memories):
-        for newer in request.memories[place + 1 :]:
-            if likeness(older.content, newer.content) >= DUPLICATE_LIKENESS:
-                return _by_rule(older, f"says the same as memory {newer.id}")
-    least = min(request.existing_memories, key=lambda memory: memory.metadata.importance or 0.0)
-    return _by_rule(least, "the least important, and the first in of those")
+        return _without_outdated(conflicts[0])
+    for older, newer in combinations(request.memories, 2):
+        if twins := _twins(older, newer):
+            kept, gone = twins
+            reason = f"memory {gone.id} says the same as memory {kept.id}"
+            return Plan(target=kept, content=kept.content, gone=gone, decider=Decider.RULE, reason=reason)
+    least = min(request.memories, key=lambda memory: standing(memory, now))
+    return Plan(target=least, content=None, decider=Decider.RULE, reason="it is worth least")
 
 
-def _by_rule(target: Memory, reason: str) -> Plan:
-    return Plan(target=target, content=None, decider=Decider.RULE, reason=reason[:MAX_REASON_CHARS])
+def _without_outdated(conflict: Conflict) -> Plan:
+    older, newer = conflict.older, conflict.newer
+    reason = f"outdated by memory {newer.id}: {conflict.reason}"[:MAX_REASON_CHARS]
+    rest = " ".join(one for one in split_sentences(older.content) if one != conflict.sentence)
+    both = f"{rest} {newer.content}"
+    if not rest:
+        return Plan(target=older, content=None, decider=Decider.RULE, reason=reason)
+    if len(both) > MAX_CONTENT_CHARS:
+        return Plan(target=older, content=rest, decider=Decider.RULE, reason=reason)
+    return Plan(target=older, content=both, gone=newer, decider=Decider.RULE, reason=reason)
+
+
+def _twins(older: Memory, newer: Memory) -> tuple[Memory, Memory] | None:
+    """Return which of two memories stays and which goes, if that one says hardly anything beside the other."""
+    kept, gone = (older, newer) if _says(older) > _says(newer) else (newer, older)
+    said, stays = concepts(gone.content), concepts(kept.content)
+    lost = said - stays
+    if share(said, stays) < DUPLICATE_SHARE or _tells_apart(lost, gone.content, kept.content):
+        return None
+    return kept, gone
+
+
+def _says(memory: Memory) -> float:
+    return weight(concepts(memory.content))
+
+
+def _tells_apart(lost: frozenset[str], gone: str, kept: str) -> bool:
+    """Tell whether a number, a name, a denial or the subject is among the words that would be lost."""
+    first, other = concepts(gone.split(" ", 1)[0]), concepts(kept.split(" ", 1)[0])
+    names = concepts(" ".join(_NAME.findall(gone)))
+    subject = bool(first & lost) and bool(other - concepts(gone))
+    return (
+        subject
+        or bool(lost & names)
+        or any(word[0].isdigit() for word in lost)
+        or denies(gone) != denies(kept)
+    )
 
 
 def first_in_first_out(memories: Sequence[Memory], fallback: str) -> Plan:

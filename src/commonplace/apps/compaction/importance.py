@@ -1,50 +1,26 @@
 """How much a memory is worth keeping, read from its words. Pure.
 
-A guess by rule, so that it costs nothing and can be explained: preferences and decisions count most, then
-deadlines and lessons, then problems and who somebody is. English only; a text in another language gets what a plain
-fact gets. Source: APP-16.1.
+A guess by rule, so that it costs nothing and can be explained: see :mod:`commonplace.language.signals`.
+Source: APP-16.1.
 """
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
-from commonplace.apps.memories import MAX_IMPORTANCE
-from commonplace.language.words import tokens
+from commonplace.apps.memories import MAX_IMPORTANCE, Memory
+from commonplace.language.dates import last_date
+from commonplace.language.signals import NOISE, VITAL, plain, signals_of
+from commonplace.language.values import concepts
 
 PLAIN_FACT: Final = 3.0
+OVER: Final = 1.0
+"""What a memory is worth whose dates have all passed."""
 
-_SIGNALS: Final = tuple(
-    (tag, points, re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE))
-    for tag, points, pattern in (
-        (
-            "preference",
-            3.0,
-            r"prefer\w*|likes?|dislikes?|hates?|loves?|wants?|always|never|usually|favou?rite",
-        ),
-        (
-            "decision",
-            2.5,
-            r"decided?|decision|agreed|chose|chosen|settled on|will use|switch(?:ed|es)? to|approved",
-        ),
-        (
-            "deadline",
-            2.0,
-            r"deadline|due|until|by (?:mon|tues|wednes|thurs|fri|satur|sun)day|\d{4}-\d\d-\d\d",
-        ),
-        ("lesson", 2.0, r"remember|important|lessons?|learn(?:ed|t)|note that|must|careful|avoid"),
-        ("problem", 1.5, r"errors?|fail(?:s|ed|ure)?|bugs?|broken|crash\w*|outages?|issues?|problems?"),
-        ("solution", 1.5, r"fix(?:ed|es)?|solved|resolved|solution|root cause|work ?around|caused by"),
-        ("identity", 1.5, r"name is|named|called|works? (?:at|as|for|on)|lives? in|birthday|e-?mail"),
-    )
-)
-_SMALL_TALK: Final = frozenset(
-    """
-    a afternoon all am and any are bye can cool day do else evening fine for good goodbye great have hello help
-    here hey hi how i i'm in is it its it's me morning nice night no of ok okay please see soon sure thank
-    thanks that that's the there to today very welcome well what with yeah yes you you're your anything
-    assist assistance glad happy later much problem
-    """.split()  # noqa: SIM905 - reads as a list of words does
+
+_RECURS: Final = re.compile(
+    r"\b(?:every|each|daily|weekly|monthly|yearly|birthday|jede[nrs]?|geburtstag|cada|todos|cumple\w*|chaque|tou[st]e?s)\b"
 )
 
 
@@ -58,9 +34,24 @@ class Assessment:
 
 def assess(text: str) -> Assessment:
     """Score a text: 3 for a plain fact, more for each thing that makes it matter, 0 for small talk."""
-    words = tokens(text)
-    if not words or all(word in _SMALL_TALK for word in words):
+    found = signals_of(text)
+    tags = tuple(sorted(found.tags - NOISE))
+    if not concepts(text) or ("courtesy" in found.tags and found.points <= 0):
         return Assessment(importance=0.0, tags=())
-    found = [(tag, points) for tag, points, pattern in _SIGNALS if pattern.search(text)]
-    score = PLAIN_FACT + sum(points for _, points in found)
-    return Assessment(importance=min(MAX_IMPORTANCE, score), tags=tuple(tag for tag, _ in found))
+    return Assessment(importance=min(MAX_IMPORTANCE, max(0.5, PLAIN_FACT + found.points)), tags=tags)
+
+
+def standing(memory: Memory, now: datetime) -> tuple[int, float, datetime, int]:
+    """Return the key by which memories go, the least first.
+
+    Health and safety go last, other standing constraints before them. Then importance counts; of equal memories the
+    first in goes. A memory whose dates have all passed is worth little, unless it is vital or recurs.
+    """
+    tags = signals_of(memory.content).tags
+    rank = 2 if tags & {"health", "safety"} else 1 if tags & VITAL else 0
+    scored = memory.metadata.importance
+    worth = assess(memory.content).importance if scored is None else scored
+    last = last_date(memory.content, memory.created_at.date())
+    if rank == 0 and last is not None and last < now.date() and not _RECURS.search(plain(memory.content)):
+        worth = min(worth, OVER)
+    return rank, worth, memory.created_at, memory.id

@@ -16,6 +16,7 @@ from commonplace.apps.conversations import Message, require_message
 from commonplace.apps.memories import MAX_CONTENT_CHARS
 from commonplace.core.secrets import find_secret
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
+from commonplace.language.sentences import split_sentences
 from commonplace.llm.fence import data_notice, fence
 
 MAX_SENTENCES: Final = 4
@@ -35,12 +36,26 @@ Focus on:
 Format: Single paragraph, 2-4 sentences, factual and concise, at most {chars} characters in all. \
 Leave out passwords, keys and tokens. If nothing is worth remembering, answer with the one word NONE."""
 
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])[\"')\]]*\s+|(?<=[。！？])")  # noqa: RUF001 - sentences of other scripts
-_LABEL: Final = re.compile(r"^(?:here is (?:the|a) )?(?:concise )?memory(?: record)?\s*:\s*", re.IGNORECASE)
+_MARKDOWN: Final = re.compile(r"\*{1,3}|__|`+|^\s*(?:#{1,6}|>|[-*•])\s+", re.MULTILINE)
+_LABEL: Final = re.compile(
+    r"^(?:here(?: is|'s) (?:the|a|your) )?(?:(?:concise|new|updated) )*"
+    r"(?:memory(?: record)?|summary|digest|answer)\s*(?:[:\-\u2013\u2014]|\n|$)\s*",
+    re.IGNORECASE,
+)
 _QUOTES: Final = "\"'` "
 _NOTHING: Final = re.compile(
-    r"(?:none|null|n/?a|no memory(?: needed| record)?"
-    r"|nothing(?: is| was)?(?: worth (?:remembering|keeping|noting))?)\W*",
+    r"(?:none|null|n/?a|no memory(?: needed| record| created| to create)?)\W*$"
+    r"|none\s*[.:;,!\u2013\u2014(-]|no memory (?:needed|is needed|was created|record)\b"
+    r"|nothing\W*$"
+    r"|(?:there (?:is|was)|(?:the|this) conversation (?:contain|ha|hold|include)\w*|i (?:see|found|find))?\s*"
+    r"(?:nothing|no(?:thing)? \w+(?: \w+)?)"
+    r"(?: (?:is|was|here|in|of|the|this|that|conversation|seems|appears|to|be|really|particularly))* "
+    r"(?:worth|notable|noteworthy|memorable|to remember|needs? to be remembered)\b",
+    re.IGNORECASE,
+)
+_REFUSAL: Final = re.compile(
+    r"(?:(?:i'm|i am) (?:very |so )?sorry|sorry|i apologi[sz]e|unfortunately|as an ai\b[^,.]*)?[,.]?\s*(?:but )?"
+    r"i(?:'m| am)? ?(?:can(?:no|')?t|cannot|won't|will not|do not|don't|unable|not able|must decline|decline)\b",
     re.IGNORECASE,
 )
 
@@ -124,21 +139,29 @@ class Digest:
     secrets: tuple[str, ...] = ()
 
 
-def creation_prompt(request: MemoryCreationRequest) -> str:
-    """Return the prompt for a conversation's memory; the middle of a long conversation is left out."""
+def creation_prompt(request: MemoryCreationRequest, *, whole: bool = False) -> str:
+    """Return the prompt for a conversation's memory.
+
+    Args:
+        request: The conversation.
+        whole: Keep all of it. A language model gets long messages shortened, and the middle of a long conversation
+            left out.
+    """
     parts = [_TASK.format(chars=MAX_CONTENT_CHARS), data_notice("conversation", "summary")]
     if request.conversation_summary.strip():
         parts.append(f"Summary:\n{fence(request.conversation_summary.strip(), 'summary')}")
-    head, tail, left_out = _ends(_lines(request.messages))
+    lines = _lines(request.messages, None if whole else MAX_MESSAGE_CHARS)
+    head, tail, left_out = (lines, (), 0) if whole else _ends(lines)
     parts.append(f"Conversation:\n{fence(chr(10).join(head), 'conversation')}")
     if left_out:
         parts.append(f"({left_out} messages left out)\n{fence(chr(10).join(tail), 'conversation')}")
     return "\n\n".join((*parts, "Create memory:"))
 
 
-def _lines(messages: Sequence[Message]) -> list[str]:
+def _lines(messages: Sequence[Message], most: int | None) -> list[str]:
+    """Return each message with its speaker; further lines of it are indented, so that none passes for a speaker's."""
     return [
-        f"{message.role}: {trim_to(text, MAX_MESSAGE_CHARS)}"
+        f"{message.role}: {text if most is None else trim_to(text, most)}".replace("\n", "\n  ")
         for message in messages
         if (text := _spoken(message))
     ]
@@ -168,13 +191,14 @@ def _fitting(lines: Iterable[str], room: int) -> int:
 
 
 def read_digest(text: str) -> Digest:
-    """Return the memory in a model's answer.
+    """Return the memory in a model's answer; no content where the model found none, or refused.
 
     One paragraph, at most four sentences and 200 characters; whole sentences as long as they fill half of that,
     else cut at a word. Sentences that look like they hold a secret are left out.
     """
-    plain = _LABEL.sub("", collapse_whitespace(clean_text(text)).strip(_QUOTES)).strip(_QUOTES)
-    if not plain or _NOTHING.fullmatch(plain):
+    said = _MARKDOWN.sub("", clean_text(text)).strip().strip(_QUOTES)
+    plain = collapse_whitespace(_LABEL.sub("", said)).strip(_QUOTES)
+    if not plain or _NOTHING.match(plain) or _REFUSAL.match(plain.replace("\u2019", "'")):
         return Digest(content=None)
     return _kept(plain)
 
@@ -187,12 +211,11 @@ def tidy_content(text: str) -> Digest:
 def _kept(plain: str) -> Digest:
     kept: list[str] = []
     secrets: list[str] = []
-    for sentence in _sentences(plain):
-        found = find_secret(sentence)
-        if found is None:
-            kept.append(sentence)
-        else:
-            secrets.append(found.kind)
+    for sentence in split_sentences(plain):
+        spoken, found = _without_secrets(sentence)
+        secrets += found
+        if spoken:
+            kept.append(spoken)
     # A secret may stand across what looks like the end of a sentence.
     whole = find_secret(" ".join(kept))
     if whole is not None:
@@ -200,8 +223,15 @@ def _kept(plain: str) -> Digest:
     return Digest(content=_shortened(kept[:MAX_SENTENCES]) or None, secrets=tuple(secrets))
 
 
-def _sentences(text: str) -> list[str]:
-    return [sentence for piece in _SENTENCE_END.split(text) if (sentence := piece.strip())]
+def _without_secrets(sentence: str) -> tuple[str, list[str]]:
+    """Return a sentence without the clauses that look like they hold a secret, and what these seem to hold."""
+    if find_secret(sentence) is None:
+        return sentence, []
+    clauses = [(clause, find_secret(clause)) for clause in sentence.split("; ")]
+    found = [finding.kind for _, finding in clauses if finding is not None]
+    kept = "; ".join(clause for clause, finding in clauses if finding is None)
+    whole = find_secret(kept)
+    return (kept, found) if whole is None and found else ("", found or [whole.kind if whole else ""])
 
 
 def _shortened(sentences: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from commonplace.apps.context import format_memories
 from commonplace.apps.conversations import Conversation, ConversationStatus, Message, require_reason
 from commonplace.apps.digests import queue
 from commonplace.apps.digests.background import Background
-from commonplace.apps.digests.queue import QueuedDigest
+from commonplace.apps.digests.queue import ListedState, QueuedDigest
 from commonplace.apps.digests.subagent import MemorySubAgent
 from commonplace.apps.energy import EnergyBudget
 from commonplace.apps.memories import Memory
@@ -218,6 +218,27 @@ class SensitiveLoop:
                 break
         compactions = await self._subagent.settle_overfull()
         return CatchUp(digests=tuple(digests), compactions=tuple(compactions))
+
+    async def retry_skipped(self, conversation_id: str | None = None) -> list[DigestReceipt]:
+        """Make the digests that were skipped, until one has to wait.
+
+        Args:
+            conversation_id: Only of this conversation.
+
+        Raises:
+            NotFoundError: No digest of this conversation was skipped.
+        """
+        async with self._store.reading() as sql:
+            skipped = await queue.listed(sql, ListedState.SKIPPED, limit=MOST_PER_ROUND)
+        wanted = [one for one in skipped if conversation_id in (None, one.conversation_id)]
+        if conversation_id is not None and not wanted:
+            raise NotFoundError("skipped digest", conversation_id)
+        receipts: list[DigestReceipt] = []
+        for one in wanted:
+            receipts.append(await self._digest(one.app_id, one.conversation_id))
+            if receipts[-1].outcome is DigestOutcome.DEFERRED:
+                break
+        return receipts
 
     async def aclose(self) -> None:
         """Wait for the digests that are under way; what waits for energy stays in the queue."""

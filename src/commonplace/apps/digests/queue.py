@@ -30,6 +30,15 @@ class DigestState(StrEnum):
     DONE = "done"
 
 
+class ListedState(StrEnum):
+    """The states by which digests are listed: those that are not made, and those that failed."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    DEFERRED = "deferred"
+    SKIPPED = "skipped"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
     """The right to make the digest of a conversation."""
@@ -115,6 +124,11 @@ async def _leave(
         moment=store.moment(),
     )
     return row is not None
+
+
+async def listed(sql: Statements, state: ListedState, *, limit: int) -> list[QueuedDigest]:
+    """Return the digests in a state, the last first."""
+    return [QueuedDigest.from_row(row) for row in await sql.digests_in(state=state, limit=limit)]
 
 
 async def request_for(sql: Statements, app_id: str, conversation_id: str) -> MemoryCreationRequest:

@@ -16,6 +16,7 @@ from commonplace.apps.compaction.compactor import SUBAGENT, Compactor
 from commonplace.apps.compaction.conflicts import Conflict, find_conflicts
 from commonplace.apps.compaction.decision import MemoryCompactionRequest
 from commonplace.apps.compaction.importance import assess
+from commonplace.apps.context import shown_to_user
 from commonplace.apps.digests import queue
 from commonplace.apps.digests.digest import Digest, MemoryCreationRequest, creation_prompt, read_digest
 from commonplace.apps.digests.queue import Claim
@@ -33,7 +34,14 @@ from commonplace.apps.receipts import (
 from commonplace.apps.registry import get_app
 from commonplace.apps.store import OPERATOR, actor, memories_lock
 from commonplace.apps.vectors import Vectors
-from commonplace.core.errors import ModelBudgetError, ModelError, StorageError
+from commonplace.core.errors import (
+    ModelAccessError,
+    ModelBudgetError,
+    ModelError,
+    ModelTimeoutError,
+    ModelUnavailableError,
+    StorageError,
+)
 from commonplace.embedding import EmbeddingEngine
 from commonplace.llm import Completion, Model
 from commonplace.storage.store import Store
@@ -85,7 +93,8 @@ class MemorySubAgent:
     async def digest(self, request: MemoryCreationRequest) -> DigestReceipt:
         """Make the memory of a conversation, once, and bring the app back to ten memories.
 
-        A failing model or database skips the memory; low energy, or a spent budget of the model, defers it.
+        A digest waits in the queue if energy is low, or if the model cannot answer now. It is skipped if the
+        database fails, or if the model refuses; :meth:`AppMemory.retry_digests` tries it again.
 
         Raises:
             InvalidInputError: An id is not of its form.
@@ -136,10 +145,14 @@ class MemorySubAgent:
         Args:
             app_id: The app.
             limit: At most this many.
-            user_id: The user whose memories are shown beside the app's common ones.
+            user_id: The user whose memories are shown beside the app's common ones. Each of the two has half of the
+                places; see :func:`~commonplace.apps.context.shown_to_user`.
         """
         async with self._store.reading() as sql:
-            found = await memories.visible(sql, app_id, user_id=user_id, limit=limit)
+            most = limit if user_id is None else 1_000_000
+            found = await memories.visible(sql, app_id, user_id=user_id, limit=most)
+        if len(found) > limit:
+            found = shown_to_user(found, limit)
         self._metrics.retrieved()
         log.debug("retrieved %d memories for app %s", len(found), app_id, extra={"app_id": app_id})
         return found
@@ -152,7 +165,8 @@ class MemorySubAgent:
     async def delete_app_memories(self, app_id: str) -> int:
         """Delete every memory of an app for good, and return how many there were.
 
-        Their words go from the history too, and digests that wait or are under way come to nothing.
+        The words leave the history too, and the transcripts of conversations that have ended are deleted. Digests
+        that wait or are under way are dropped.
 
         Raises:
             NotFoundError: No app has this id.
@@ -166,6 +180,7 @@ class MemorySubAgent:
             found = await memories.of_app(sql, app_id)
             await memories.delete(sql, found, author)
             await sql.forget_texts_of_app(app_id=app_id)
+            await sql.delete_ended_conversations(app_id=app_id)
         log.info("purged %d memories of app %s", len(found), app_id, extra={"app_id": app_id})
         return len(found)
 
@@ -202,14 +217,16 @@ class MemorySubAgent:
             return await self._deferred(request, claim, "energy is low")
         try:
             completion = await self._model.complete(
-                creation_prompt(request),
+                creation_prompt(request, whole=self._model.extractive),
                 purpose=PURPOSE,
                 timeout_s=self._timeout_s,
                 max_chars=MAX_CONTENT_CHARS,
             )
-        except ModelBudgetError as error:
-            return await self._deferred(request, claim, str(error))
+        except (ModelBudgetError, ModelUnavailableError, ModelTimeoutError, ModelAccessError) as error:
+            await self._give_back(request)
+            return await self._deferred(request, claim, f"{type(error).__name__}: {error}")
         except ModelError as error:
+            await self._give_back(request)
             reason = f"{type(error).__name__}: {error}"
             return await self._settled(request, claim, DigestOutcome.SKIPPED, reason)
         digest = read_digest(completion.text)
@@ -221,6 +238,14 @@ class MemorySubAgent:
         units = creation_cost(request.chars)
         return await twice(
             lambda: self._energy.admit(Operation.CREATION, units, **about), self._metrics, **about
+        )
+
+    async def _give_back(self, request: MemoryCreationRequest) -> None:
+        """Give back the energy for a digest that the model did not make."""
+        about = {"app_id": request.app_id, "conversation_id": request.conversation_id}
+        units = creation_cost(request.chars)
+        await twice(
+            lambda: self._energy.give_back(Operation.CREATION, units, **about), self._metrics, **about
         )
 
     async def _decide(

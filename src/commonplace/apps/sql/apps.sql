@@ -74,6 +74,14 @@ UPDATE conversations SET memories_shown = :shown
 WHERE conversation_id = :conversation_id AND (memories_shown IS NULL OR memories_shown < :shown)
 RETURNING conversation_id;
 
+-- name: delete_conversation(conversation_id)^
+-- Removes a conversation with its messages, and returns its id.
+DELETE FROM conversations WHERE conversation_id = :conversation_id RETURNING conversation_id;
+
+-- name: delete_ended_conversations(app_id)
+-- Removes the conversations of an app that have ended, with their messages, and returns their ids.
+DELETE FROM conversations WHERE app_id = :app_id AND status = 'ended' RETURNING conversation_id;
+
 -- name: unanswered(app_id, limit)
 -- Active conversations of installed apps whose last word is the user's, the longest waiting first.
 SELECT c.* FROM conversations c JOIN apps a ON a.app_id = c.app_id

@@ -32,10 +32,15 @@ RETURNING *;
 SELECT * FROM app_digests WHERE app_id = :app_id AND conversation_id = :conversation_id;
 
 -- name: open_digests(moment, limit)
--- The digests that are to be made and that nobody is at, the longest waiting first.
+-- The digests that are to be made and that nobody is at, the longest waiting first. One that was tried goes to the end.
 SELECT * FROM app_digests
 WHERE state IN ('waiting', 'deferred') OR (state = 'running' AND claimed_until < :moment)
-ORDER BY queued_at, app_id, conversation_id LIMIT :limit;
+ORDER BY updated_at, queued_at, app_id, conversation_id LIMIT :limit;
+
+-- name: digests_in(state, limit)
+-- The digests in a state, or done with an outcome, the last first.
+SELECT * FROM app_digests WHERE state = :state OR (state = 'done' AND outcome = :state)
+ORDER BY updated_at DESC, app_id, conversation_id LIMIT :limit;
 
 -- name: drop_open_digests(app_id, reason, moment)
 -- Gives up every digest of an app that is not done, the running ones too, and returns them.
@@ -43,6 +48,14 @@ UPDATE app_digests
 SET state = 'done', outcome = 'dropped', reason = :reason, request = NULL, claim = NULL, claimed_until = NULL,
     updated_at = :moment
 WHERE app_id = :app_id AND state <> 'done'
+RETURNING conversation_id;
+
+-- name: drop_open_digest(conversation_id, reason, moment)
+-- Gives up the digest of a conversation, if it is not done, and returns it.
+UPDATE app_digests
+SET state = 'done', outcome = 'dropped', reason = :reason, request = NULL, claim = NULL, claimed_until = NULL,
+    updated_at = :moment
+WHERE conversation_id = :conversation_id AND (state <> 'done' OR outcome = 'skipped')
 RETURNING conversation_id;
 
 -- name: digests_by_state()

@@ -18,6 +18,7 @@ from commonplace.apps import (
     DigestOutcome,
     DigestReceipt,
     EnergyStatus,
+    ListedState,
     Memory,
     Message,
     QueuedDigest,
@@ -45,6 +46,11 @@ app = typer.Typer(
     help="App memory: at most ten digests of ended conversations for each app.",
     no_args_is_help=True,
 )
+
+digests_app = typer.Typer(help="Digests of ended conversations: list them, retry them.", no_args_is_help=True)
+app.add_typer(digests_app, name="digests")
+conversations_app = typer.Typer(help="Transcripts of conversations.", no_args_is_help=True)
+app.add_typer(conversations_app, name="conversations")
 
 
 class _ConversationDocument(BaseModel):
@@ -309,7 +315,7 @@ def conflicts(app_id: AppArgument, *, as_json: JsonOption = False) -> None:
 @app.command("export")
 def export_memories(app_id: AppArgument) -> None:
     """Print an app's memories as a JSON document that ``import`` reads."""
-    print_json(_use(lambda memory: memory.export(app_id)))
+    print_json(_use(lambda memory: memory.export(app_id)).as_json())
 
 
 @app.command("import")
@@ -361,6 +367,48 @@ def energy(
     out.print(f"energy {status.level:g} of {status.capacity:g} units ({status.share:.0%}){low}")
     rows = [(one.app_id, one.conversation_id, one.state, one.reason) for one in waiting]
     out.print(table("app", "conversation", "state", "why", rows=rows) if rows else "no digest waits")
+
+
+@digests_app.command("list")
+def list_digests(
+    *,
+    state: Annotated[ListedState, typer.Option(help="The state of the digests.")] = ListedState.SKIPPED,
+    as_json: JsonOption = False,
+) -> None:
+    """Print the digests in a state, with the reason: by default those that were skipped."""
+    found = _use(lambda memory: memory.list_digests(state))
+    if as_json:
+        print_json({"count": len(found), "digests": found})
+        return
+    rows = [(one.app_id, one.conversation_id, one.reason) for one in found]
+    console().print(table("app", "conversation", "reason", rows=rows) if rows else f"no digests are {state}")
+
+
+@digests_app.command()
+def retry(
+    conversation_id: Annotated[str | None, typer.Argument(metavar="[CONVERSATION]")] = None,
+    *,
+    every: Annotated[bool, typer.Option("--all", help="Retry every digest that was skipped.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the digest of a conversation that was skipped, or with --all of every one, and print the receipts."""
+    if every == (conversation_id is not None):
+        raise InvalidInputError("conversation", "an id, or --all", conversation_id)
+    receipts = _use(lambda memory: memory.retry_digests(conversation_id), model=True)
+    if as_json:
+        print_json({"count": len(receipts), "digests": receipts})
+        return
+    for receipt in receipts:
+        console().print(_receipt_lines(receipt))
+    if not receipts:
+        typer.echo("no digests are skipped")
+
+
+@conversations_app.command("delete")
+def delete_conversation(conversation_id: Annotated[str, typer.Argument(metavar="CONVERSATION")]) -> None:
+    """Delete the transcript of a conversation that has ended. Its memory stays."""
+    deleted = _use(lambda memory: memory.delete_conversation(conversation_id))
+    typer.echo(f"deleted conversation {deleted.conversation_id} ({plural(deleted.message_count, 'message')})")
 
 
 @app.command()

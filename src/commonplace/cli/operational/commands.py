@@ -21,7 +21,9 @@ from commonplace.operational import (
     MemoryFilter,
     OperationalMemory,
     Receipt,
+    SessionReport,
     Sort,
+    decide_after_session,
     format_confidence,
     require_category,
 )
@@ -88,11 +90,14 @@ def ingest(
         if not as_json:
             out.print(receipt_line(receipt))
 
-    reports = _use(
-        lambda memory: memory.ingest(
+    async def work(memory: OperationalMemory) -> list[SessionReport]:
+        reports = await memory.ingest(
             read_chunks(source), tiers=tier or [1], allow_secrets=allow_secrets, on_receipt=show
         )
-    )
+        await decide_after_session(memory, settings())
+        return reports
+
+    reports = _use(work)
     if as_json:
         print_json({"sessions": reports})
     else:
@@ -244,6 +249,28 @@ def delete(ids: Annotated[list[int], typer.Argument(metavar="ID")], *, as_json: 
         print_json({"deleted": deleted})
     else:
         typer.echo(f"deleted {', '.join(f'#{memory_id}' for memory_id in deleted)}")
+
+
+@app.command()
+def wordings(memory_id: Annotated[int, typer.Argument(metavar="ID")], *, as_json: JsonOption = False) -> None:
+    """Print every text by which a memory was ever known, with the number that `restore` takes."""
+    found = _use(lambda memory: memory.wordings(memory_id))
+    if as_json:
+        print_json({"wordings": found})
+        return
+    rows = [(one.number, one.text, one.uses, f"{one.first_at:%Y-%m-%d %H:%M}") for one in found]
+    console().print(table("number", "wording", "uses", "first (UTC)", rows=rows))
+
+
+@app.command()
+def restore(
+    memory_id: Annotated[int, typer.Argument(metavar="ID")],
+    number: Annotated[int, typer.Argument(metavar="NUMBER", help="As `wordings` prints it.")],
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Give a memory one of its wordings as its text; the confidence stays."""
+    _print_memories([_use(lambda memory: memory.restore(memory_id, number))], as_json=as_json)
 
 
 def _print_memories(found: list[Memory], *, as_json: bool) -> None:

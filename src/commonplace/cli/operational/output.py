@@ -9,6 +9,7 @@ def receipt_line(receipt: Receipt) -> str:
     colours = {
         ReceiptOutcome.CREATED: "green",
         ReceiptOutcome.REINFORCED: "cyan",
+        ReceiptOutcome.REFINED: "cyan",
         ReceiptOutcome.REJECTED: "red",
         ReceiptOutcome.FAILED: "bold red",
     }
@@ -20,7 +21,7 @@ def receipt_line(receipt: Receipt) -> str:
     if receipt.reason:
         line += f"\n           [dim]{shown(receipt.reason)}[/]"
     for effect in receipt.contradicted:
-        line += f"\n           [yellow]contradicts[/] {effect_line(effect)}"
+        line += f"\n           [yellow]corrects[/] {effect_line(effect)}"
     return line
 
 

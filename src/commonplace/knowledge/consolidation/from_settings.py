@@ -44,7 +44,7 @@ async def consolidate(
     if dry_run or not names_language_model(settings):
         report = await memory.run_consolidation(None, butler=butler, policy=policy)
         return report if names_language_model(settings) else without_model(report)
-    async with open_model(settings, engine=memory.engine, clock=memory.clock) as model:
+    async with open_model(settings, clock=memory.clock) as model:
         return await memory.run_consolidation(
             model_spawner(model, policy=policy), butler=butler, policy=policy, approve=approve, notify=notify
         )

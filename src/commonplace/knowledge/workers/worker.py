@@ -91,9 +91,7 @@ class Worker:
                 opening = KnowledgeMemory.open(settings, actor="worker", clock=clock)
                 knowledge = await stack.enter_async_context(opening)
             if model is None:
-                model = await stack.enter_async_context(
-                    open_model(settings, engine=knowledge.engine, clock=clock)
-                )
+                model = await stack.enter_async_context(open_model(settings, clock=clock))
             await prepare_schema(await knowledge.database.access())
             yield cls(Means(knowledge=knowledge, settings=settings, model=model, worker=this_worker()))
 

@@ -1,1 +1,8 @@
-"""Judge of operational memory: compare a new observation with an old one."""
+"""Judge of operational memory: compare a new observation with an old one.
+
+`verdicts` decides; the other modules read and compare texts. Import what `__all__` lists.
+"""
+
+from commonplace.operational.judge.verdicts import Judgement, Verdict, joined, judge, tokens_of
+
+__all__ = ["Judgement", "Verdict", "joined", "judge", "tokens_of"]

@@ -15,6 +15,10 @@ from typing import Final
 HEDGE_TOLERANCE: Final = 0.2
 """Share by which "about" widens a quantity on either side."""
 
+CALENDAR_S: Final = 28 * 86_400.0
+CALENDAR_TOLERANCE: Final = 0.01
+"""From 28 days on, durations agree within this share: months and years differ in length."""
+
 CLOCK_TOLERANCE_MIN: Final = 30.0
 """Minutes by which "around" widens a time of day."""
 
@@ -104,6 +108,8 @@ def _limit(quantity: Quantity) -> Quantity:
 
 
 def _widened(quantity: Quantity) -> tuple[float, float]:
+    if quantity.kind is Kind.DURATION and CALENDAR_S <= quantity.low < math.inf:
+        return quantity.low * (1 - CALENDAR_TOLERANCE), quantity.high * (1 + CALENDAR_TOLERANCE)
     slack = 1e-9 * max(1.0, abs(quantity.low) if math.isfinite(quantity.low) else 1.0)
     if not quantity.hedged:
         return quantity.low - slack, quantity.high + slack

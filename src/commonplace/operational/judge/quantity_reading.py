@@ -18,14 +18,12 @@ from commonplace.operational.judge.units import (
     DAY_S,
     DEGREES,
     DURATIONS,
-    FRACTIONS,
     HALVES,
     MULTIPLES,
     ORDINAL_ENDINGS,
     ORDINALS,
     PERCENT,
     PERIODS,
-    PROTOCOLS,
     SIZES,
     TIMES_OF_DAY,
     WEEKDAYS,
@@ -43,7 +41,6 @@ _PLAIN_UNITS: Final = (
     (PERCENT, Kind.PERCENT),
     (DEGREES, Kind.TEMPERATURE),
     (ORDINAL_ENDINGS, Kind.ORDINAL),
-    (PROTOCOLS, Kind.PORT),
 )
 _DIGITS: Final = re.compile(r"[0-9]+(?:[.,:-][0-9]+)*")
 
@@ -83,7 +80,14 @@ class _Reader:
 
     def _quantity(self) -> Quantity | None:
         label, denied, hedged, bound = "", False, False, Bound.NONE
-        if self._peek() in {"not", "insteadof"} and _starts_value(self._peek(1), self._peek(2)):
+        if (
+            self._peek() in {"not", "insteadof"}
+            and self._peek(1) in {"a", "an"}
+            and _DIGITS.fullmatch(self._peek(2))
+        ):
+            denied = True
+            self.at += 2
+        elif self._peek() in {"not", "insteadof"} and _starts_value(self._peek(1), self._peek(2)):
             denied = True
             self.at += 1
         if self._peek() == "http" and _DIGITS.fullmatch(self._peek(1)):
@@ -146,26 +150,13 @@ class _Reader:
         return _name_or_number(Kind.VERSION, self.tokens[self.at - 1])
 
     def _article(self) -> Quantity | None:
-        """Read "a minute", "half an hour", "a quarter of an hour", "a couple of minutes"."""
-        factor = 1.0
-        start = self.at
-        hedged = False
-        if self._peek() in {"a", "an"}:
-            self.at += 1
-        if self._peek() in FRACTIONS:
-            hedged = self._peek() == "couple"
-            factor = FRACTIONS[self._peek()]
-            self.at += 1
-            self.at += self._peek() == "of"
-            self.at += self._peek() in {"a", "an"}
-        ordinal = self._peek() == "second" and self._peek(1) in COUNTED_SECOND
-        long_unit = self._peek() in DURATIONS and len(self._peek()) > 1
-        if self.at > start and long_unit and not ordinal:
-            unit = DURATIONS[self._peek()]
-            self.at += 1
-            return Quantity(kind=Kind.DURATION, low=factor * unit, high=factor * unit, hedged=hedged)
-        self.at = start
-        return None
+        """Read "a minute"."""
+        unit = self._peek(1)
+        ordinal = unit == "second" and self._peek(2) in COUNTED_SECOND
+        if self._peek() not in {"a", "an"} or unit not in DURATIONS or len(unit) == 1 or ordinal:
+            return None
+        self.at += 2
+        return Quantity(kind=Kind.DURATION, low=DURATIONS[unit], high=DURATIONS[unit])
 
     def _unit_quantity(self, amount: float) -> Quantity | None:
         word = self._peek()

@@ -5,17 +5,23 @@ Durations are in seconds, sizes in bytes, times of day in minutes since midnight
 
 from typing import Final
 
-from commonplace.operational.judge.lexicon import word_set
+from commonplace.language.ideas import word_set
 
 HOUR_S: Final = 3_600.0
 DAY_S: Final = 86_400.0
 WEEK_S: Final = 7 * DAY_S
-MONTH_S: Final = 30 * DAY_S
 YEAR_S: Final = 365 * DAY_S
+MONTH_S: Final = YEAR_S / 12
 
 
 def _table(rows: dict[str, float]) -> dict[str, float]:
     return {form: value for forms, value in rows.items() for form in forms.split()}
+
+
+def _numbered(text: str, start: int = 0) -> dict[str, float]:
+    """Return words with their numbers in order; forms of one word stand between commas."""
+    rows = enumerate(text.split(), start=start)
+    return {form: float(number) for number, forms in rows for form in forms.split(",")}
 
 
 DURATIONS: Final = _table(
@@ -60,65 +66,34 @@ PERIODS: Final = _table(
 HALVES: Final = {"am": 0, "pm": 12}
 """Hours before each half of the day."""
 
-TIMES_OF_DAY: Final = {"midnight": 0.0, "noon": 720.0}
+TIMES_OF_DAY: Final = {"midnight": 0.0, "noon": 720.0, "midday": 720.0}
 
-WEEKDAYS: Final = _table(
-    {
-        "monday mondays": 0.0,
-        "tuesday tuesdays": 1.0,
-        "wednesday wednesdays": 2.0,
-        "thursday thursdays": 3.0,
-        "friday fridays": 4.0,
-        "saturday saturdays": 5.0,
-        "sunday sundays": 6.0,
-    },
+WEEKDAYS: Final = _numbered(
+    "monday,mondays tuesday,tuesdays wednesday,wednesdays thursday,thursdays friday,fridays saturday,saturdays "
+    "sunday,sundays"
 )
-
-CARDINALS: Final[dict[str, float]] = {
-    word: float(number)
-    for words, start, step in (
-        (
-            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen",
-            0,
-            1,
-        ),
-        ("sixteen seventeen eighteen nineteen", 16, 1),
-        ("twenty thirty forty fifty sixty seventy eighty ninety hundred", 20, 10),
-    )
-    for number, word in zip(range(start, 101, step), words.split(), strict=False)
-} | {"dozen": 12.0}
-
-ORDINALS: Final[dict[str, float]] = {
-    word: float(number)
-    for number, words in enumerate(
-        (
-            "first 1st",
-            "second 2nd",
-            "third 3rd",
-            "fourth",
-            "fifth",
-            "sixth",
-            "seventh",
-            "eighth",
-            "ninth",
-            "tenth",
-        ),
-        start=1,
-    )
-    for word in words.split()
-} | {"last": -1.0}
-
-FRACTIONS: Final = {"half": 0.5, "quarter": 0.25, "couple": 2.0}
-"""Before a unit: "half an hour"; "a couple of" is two, and hedged."""
+CARDINALS: Final = _numbered(
+    "zero one two three four five six seven eight nine ten eleven twelve,dozen thirteen fourteen fifteen sixteen "
+    "seventeen eighteen nineteen twenty"
+) | {
+    "thirty": 30.0,
+    "forty": 40.0,
+    "fifty": 50.0,
+    "sixty": 60.0,
+    "seventy": 70.0,
+    "eighty": 80.0,
+    "ninety": 90.0,
+    "hundred": 100.0,
+}
+ORDINALS: Final = _numbered(
+    "first,1st second,2nd third,3rd fourth fifth sixth seventh eighth ninth tenth", start=1
+) | {"last": -1.0}
 
 MULTIPLES: Final = {"twice": 2.0, "thrice": 3.0}
 
 ORDINAL_ENDINGS: Final = word_set("st nd rd th")
 DEGREES: Final = word_set("° degree degrees celsius c")
 PERCENT: Final = word_set("% percent pct")
-PROTOCOLS: Final = word_set("tcp udp")
-"""Behind a number they make it a port."""
-
 COUNTED_ONCE: Final = word_set("before and or more only again with")
 """Before these, and at the end, "once" counts; elsewhere it means "as soon as"."""
 

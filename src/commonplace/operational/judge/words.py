@@ -1,62 +1,157 @@
-"""Words of an observation: tokens, phrases and stems.
+"""Tokens of an observation.
 
-Source: R-OPS-5. Case, spacing and the punctuation between words never count; punctuation inside a number does
-(``1.5``, ``60-90``, ``02:00``). Everything here takes time linear in the length of the text,
-of which the first 20,000 characters are read.
+Case, spacing and the punctuation of a number do not count. One thing gets one spelling: ``db-a`` becomes
+``db #a``, ``host:5432`` becomes ``host port 5432``, ``twice a year`` becomes a period in seconds. Everything here takes
+time linear in the length of the text, of which the first 20,000 characters are read.
+
+Source: R-OPS-5.
 """
 
 import re
 import unicodedata
-from functools import cache, lru_cache
-from typing import Final
+from collections.abc import Callable
+from functools import cache
+from typing import Final, TypeAlias
 
-from snowballstemmer.english_stemmer import EnglishStemmer  # pyright: ignore[reportMissingTypeStubs]
-
-from commonplace.operational.judge.word_forms import IRREGULAR, PHRASES
-
-_LONGEST_STEMMED: Final = 40
-"""No English word is longer; a longer run of letters is kept as it is."""
+from commonplace.operational.judge.lexicon import PHRASES
+from commonplace.operational.judge.units import CARDINALS, DURATIONS, MULTIPLES, WEEKDAYS
 
 MOST_READ_CHARS: Final = 20_000
-"""Longer than any prompt block that could show it; what a text holds beyond is not compared."""
+"""Longer than any prompt block that could show it; the judge does not compare the rest of a text."""
+
+_AMOUNTS: Final = (
+    CARDINALS | {"half": 0.5, "third": 1 / 3, "quarter": 0.25, "fifth": 0.2, "tenth": 0.1} | MULTIPLES
+)
+_PERIODS_S: Final = {
+    unit: DURATIONS[unit] for unit in ("minute", "hour", "day", "week", "month", "quarter", "year")
+}
+_DIGITS: Final = "one|two|three|four|five|six|seven|eight|nine"
+_UNIT: Final = f"(?P<unit>{'|'.join(_PERIODS_S)})"
+_WEEKDAYS: Final = {day[:3]: day for day in WEEKDAYS if not day.endswith("s")}
+
+
+def _amount(word: str) -> float:
+    if word in {"", "a", "an"}:
+        return 1.0
+    known = _AMOUNTS.get(word)
+    return float(word) if known is None else known
+
+
+def _period(match: re.Match[str]) -> str:
+    times = _amount(match["times"].split()[0])
+    return f"every {_PERIODS_S[match['unit']] / times:.0f} s" if times else match[0]
+
+
+def _fraction(match: re.Match[str]) -> str:
+    """Write "half an hour" as "0.5 hour" and "three quarters of the" as "75 %"."""
+    before, unit = match["before"] or "", match.groupdict().get("unit")
+    counted = before in _AMOUNTS or before in {"a", "an"}
+    amount = (_amount(before) if counted else 1.0) * _AMOUNTS[match["part"]]
+    written = f"{amount:g} {unit}" if unit else f"{100 * amount:g} % "
+    return written if counted else f"{before} {written}"
+
+
+def _and_a_half(match: re.Match[str]) -> str:
+    return f"{_amount(match[1]) + 0.5:g}"
+
+
+def _sum(match: re.Match[str]) -> str:
+    return f"{_AMOUNTS[match[1]] + _AMOUNTS[match[2]]:g}"
+
+
+def _thousands(match: re.Match[str]) -> str:
+    return f"{1000 * _amount(match[1]):.0f}"
+
+
+def _clock(match: re.Match[str]) -> str:
+    """Write "half past six" as "6:30" and "a quarter to six" as "5:45"."""
+    hour, minutes = _amount(match["hour"]), 30 if match["part"] == "half" else 15
+    return f"{hour:.0f}:{minutes}" if match["side"] == "past" else f"{(hour - 1) % 24:.0f}:{60 - minutes}"
+
+
+def _weekday(match: re.Match[str]) -> str:
+    return _WEEKDAYS[match[1]]
+
+
+_Replacement: TypeAlias = str | Callable[[re.Match[str]], str]
+_REWRITES: Final[tuple[tuple[re.Pattern[str], _Replacement], ...]] = tuple(
+    (re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"(?<=[a-z])'(?=[a-z])", ""),
+        (r"\b([ap])\.\s?m\b\.?", r"\1m"),
+        (r"\b(approx|ca|max|min|resp|incl|vs|no|nr|dr|st)\.(?=\s)", r"\1"),
+        (r"\b(?:tcp|udp)(?: port[ /]|[ /])(?=\d)", "port "),
+        (r"\b(\d+)[ /](?:tcp|udp)\b", r"port \1"),
+        (r"(?<=[a-z0-9]):(?=\d{2,5}\b(?![:.]))(?<!\b\d:)(?<!\b\d\d:)(?<!\b\d\d\d:)", " port "),
+        (r"(?<=[a-z])-(?=(?:\d+|[a-z])\b)", " #"),
+        (r"\b(re|un|non|pre|co|de)-(?=[a-z])", r"\1"),
+        (r"\bhttps? (?=\d{3}\b)", ""),
+        (r"as long as (?=\d|an? |one|two|three|four|five|six|ten|half)", "up to "),
+        (rf"\b({'|'.join(_WEEKDAYS)})\b(?=[ ,-]*\d)", _weekday),
+        (r"\b(?:stops?|stopped|ceases?|ceased|quits?) (?=\w+ing\b)", "not "),
+        (r"→|->|=>", " to "),
+        (r"(?<=\s)@(?=\s)", " at "),
+        (r"(?<=[0-9a-z])\s*=\s*(?=[0-9a-z])", " is "),
+        (
+            rf"\b(?P<times>twice|thrice|(?:\d+|{'|'.join(_AMOUNTS)}) times) (?:an?|per|every|each) {_UNIT}\b",
+            _period,
+        ),
+        (rf"\b(?:(?P<before>\w+) )?(?P<part>half|quarter|third)s? (?:of )?an? {_UNIT}\b", _fraction),
+        (r"\b(\d+|one|two|three|four|five|six) and a half\b", _and_a_half),
+        (rf"\ban? {_UNIT} and a half\b", r"1.5 \g<unit>"),
+        (r"\ba couple of\b", "about 2"),
+        (
+            rf"\b(?:a )?(?P<part>half|quarter) (?P<side>past|to) (?P<hour>\d{{1,2}}|{_DIGITS}|ten|eleven|twelve)\b",
+            _clock,
+        ),
+        (r"\b(\d{1,2}) o'?clock\b", r"\1:00"),
+        (
+            rf"\b(twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)[- ]({_DIGITS})\b",
+            _sum,
+        ),
+        (rf"\b(an?|\d+|{_DIGITS}|ten) thousand\b", _thousands),
+        (
+            r"\b(?:(?P<before>an?|\w+) )?(?P<part>half|third|quarter|tenth)s? (?:of )?(?=the |all |its |/|an? )",
+            _fraction,
+        ),
+        (r"\b(?:forever|indefinitely|for ever)\b", "1000 years"),
+    )
+)
+_METHODS: Final = re.compile(r"\b(GET|PUT)\b")
+"""Methods of HTTP that are common words in lower case."""
+
+_CAPITAL: Final = re.compile(r"(?<=[A-Za-z] )([A-Z])(?=[ ,.;:)]|$)")
+"""A letter that names one thing of a kind: "UPS A"."""
 
 _TOKEN: Final = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"  # a date
+    r"#(?:\d+|[a-z])\b"  # the mark of one thing of a kind
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"  # a date
     r"|[0-9]+(?:[.,:][0-9]+)*"  # a number, a version, a time of day, an address
     r"|(?<=[0-9a-z])\s?[-\u2013\u2014]\s?(?=[0-9])"  # before a number: a range
-    r"|[<>]=?(?=\s?[0-9])|[~≈≤≥](?=\s?[0-9])|%|°"
+    r"|[<>]=?(?=\s?[0-9])|[~≈≤≥±](?=\s?[0-9])|%|°"
     r"|(?<!\w)v(?=[0-9])"  # the v of "v2.4"
     r"|(?<=[0-9])[^\W0-9_]{1,3}(?=[0-9])"  # a unit within "1m30s"
-    r"|[^\W0-9](?:\w|'(?=\w))*",
+    r"|[^\W0-9](?:\w|[./](?=\w))*"  # a word, a path, the name of a host
+    r"|--|(?<=\s)[-\u2013\u2014](?=\s)|[,;:()]|\.(?=\s)",
 )
 
 
-@lru_cache(maxsize=8192)
-def stem(word: str) -> str:
-    """Return the English stem of a lower-case word (Snowball); a run of more than 40 letters stays as it is."""
-    # A stemmer keeps its word in itself, so that threads cannot share one.
-    base = IRREGULAR.get(word, word)
-    if len(base) > _LONGEST_STEMMED:
-        return base
-    return str(EnglishStemmer().stemWord(base))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+def fold(text: str) -> str:
+    """Return a text in lower case, with compatibility forms folded and each thing in one spelling."""
+    named = _METHODS.sub(r"http_\1", " ".join(text[:MOST_READ_CHARS].split()))
+    named = _CAPITAL.sub(r"#\1", named)
+    folded = unicodedata.normalize("NFKC", named).casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    for pattern, replacement in _REWRITES:
+        folded = pattern.sub(replacement, folded)
+    return folded
 
 
-def tokenise(text: str) -> tuple[str, ...]:
-    """Return the tokens of a text in order: lower-case words, numbers, and the few signs that qualify numbers.
-
-    Compatibility forms are folded (NFKC), apostrophes dropped (``don't`` is ``dont``, ``night's`` is ``nights``),
-    phrases joined, and a range's dash becomes ``-``. A number and the unit after it are two tokens (``60``, ``s``).
-    """
-    folded = (
-        unicodedata.normalize("NFKC", text[:MOST_READ_CHARS])
-        .casefold()
-        .replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    )
-    raw = [_plain(match.group()) for match in _TOKEN.finditer(folded)]
-    tokens = _join_phrases(raw)
-    if tokens and tokens[-1] == "on":
-        # At the end, "on" is no preposition: "Query logging is on".
-        tokens[-1] = "enable"
+def tokenise(folded: str) -> tuple[str, ...]:
+    """Return the tokens of a folded text in order: words, numbers, signs that qualify numbers, and punctuation."""
+    tokens = _join_phrases([_plain(match.group()) for match in _TOKEN.finditer(folded)])
+    if tokens and tokens[-1] in {"on", "off"}:
+        # At the end they are no prepositions: "Query logging is on".
+        tokens[-1] = "enable" if tokens[-1] == "on" else "disable"
     return tuple(tokens)
 
 

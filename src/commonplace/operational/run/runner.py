@@ -18,6 +18,7 @@ from commonplace.core.secrets import mask_secrets
 from commonplace.core.settings import Settings
 from commonplace.core.text import trim_to
 from commonplace.llm.claude_process import outside_a_session
+from commonplace.operational.model_reviews import decide_after_session
 from commonplace.operational.output import Shown, describe_failure, notice, shown_of
 from commonplace.operational.receipts import Receipt
 from commonplace.operational.run.agent import AgentProcess, RunRequest, build_command
@@ -136,10 +137,13 @@ async def run_session(
             process.on_listed = lock.name_tools
             recording = LiveRecording(recorder) if recorder else None
             transcript = TranscriptFile.create(settings.home, tier=request.tier, now=clock())
-            return await _Run(process, request, stop, watcher, recording, transcript).to_its_end()
+            report = await _Run(process, request, stop, watcher, recording, transcript).to_its_end()
         finally:
             await process.close()
             lock.forget_agent()
+        if memory is not None:
+            await decide_after_session(memory, settings)
+        return report
 
 
 class _Run:

@@ -123,16 +123,17 @@ ON CONFLICT (memory_id) DO UPDATE
 SET counted_from = excluded.counted_from, weeks_charged = excluded.weeks_charged
 RETURNING memory_id;
 
--- name: record_change(memory_id, kind, actor, session_id, before, after, reason, moment)$
+-- name: record_change(memory_id, kind, actor, session_id, before, after, reason, wording, related_id, moment)$
 -- Adds a change to the history of a memory.
-INSERT INTO memory_changes (memory_id, kind, actor, session_id, before, after, reason, created_at)
-VALUES (:memory_id, :kind, :actor, :session_id, :before, :after, :reason, :moment)
+INSERT INTO memory_changes
+  (memory_id, kind, actor, session_id, before, after, reason, wording, related_id, created_at)
+VALUES (:memory_id, :kind, :actor, :session_id, :before, :after, :reason, :wording, :related_id, :moment)
 RETURNING id;
 
--- name: session_changed(memory_id, kind, session_id)$
--- Whether a session has made this kind of change to a memory before.
+-- name: session_changed(memory_id, kind, other_kind, session_id)$
+-- Whether a session has made one of two kinds of change to a memory before.
 SELECT 1 FROM memory_changes
-WHERE memory_id = :memory_id AND kind = :kind AND session_id = :session_id
+WHERE memory_id = :memory_id AND kind IN (:kind, :other_kind) AND session_id = :session_id
 LIMIT 1;
 
 -- name: changes_of(memory_id)
@@ -141,4 +142,5 @@ SELECT * FROM memory_changes WHERE memory_id = :memory_id ORDER BY id;
 
 -- name: forget_texts(memory_id)
 -- Clears the texts in the history of a deleted memory; the changes and their times stay.
-UPDATE memory_changes SET before = NULL, after = NULL, reason = '' WHERE memory_id = :memory_id RETURNING id;
+UPDATE memory_changes SET before = NULL, after = NULL, reason = '', wording = NULL WHERE memory_id = :memory_id
+RETURNING id;

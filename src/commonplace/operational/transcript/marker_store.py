@@ -30,7 +30,13 @@ ValidMarker = MemoryMarker | EventMarker | CooldownMarker
 
 
 async def store_marker(
-    store: Store, session: Session, marker: Marker, fingerprint: str, *, allow_secrets: bool
+    store: Store,
+    session: Session,
+    marker: Marker,
+    fingerprint: str,
+    *,
+    allow_secrets: bool,
+    asks_model: bool = False,
 ) -> Receipt:
     """Store a marker of a session, or refuse it, and return the receipt.
 
@@ -40,6 +46,7 @@ async def store_marker(
         marker: The marker.
         fingerprint: Names the marker in its session.
         allow_secrets: Whether to store text that looks like a secret.
+        asks_model: Whether a model decides doubtful pairs after the session.
     """
     receipt = _receipt(session, marker)
     if isinstance(marker, RejectedMarker):
@@ -53,19 +60,25 @@ async def store_marker(
             if not await sessions.note_marker(sql, session.id, fingerprint):
                 reason = "this session stored it before"
                 return replace(receipt, outcome=ReceiptOutcome.REPEATED, reason=reason)
-            return await _store(store, sql, session, marker, receipt)
+            return await _store(store, sql, session, marker, receipt, asks_model=asks_model)
     except StorageError as error:
         return replace(receipt, outcome=ReceiptOutcome.FAILED, reason=str(error))
 
 
 async def _store(
-    store: Store, sql: Statements, session: Session, marker: ValidMarker, receipt: Receipt
+    store: Store,
+    sql: Statements,
+    session: Session,
+    marker: ValidMarker,
+    receipt: Receipt,
+    *,
+    asks_model: bool,
 ) -> Receipt:
     now = store.now()
     match marker:
         case MemoryMarker():
             author = Author(actor=AGENT, session_id=session.id, tier=session.tier)
-            learned = await lifecycle.learn(sql, marker, author, now)
+            learned = await lifecycle.learn(sql, marker, author, now, asks_model=asks_model)
             return replace(
                 receipt,
                 outcome=ReceiptOutcome(learned.outcome.value),

@@ -40,6 +40,10 @@ SHOWN_CHARS: Final = 200
 SERVICE_PATTERN: Final = re.compile(r"[a-zA-Z0-9_-]+")
 """What a service is called, as a whole. Source: OPS-05."""
 
+MAX_SERVICE_CHARS: Final = 100
+GENERAL: Final = "general"
+"""The name by which a memory of no service is known; a marker of this service is a general one."""
+
 _SHOWN_WORD_CHARS: Final = 40
 _DECORATION: Final = "*_`~"
 
@@ -154,7 +158,9 @@ _FORMS: Final = (
         needs_service=False,
         needs_text=True,
         build=lambda word, service, text: MemoryMarker(
-            category=MemoryCategory(word), service=service, observation=text
+            category=MemoryCategory(word),
+            service=None if service and service.lower() == GENERAL else service,
+            observation=text,
         ),
     ),
     _Form(
@@ -220,7 +226,14 @@ def _find(form: _Form, line: str) -> Iterator[tuple[int, Marker]]:
     if taken:
         word, service, text = taken.groups()
         text = _without_decoration(line[:at], text)
-        if text or not form.needs_text:
+        if len(service or "") > MAX_SERVICE_CHARS:
+            yield (
+                at,
+                _rejected(
+                    line, f"service of {len(service)} characters: expected at most {MAX_SERVICE_CHARS}"
+                ),
+            )
+        elif text or not form.needs_text:
             yield at, form.build(word, service, trim_to(text, MAX_TEXT_CHARS))
             if len(text) > MAX_TEXT_CHARS:
                 yield (

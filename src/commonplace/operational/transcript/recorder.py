@@ -51,6 +51,7 @@ class Recorder:
         allow_secrets: Whether to store text that looks like a secret.
         on_receipt: Called with each receipt as soon as its marker is durable.
         prompt_text: The prompt of the sessions, if known.
+        asks_model: Whether a model decides doubtful pairs after the session.
     """
 
     def __init__(
@@ -62,8 +63,10 @@ class Recorder:
         allow_secrets: bool = False,
         on_receipt: Callable[[Receipt], None] | None = None,
         prompt_text: str | None = None,
+        asks_model: bool = False,
     ) -> None:
         self._store = store
+        self._asks_model = asks_model
         self._tiers = [sessions.require_tier(tier) for tier in tiers] or [1]
         self._trigger = trigger
         self._allow_secrets = allow_secrets
@@ -210,7 +213,12 @@ class Recorder:
             name = current.fingerprints.of(event.message_id, repr(marker))
             self._give(
                 await store_marker(
-                    self._store, current.session, marker, name, allow_secrets=self._allow_secrets
+                    self._store,
+                    current.session,
+                    marker,
+                    name,
+                    allow_secrets=self._allow_secrets,
+                    asks_model=self._asks_model,
                 )
             )
 

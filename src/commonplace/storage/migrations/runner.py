@@ -19,7 +19,7 @@ from commonplace.storage.postgres_access import Access, connect, prepare_access
 Branch = Literal["operational", "apps", "memory", "access"]
 
 HEADS: Final[dict[Branch, str]] = {
-    "operational": "ops_008",
+    "operational": "ops_009",
     "apps": "app_004",
     "memory": "mem_015",
     "access": "acc_001",

@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from commonplace.operational.judge.quantities import Agreement, Bound, Kind, Quantity, compare
 from commonplace.operational.judge.quantity_reading import extract
-from commonplace.operational.judge.words import tokenise
+from commonplace.operational.judge.words import fold, tokenise
 
 pytestmark = pytest.mark.requirement("R-OPS-5")
 
 
 def read(text: str) -> list[Quantity]:
     """Return the quantities of a text."""
-    return [part for part in extract(tokenise(text)) if isinstance(part, Quantity)]
+    return [part for part in extract(tokenise(fold(text))) if isinstance(part, Quantity)]
 
 
 def the(text: str) -> Quantity:
@@ -63,6 +63,12 @@ def the(text: str) -> Quantity:
         ("2nd attempt", Kind.ORDINAL, 2, 2),
         ("retry twice", Kind.NUMBER, 2, 2),
         ("retry once", Kind.NUMBER, 1, 1),
+        ("at half past six", Kind.CLOCK, 390, 390),
+        ("a quarter to 3", Kind.CLOCK, 165, 165),
+        ("twenty-five files", Kind.NUMBER, 25, 25),
+        ("two thousand files", Kind.NUMBER, 2000, 2000),
+        ("twice a year", Kind.DURATION, 15768000, 15768000),
+        ("three quarters of an hour", Kind.DURATION, 2700, 2700),
     ],
 )
 def test_reads_an_amount_in_base_units(text: str, kind: Kind, low: float, high: float) -> None:
@@ -150,6 +156,14 @@ def test_units_of_one_amount_agree(seconds: int) -> None:
 @given(text=st.text(alphabet="0123456789.,:-%sm aver/°\n", max_size=80))
 def test_any_digits_can_be_read(text: str) -> None:
     """Reading never raises and loses no order: what is not a quantity stays a token."""
-    parts = extract(tokenise(text))
+    parts = extract(tokenise(fold(text)))
     assert all(isinstance(part, (str, Quantity)) for part in parts)
-    assert len(parts) <= len(tokenise(text))
+    assert len(parts) <= len(tokenise(fold(text)))
+
+
+@pytest.mark.parametrize(
+    "text", ["0 times a day", "zero times a day", f"{'9' * 400} times a day", "half past 99"]
+)
+def test_senseless_amounts_are_read_all_the_same(text: str) -> None:
+    """No amount that an agent writes raises."""
+    assert extract(tokenise(fold(text)))

@@ -121,7 +121,7 @@ async def context_page(
 @router.get("/{appId}/export")  # noqa: FAST003 - AppId takes it
 async def export(memories: OpenMemories, app_id: AppId) -> Response:
     """Return the memories of an app as a file for an import (APP-16.3)."""
-    document = json.dumps(await memories.apps.export(app_id), ensure_ascii=False, indent=2)
+    document = json.dumps((await memories.apps.export(app_id)).as_json(), ensure_ascii=False, indent=2)
     named = f"attachment; filename=\"memories.json\"; filename*=UTF-8''{quote(app_id, safe='')}-memories.json"
     return Response(
         document, media_type="application/json", headers={"Content-Disposition": named, **NOT_KEPT}

@@ -91,7 +91,7 @@ async def search_memories(
 )
 async def export_memories(memory: OpenAppMemory, app_id: AppId) -> ExportShape:
     """Return all memories of the app, of every user, as one document for an import."""
-    return ExportShape.model_validate(await memory.export(app_id))
+    return ExportShape.model_validate((await memory.export(app_id)).as_json())
 
 
 @router.post(

@@ -13,6 +13,7 @@ from commonplace.knowledge import (
     Found,
     MemoryType,
     SearchMode,
+    json_safe,
 )
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.knowledge.rest.shapes import (
@@ -216,7 +217,7 @@ async def context(
 )
 async def stats(memory: KnowledgeOfCaller, scope: Scope = None) -> StatsShape:
     """Count episodes, facts and rules by state; the scope does not apply to episodes."""
-    return StatsShape.model_validate(await memory.stats(scope=scope))
+    return StatsShape.model_validate(json_safe(await memory.stats(scope=scope)))
 
 
 @router.get(

@@ -32,9 +32,15 @@ from commonplace.web.operational.rest.shapes import (
     OperationalContextShape,
     OutputLineShape,
     OutputShape,
+    ReviewShape,
+    ReviewsShape,
     SessionShape,
     SessionsShape,
+    WantedDecision,
     WantedRows,
+    WantedWording,
+    WordingShape,
+    WordingsShape,
 )
 from commonplace.web.paging import WantedPage
 from commonplace.web.problems import INVALID_INPUT, NOT_FOUND, REFUSED, SECRET_REFUSED, TOO_LARGE, may_answer
@@ -49,6 +55,7 @@ OfSession = Annotated[
     int | None, Query(alias="sessionId", ge=1, le=LARGEST_ID, description="only this session")
 ]
 MemoryId = Annotated[int, Depends(row_id("memory", "memoryId"))]
+ReviewId = Annotated[int, Depends(row_id("review", "reviewId"))]
 SessionId = Annotated[int, Depends(row_id("session", "sessionId"))]
 
 
@@ -225,6 +232,69 @@ async def history(memory: Operational, memory_id: MemoryId) -> HistoryShape:
     """Return changes, oldest first. A deleted memory keeps them; an unknown memory has none."""
     changes = await memory.history(memory_id)
     return HistoryShape(changes=[ChangeShape.model_validate(one) for one in changes])
+
+
+@router.get(
+    "/memories/{memoryId}/wordings",  # noqa: FAST003
+    operation_id="observationWordings",
+    dependencies=READ,
+    response_description="The wordings",
+    summary="List every text by which a memory was known",
+    responses=may_answer(NOT_FOUND),
+)
+async def wordings(memory: Operational, memory_id: MemoryId) -> WordingsShape:
+    """In the order of first use."""
+    found = await memory.wordings(memory_id)
+    return WordingsShape(wordings=[WordingShape.model_validate(one) for one in found])
+
+
+@router.post(
+    "/memories/{memoryId}/restore",  # noqa: FAST003
+    operation_id="restoreObservation",
+    dependencies=WRITE,
+    response_description="The memory as it is now",
+    summary="Give a memory one of its wordings",
+    responses=may_answer(NOT_FOUND) | BODY,
+)
+async def restore(
+    memory: Operational, memory_id: MemoryId, wanted: Annotated[WantedWording, Body(description="which one")]
+) -> ObservationShape:
+    """The confidence stays."""
+    return ObservationShape.model_validate(await memory.restore(memory_id, wanted.number))
+
+
+@router.get(
+    "/reviews",
+    operation_id="listReviews",
+    dependencies=READ,
+    response_description="The pairs of the page",
+    summary="List pairs of memories that wait for a decision",
+)
+async def list_reviews(
+    memory: Operational,
+    page: WantedPage,
+    decided: Annotated[bool, Query(description="the decided pairs instead, newest first")] = False,  # noqa: FBT002
+) -> ReviewsShape:
+    """Oldest first."""
+    found = await memory.reviews(decided=decided, limit=page.one_more, offset=page.offset)
+    return page.envelope(ReviewsShape, "reviews", found, total=await memory.count_reviews(decided=decided))
+
+
+@router.post(
+    "/reviews/{reviewId}",  # noqa: FAST003
+    operation_id="decideReview",
+    dependencies=WRITE,
+    response_description="The pair as it is now",
+    summary="Decide a pair of memories",
+    responses=may_answer(NOT_FOUND) | BODY,
+)
+async def decide_review(
+    memory: Operational,
+    review_id: ReviewId,
+    wanted: Annotated[WantedDecision, Body(description="the decision")],
+) -> ReviewShape:
+    """The decision is applied, and remembered for the two texts."""
+    return ReviewShape.model_validate(await memory.decide(review_id, wanted.verdict))
 
 
 @router.get(

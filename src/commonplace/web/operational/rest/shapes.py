@@ -12,6 +12,7 @@ from commonplace.operational import (
     SERVICE_PATTERN,
     ChangeKind,
     CooldownAction,
+    Decision,
     EventLevel,
     MemoryCategory,
     OutputKind,
@@ -108,6 +109,62 @@ class ChangeShape(Shape):
     after: dict[str, Any] | None = Field(description="changed fields after the change")
     reason: str
     created_at: datetime
+    wording: str | None = Field(description="what the agent emitted, where the memory says it in other words")
+    related_id: int | None = Field(
+        description="the memory that corrects, refines or is corrected by this one"
+    )
+
+
+class WordingShape(Shape):
+    """A text by which a memory was ever known."""
+
+    number: int = Field(description="counts from 1 in the order of first use")
+    text: str
+    first_at: datetime
+    uses: int
+
+
+class WordingsShape(Shape):
+    """Every text by which a memory was ever known, in the order of first use."""
+
+    wordings: list[WordingShape]
+
+
+class WantedWording(Wanted):
+    """The wording that becomes the memory's text."""
+
+    number: int = Field(ge=1, description="as the list of wordings gives it")
+
+
+class ReviewShape(Shape):
+    """A pair of memories whose verdict is in doubt."""
+
+    id: int
+    kind: str = Field(description="what the pair is of: observations")
+    service: str | None = Field(description="of both memories; null: general")
+    category: MemoryCategory
+    old_id: int = Field(description="the memory that was there")
+    old_observation: str
+    new_id: int = Field(description="the memory that was kept beside it")
+    new_observation: str
+    reason: str = Field(description="why the judge was in doubt")
+    decision: Decision | None = Field(description="null: the pair waits")
+    decided_by: str | None
+    explanation: str = Field(description="why, where a model decided")
+    created_at: datetime
+    decided_at: datetime | None
+
+
+class ReviewsShape(CountedPageShape):
+    """Pairs of memories; one page of them."""
+
+    reviews: list[ReviewShape]
+
+
+class WantedDecision(Wanted):
+    """The answer to how the new text bears on the old one."""
+
+    verdict: Decision
 
 
 class HistoryShape(Shape):

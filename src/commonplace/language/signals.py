@@ -1,0 +1,131 @@
+"""Signals that tell what a statement is worth: health, constraints, preferences, courtesies and the like.
+
+The words stand in ``signals.toml``, by language. A guess by words costs nothing and can be explained.
+"""
+
+import re
+import tomllib
+import unicodedata
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Final
+
+LANGUAGES: Final = ("en", "de", "es", "fr")
+VITAL: Final = frozenset({"health", "safety", "constraint"})
+"""Signals of what must not be forgotten."""
+
+NOISE: Final = frozenset({"momentary", "request", "past", "courtesy"})
+"""Signals that speak against a statement."""
+
+_FUNCTION_WORDS: Final = {
+    "en": """
+        the a an and is are to of in on for i you it my we not with at this that be have has do can will from im its me
+        your they she he his her was were what so if or any before never please by every after all no
+    """,
+    "de": """
+        der die das und ist sind ich du er wir nicht mit auf fur ein eine einen dem den zu im am um wird hat bei von
+        wegen nur kein keine
+    """,
+    "es": "el la los las y es que de en un una por para con no se su al del mi lo esta me te yo si ya ha",
+    "fr": """
+        le la les et est que de des du en un une pour avec ne pas je il elle nous on au aux sur ce qui a sa son mon ma
+    """,
+}
+_FUNCTION_SETS: Final = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
+FUNCTION_WORDS: Final = frozenset[str]().union(*_FUNCTION_SETS.values())
+"""The commonest words of all languages, which say nothing by themselves."""
+
+_MARKS: Final = re.compile("[\u0300-\u036f]")
+_WORD: Final = re.compile(r"\w+")
+MONTHS: Final = (
+    r"jan(?:uary|uar|vier)?|enero|feb(?:ruary|ruar|rero)?|fevrier|mar(?:ch|s|zo)?|marz|apr(?:il)?|avril|abril|may|mai|mayo"
+    r"|june?|juni|juin|junio|july?|juli|juillet|julio|aug(?:ust)?|aout|agosto|sept?(?:ember|embre|iembre)?"
+    r"|o[ck]t(?:ober|obre|ubre)?|nov(?:ember|embre|iembre)?|de[czs](?:ember|embre)?|diciembre"
+)
+_DAYS: Final = (
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?|sonnabends?"
+    r"|lunes|martes|miercoles|jueves|viernes|sabados?|domingos?|lundis?|mardis?|mercredis?|jeudis?|vendredis?|samedis?|dimanches?"
+    r"|mornings|afternoons|evenings|weekends?|weekdays?|tomorrow|tonight|morgen|ubermorgen|abends|vormittags?|nachmittags?|manana|demain|matins?"
+)
+DATE: Final = re.compile(
+    rf"\b\d{{1,2}}(?:st|nd|rd|th|\.|er|°)?(?:\s+(?:of|de))?\s+(?:{MONTHS})\b|\b(?:{MONTHS})\s+\d{{1,2}}\b"
+    rf"|\b(?:{_DAYS})\b|\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b|\b\d{{1,2}}(?:st|nd|rd|th)\b"
+    r"|\d+\s*[月日]|[月火水木金土日]曜|星期|周[一二三四五六日]|曜日|明日|明天"
+)
+TIME: Final = re.compile(
+    r"\b\d{1,2}[:.h]\d{2}\b|\b\d{1,2}(?:[:.]\d{2})?\s*(?:am|pm|a\.m|p\.m|uhr|h|o'clock|heures?)\b|\d+\s*[時点點시]|\b(?:noon|midnight|mittags?|mediodia|midi)\b"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signals:
+    """Tags of the signals in a text, and the sum of their points."""
+
+    tags: frozenset[str]
+    points: float
+
+
+def plain(text: str) -> str:
+    """Return a text in lower case, without accents, and with one kind of apostrophe."""
+    folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
+    return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", folded)))
+
+
+def language_of(text: str) -> str | None:
+    """Return the language of a text by its commonest words; ``None`` where they do not tell."""
+    words = _WORD.findall(plain(text))
+    counts = {language: sum(word in known for word in words) for language, known in _FUNCTION_SETS.items()}
+    best = max(counts, key=lambda language: counts[language])
+    most = counts[best]
+    return best if most and sum(count == most for count in counts.values()) == 1 else None
+
+
+@lru_cache(maxsize=4096)
+def signals_of(text: str, language: str | None = None) -> Signals:
+    """Return the signals in a text.
+
+    Args:
+        text: A statement.
+        language: Of :data:`LANGUAGES`; the text's own where it is not given. A text that does not tell is searched
+            for the words of all.
+    """
+    folded = plain(text)
+    known = language or language_of(text)
+    languages = (known,) if known else LANGUAGES
+    table = _table()
+    points = {
+        tag: weight
+        for tag, weight, patterns in table
+        if any(pattern.search(folded) for name in (*languages, "other") if (pattern := patterns.get(name)))
+    }
+    if DATE.search(folded) or TIME.search(folded):
+        points["deadline"] = 2.0
+    if points.keys() & {"health", "safety"}:
+        points = {tag: weight for tag, weight in points.items() if tag == "request" or tag not in NOISE}
+    return Signals(tags=frozenset(points), points=sum(points.values()))
+
+
+@cache
+def _table() -> tuple[tuple[str, float, dict[str, re.Pattern[str]]], ...]:
+    tables = tomllib.loads(Path(__file__).with_name("signals.toml").read_text(encoding="utf-8"))
+    return tuple(
+        (tag, table.pop("points"), {language: _pattern(words, language) for language, words in table.items()})
+        for tag, table in tables.items()
+    )
+
+
+def _pattern(words: str, language: str) -> re.Pattern[str]:
+    """Compile a list of words; of other languages any ending counts, and any place within a script without spaces."""
+    entries = [plain(entry.strip()) for entry in words.replace("\n", " ").split(",") if entry.strip()]
+    if language != "other":
+        return re.compile(rf"(?<!\w)(?:{'|'.join(map(_entry, entries))})(?!\w)")
+    latin = [re.escape(entry) for entry in entries if entry.isascii()]
+    rest = [re.escape(entry) for entry in entries if not entry.isascii()]
+    parts = ([rf"\b(?:{'|'.join(latin)})"] if latin else []) + rest
+    return re.compile("|".join(parts))
+
+
+def _entry(entry: str) -> str:
+    """Return the pattern of an entry; one with a parenthesis is a pattern already."""
+    return entry if "(" in entry else re.escape(entry).replace(r"\*", r"\w*").replace(r"\ ", r"\s+")

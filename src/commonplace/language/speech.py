@@ -1,0 +1,138 @@
+"""What people do with a sentence in a conversation: ask, request, report, advise; and the filler around it.
+
+English, German, Spanish and French. Patterns that begin with ``^`` are for the start of a sentence.
+"""
+# ruff: noqa: RUF001 - punctuation and letters of many scripts
+
+import re
+from typing import Final
+
+from commonplace.language.signals import language_of, plain
+from commonplace.language.values import kind_of, values
+
+_QUESTION_MARK: Final = re.compile(r"[?？][\"')\]]*$")
+_ASKS: Final = re.compile(
+    r"^(?:¿|(?:hey|ok|so|and|but|hi|hm+|well|und|y|et),? )*(?:"
+    r"(?:how|why|which|whose|is|are|does|do|did|has|were|shall"
+    r"|(?:what|when|where|who)(?:'s|s| (?:is|are|was|were|do|does|did|can|could|should|will|would|has|have|time|kind))"
+    r"|wie|was|wann|wo|warum|wer|welche[rsn]?|wozu|gibt|ist|sind"
+    r"|qué|cómo|cuándo|dónde|quién|cuál|cuánt[oa]s?"
+    r"|comment|quand|pourquoi|combien|quel(?:le)?s?|est-ce|qu'est-ce)\b)"
+)
+_REQUEST: Final = re.compile(
+    r"^¿?(?:(?:hi|hey|hello|hallo|hola|bonjour|salut|ok|so|and|also|please|bitte)[,!.]?\s+)*"
+    r"(?:(?:can|could|would|will) you|(?:kannst|k[oö]nntest|k[oö]nnen|k[oö]nnten) (?:du|sie)"
+    r"|(?:me )?(?:puedes|podr[ií]as?|puede)|(?:est-ce que )?(?:tu peux|vous pouvez|peux-tu|pouvez-vous|pourriez-vous))"
+    r"(?:\s+(?:please|bitte))?\s+",
+    re.IGNORECASE,
+)
+_OUTCOME: Final = re.compile(
+    r"\b(?:(?:'ve|have) (?:\w+ )?\w+(?:ed|en|t|de)\b|i'll|will|now|set (?:to|up)|(?:has|have) been"
+    r"|jetzt|habe[n]?|werden?|wird|steht|ahora|he |hemos|queda\w*|maintenant|desormais|j'ai"
+    r"|(?:is|are|ist|sind|est|sont|esta|estan) (?:now )?\w+(?:ed|en|t|e|do|da)"
+    r"|(?:confirm|schedul|book|order|mov|chang|add|not|sav|reserv|updat)ed|arrive\w*|arrivera|llegara"
+    r"|(?:eingetragen|notiert|gebucht|bestellt|verschoben|geandert|reserviert|gespeichert|vermerkt)"
+    r"|(?:anotad|reservad|cambiad|confirmad|programad|guardad|anadid)\w*"
+    r"|(?:note|reserve|deplace|change|ajoute|confirme|programme|enregistre)\w*)"
+)
+_ADVICE: Final = re.compile(
+    r"\b(?:you (?:can|could|should|might|may)|try|i (?:recommend|suggest)|consider|make sure|in general|usually|often"
+    r"|commonly|generally"
+    r"|there are (?:many|several)|for example|typically|many people|experts|du kannst|sie konnen|konnten|empfehle"
+    r"|versuch\w*|in der regel|puedes|podrias|recomiendo|prueba|en general|vous pouvez|tu peux|recommande|essay\w*)\b"
+)
+_DEICTIC: Final = re.compile(
+    r"\b(?:it|its|it's|that|this|one|those|them|es|das|dies\w*|ese|esa|eso|este|esta|ca|celui|celle)\b"
+)
+_FIRST_PERSON: Final = {
+    "en": re.compile(r"\b(?:i|i'm|im|i've|ive|i'll|id|i'd|my|me|mine|we|we're|our|us)\b", re.IGNORECASE),
+    "de": re.compile(r"\b(?:ich|mir|mich|mein\w*|wir|uns|unser\w*)\b", re.IGNORECASE),
+    "es": re.compile(r"\b(?:yo|mi|mis|me|nosotr\w+|nuestr\w+|soy|tengo|vivo)\b", re.IGNORECASE),
+    "fr": re.compile(r"\b(?:je|j'\w+|moi|mon|ma|mes|nous|notre|nos)\b", re.IGNORECASE),
+}
+
+_GREETING: Final = re.compile(
+    r"^(?:good (?:morning|afternoon|evening)"
+    r"|hey|hi|hello|so|oh|ah+|um|uh|h+m+|well|and|also|but|btw|by the way|anyway|actually|please|pls|hold on"
+    r"|no wait|wait|sorry|yeah|yep|yes|ok(?:ay)?|alright|no sorry|no no|got it|sure thing|of course|yo|listen"
+    r"|und|ja|ach|bitte|ubrigens|übrigens|außerdem|ausserdem|aber|äh|hallo|moin|moment|quatsch|eigentlich"
+    r"|y|pues|bueno|sí|por favor|además|pero|hola|buenas|vale|en realidad"
+    r"|et|ben|alors|oui|mais|bonjour|salut|d'accord|bien sûr|c'est noté|en fait|finalement)(?:[\s,.!:…—–-]+|$)",
+    re.IGNORECASE,
+)
+"""Filler wherever it opens a clause."""
+
+_REPLY: Final = re.compile(
+    r"^(?:perfect|great|lovely|good|nice|thanks|thank you|absolutely|certainly|right|no|nope"
+    r"|cool|super|done|all done|all set|oops|sure|noted|understood|no problem|no worries|prima|kein problem|wunderbar"
+    r"|no hay problema|pas de (?:probleme|problème|souci)"
+    r"|because|then|look|nein|danke|verstanden|alles klar|natürlich|gerne?|nee|gracias|claro(?: que sí)?"
+    r"|entendido|perfecto|okey|non|merci|entendu|parfait)\s*[,.!:…—–-]+\s*",
+    re.IGNORECASE,
+)
+"""Filler before punctuation only: "no cashews" is no filler."""
+
+_TAIL: Final = re.compile(
+    r"(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|btw|though|ok|okay|bitte|danke|por favor|gracias|svp"
+    r"|s'il (?:te|vous) plaît|merci)|\s*[:;]-?[)D(]|[\s,;:–—-])+$",
+    re.IGNORECASE,
+)
+_ENDS: Final = " .!,;?？、，。！"
+_I_DID: Final = re.compile(
+    r"^(?:I|We)(?:'ve|’ve| have)(?: also| now| just)? |^(?:Ich habe|Wir haben|He|Hemos|Nous avons) |^J['’]ai "
+)
+_I_WILL: Final = re.compile(r"^(?:I|We)(?:'ll|’ll| will) ")
+_NOT: Final = re.compile(
+    r",?\s+(?:instead of|rather than|and not|not|nicht|statt|anstatt|en vez de|en lugar de|no|au lieu d[eu]|et pas|pas)"
+    r"\s+(?:\S+\s+){0,3}?\S*?(?=$|[,;.]|\s+(?:and|as|because|und|wie|weil|y|que|porque|et|comme)\b)",
+    re.IGNORECASE,
+)
+_FROM: Final = re.compile(r"(?<=moved|moves)\s+from\s+(?:\S+\s+){0,3}?\S+(?=\s+to\s+)", re.IGNORECASE)
+_EMOJI: Final = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f]")
+
+
+def is_question(sentence: str, *, marked: bool = False) -> bool:
+    """Tell whether a sentence asks; with ``marked``, also one that asks to do something, if a mark says so."""
+    if _QUESTION_MARK.search(sentence):
+        return marked or not _REQUEST.match(sentence)
+    return bool(_ASKS.match(sentence.casefold())) and not sentence.endswith((".", "!"))
+
+
+def reports(text: str) -> bool:
+    """Tell whether a text says that something was done, is arranged, or will be."""
+    return bool(_OUTCOME.search(plain(text)))
+
+
+def advises(text: str) -> bool:
+    """Tell whether a text gives advice, or says how things usually are."""
+    return bool(_ADVICE.search(plain(text)))
+
+
+def points(text: str) -> bool:
+    """Tell whether a text points to what was said before, as "it" and "that one" do."""
+    return bool(_DEICTIC.search(plain(text)))
+
+
+def speaks_of_self(text: str) -> bool:
+    """Tell whether the speaker says "I", "my" or "we"."""
+    return bool(_FIRST_PERSON[language_of(text) or "en"].search(text))
+
+
+def tidy(text: str) -> str:
+    """Return a clause without filler at its ends, and without the value that it says does not hold."""
+    shown = _without_replaced(_EMOJI.sub("", text).strip())
+    while found := _GREETING.match(shown) or _REPLY.match(shown):
+        shown = shown[found.end() :]
+    shown = _TAIL.sub("", _REQUEST.sub("", shown).rstrip(_ENDS)).strip()
+    return _I_WILL.sub("Will ", _I_DID.sub("", shown))
+
+
+def _without_replaced(text: str) -> str:
+    """Leave out a value beside the one that holds: "Sunday, not Saturday"; "moved from nine to ten"."""
+    for pattern in (_NOT, _FROM):
+        for found in pattern.finditer(text):
+            rest = text[: found.start()] + text[found.end() :]
+            gone = {kind_of(value) for value in values(found[0])}
+            if gone and gone <= {kind_of(value) for value in values(rest)}:
+                return rest
+    return text

@@ -1,0 +1,70 @@
+"""What a statement is about, and the dates, times and amounts in it, for telling whether two say the same."""
+
+import re
+from typing import Final
+
+from commonplace.language.signals import DATE, FUNCTION_WORDS, TIME, plain
+from commonplace.language.words import STOPWORDS, tokens
+
+STEM_CHARS: Final = 5
+"""Signs of a word that count: enough to tell words apart in four languages, few enough to drop their endings."""
+
+_NUMBER: Final = re.compile(r"(?<![\w.])[#€$£]?\d+(?:[.,:h]\d+)*(?:st|nd|rd|th)?(?!\w)|\b\d+[^\W\d_]+\b")
+_CODE: Final = re.compile(r"\b[^\W\d_]+(?:[-_]?\w*\d)+\w*")
+_PARTS: Final = re.compile(r"\d+|[^\W\d_]+")
+_ENDING: Final = re.compile(r"(?<=\w{3})(?:ings?|ed|es|s)$")
+_SEPARATOR: Final = re.compile(r"[.,:h]")
+_FILLERS: Final = frozenset("of de st nd rd th am um le el".split())  # noqa: SIM905 - reads as a list of words does
+
+
+def concepts(text: str) -> frozenset[str]:
+    """Return the words of a text that say something, cut to their stems, and its numbers."""
+    words = (word.split("'")[0] for word in map(plain, tokens(text)))
+    return frozenset(
+        _stem(word)
+        for word in words
+        if (len(word) > 1 or word.isdigit()) and word not in STOPWORDS and word not in FUNCTION_WORDS
+    )
+
+
+def weight(words: frozenset[str]) -> float:
+    """Return how much words say together: a number twice as much as a word."""
+    return sum(2.0 if any(sign.isdigit() for sign in word) else 1.0 for word in words)
+
+
+def share(part: frozenset[str], whole: frozenset[str]) -> float:
+    """Return how much of a part a whole holds, from 0.0 to 1.0."""
+    return weight(part & whole) / (weight(part) or 1.0)
+
+
+def values(text: str) -> frozenset[str]:
+    """Return the dates, days, times, codes and numbers in a text, each as ``kind:value``."""
+    folded = plain(text)
+    found: set[str] = set()
+    for kind, pattern in (("date", DATE), ("time", TIME), ("code", _CODE), ("number", _NUMBER)):
+        for match in pattern.findall(folded):
+            has_digit = any(sign.isdigit() for sign in match)
+            found.add(f"{'day' if kind == 'date' and not has_digit else kind}:{_normal(match)}")
+        folded = pattern.sub(" ", folded)
+    return frozenset(found)
+
+
+def kind_of(value: str) -> str:
+    """Return the kind of a value of :func:`values`."""
+    return value.partition(":")[0]
+
+
+def _stem(word: str) -> str:
+    if word[0].isdigit():
+        return _SEPARATOR.sub(":", word)
+    return word if any(sign.isdigit() for sign in word) else _ENDING.sub("", word)[:STEM_CHARS]
+
+
+def _normal(text: str) -> str:
+    return (
+        " ".join(
+            part if part.isdigit() else part[:3] for part in _PARTS.findall(text) if part not in _FILLERS
+        )
+        if not _CODE.fullmatch(text)
+        else text
+    )

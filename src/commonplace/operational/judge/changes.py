@@ -1,0 +1,86 @@
+"""State changes: phrases by which a text says that something is no longer what it was.
+
+Source: OPS-10.1, R-OPS-5.
+"""
+
+import re
+from bisect import bisect
+from collections.abc import Iterable
+from typing import Final
+
+from commonplace.language.stems import stem
+
+MOVES: Final = frozenset(
+    stem(word)
+    for word in [
+        "moved",
+        "migrated",
+        "relocated",
+        "switched",
+        "changed",
+        "went",
+        "renamed",
+        "replaced",
+        "upgraded",
+        "downgraded",
+        "swapped",
+    ]
+)
+"""Changes that name a new value in place of the old one."""
+
+NO_LONGER: Final = "no longer"
+"""A denial in the words of a change; it changes something only where the old text affirms it."""
+
+_ADVERB: Final = r"(?:\w+ly\s|now\s|since\s|long\s|all\s|just\s)?"
+_DONE: Final = (
+    r"remov\w+|deleted|fixed|solved|resolved|repaired|cured|retired|decommissioned|disabled|lifted|dropped|dismantled|"
+    r"reverted|undone|rolled back|replaced|renamed|moved|migrated|relocated|transferred|switched|swapped|abolished|"
+    r"discontinued|superseded|withdrawn|cancell?ed|revoked|deprecated|scrapped|phased out|torn down|"
+    r"taken (?:out|down|off|away)|turned off|shut down|eliminated|corrected|upgraded|downgraded|changed|unplugged|"
+    r"uninstalled|merged|healed|restored|closed|abandoned|pulled|patched|mended|addressed|detached|archived|reinstated|"
+    r"re-?enabled|raised|lowered|increased|reduced|extended|shortened|handed over|sold"
+)
+_CHANGE: Final = re.compile(
+    r"\b(?:"
+    rf"(?:is|are|was|were|be|been|being|has|have|now)\s{_ADVERB}(?P<gone>gone|history|obsolete|no more|back\b|again\b)"
+    rf"|(?:was|were|has been|have been|had been|got|been)\s{_ADVERB}(?P<done>{_DONE})"
+    rf"|(?:is|are)\s{_ADVERB}(?P<cured>fixed|solved|resolved|repaired|retired|decommissioned|cured|corrected|lifted|"
+    r"superseded|discontinued|reverted)(?!\sby\s(?!v?\d))"
+    r"|(?P<went>(?:disappeared|vanished|ceased|moved|migrated|relocated|switched|changed|went)\s"
+    r"(?:from|to|over|away|with|after|since|for good))"
+    r"|(?:has|have)\s(?P<has>disappeared|vanished|ceased|moved|gone|ended|stopped|migrated|switched|changed|become|healed)"
+    r"|(?P<act>dropped|removed|replaced|abandoned|disabled|fixed|solved|cured|ended|lifted)\s(?:the|its|this|that|all|our)\b"
+    r"|(?P<become>(?:became|become) (?:unnecessary|obsolete|optional|superfluous|redundant))"
+    r"|(?P<denied>no longer|(?:not?|\w+nt)\s[\w\s/.-]{0,40}?any ?(?:more|longer))"
+    r"|(?P<retracted>mistaken|correction:|was wrong|not true|wrong before|scratch that|contrary to|turned out|in fact)"
+    r"|(?P<swapped>replaced (?:by|with)|renamed (?:to|as|into)|swapped (?:for|out)|upgraded to|downgraded to|"
+    r"rolled back|rolling back|reverted to|switched to)"
+    r"|(?P<again>works? again|again since|fixed (?:by|in|since|as of) (?:v|version|release)? ?\d)"
+    r")"
+)
+_CLAUSE_START: Final = re.compile(
+    r"[,;(]|\b(?:if|when|while|whenever|unless|until|once|after|before|as long as|as soon as|where|which|that)\b"
+)
+
+
+def stated_changes(folded: str) -> dict[str, str]:
+    """Return the state changes of a folded text: the stem of each with its wording.
+
+    A change within a circumstance ("once the lock is gone") is no change of the text's own claim.
+    """
+    found: dict[str, str] = {}
+    starts = [(start.start(), start.group()) for start in _CLAUSE_START.finditer(folded)]
+    for match in _CHANGE.finditer(folded):
+        at = bisect(starts, (match.start(), ""))
+        if at and starts[at - 1][1] not in ",;(":
+            continue
+        kind = match.lastgroup or ""
+        name = NO_LONGER if kind == "denied" else stem(match[kind].split()[0])
+        found.setdefault(name, match.group().strip())
+    return found
+
+
+def without_known(changes: dict[str, str], known: Iterable[str]) -> dict[str, str]:
+    """Return the changes that no concept or stem of the old text names."""
+    names = frozenset(known)
+    return {name: text for name, text in changes.items() if name not in names}

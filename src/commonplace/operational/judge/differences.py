@@ -1,0 +1,121 @@
+"""Differences: where two observations of one subject say opposite things.
+
+Source: OPS-10.1, R-OPS-5.
+"""
+
+from collections import Counter
+from typing import Final
+
+from commonplace.operational.judge.comparison import Comparison, Side
+from commonplace.operational.judge.lexicon import OBLIGATION, PERMISSION
+from commonplace.operational.judge.reading import Reading, Word
+
+_NOUN_NEGATORS: Final = frozenset({"without", "no", "unless", "lacking"})
+"""Negators of the next noun; before a noun that the other text lacks they open a detail."""
+
+_DIRECTIONS: Final = ({"from", "to"}, {"from", ""}, {"to", ""})
+
+
+def differences(comparison: Comparison) -> list[str]:
+    """Return the contradictions of two texts, each as a phrase: amounts, direction, order, denial, obligation."""
+    old, new = comparison.old.reading, comparison.new.reading
+    found = [
+        f'"{one.quantity.text}" against "{other.quantity.text}"' for one, other in comparison.other_amounts
+    ]
+    exchanged = _exchanged_ends(comparison)
+    if exchanged:
+        found.append(f"the ends of a direction are exchanged: {exchanged}")
+    if _order_is_turned(old, new):
+        found.append("the order is turned")
+    denied = denial(comparison)
+    if denied:
+        found.append(denied)
+    if not found and not comparison.old.heavy and not comparison.new.heavy:
+        modes = {
+            (not OBLIGATION.isdisjoint(reading.tokens), not PERMISSION.isdisjoint(reading.tokens))
+            for reading in (old, new)
+        }
+        found += ['"must" against "can"'] if modes == {(True, False), (False, True)} else []
+    return found
+
+
+def denial(comparison: Comparison) -> str:
+    """Return how one text denies the other, or an empty string.
+
+    Each negator and each negative word turns its clause around, so that "is not writable" and "is read-only" agree, and
+    so do "cannot start without it" and "starts with it": only an odd number of turns in the clauses that both texts
+    share is a denial.
+    """
+    old, new = _turns(comparison.old), _turns(comparison.new)
+    details = {
+        word.text for side in (comparison.old, comparison.new) for word in side.words if word.weight >= 1
+    }
+    for mine, theirs in ((old, new), (new, old)):
+        # A word such as "slow" that stands in one text alone is a detail.
+        if not theirs and len(mine) == 1 and mine[0] in details:
+            return ""
+    if (len(old) + len(new) + comparison.turned) % 2 == 0:
+        return ""
+    return f'"{", ".join(old) or "no denial"}" against "{", ".join(new) or "no denial"}"'
+
+
+def _turns(side: Side) -> list[str]:
+    """Return the negators and the negative words in the clauses of one text that the other text shares."""
+    reading = side.reading
+    clauses = _shared_clauses(side)
+
+    following = iter(reading.words)
+    word = next(following, None)
+    details: set[int] = set()
+    for negator in reading.negators:
+        while word is not None and word.place < negator.place:
+            word = next(following, None)
+        if word is not None and word.place not in side.shared and word.weight >= 1:
+            details.add(negator.place)
+    negators = [
+        negator.text
+        for negator in reading.negators
+        if negator.clause in clauses and not (negator.text in _NOUN_NEGATORS and negator.place in details)
+    ]
+    return negators + [word.text for word in reading.words if word.clause in clauses and word.pole < 0]
+
+
+def _shared_clauses(side: Side) -> set[int]:
+    """Return the clauses with shared content, but those that say more of their own."""
+    reading = side.reading
+    clauses = {
+        part.clause
+        for part in (*reading.words, *reading.names, *reading.amounts)
+        if part.place in side.shared or (part in reading.amounts and part not in side.amounts)
+    }
+    balance: Counter[int] = Counter()
+    for word in reading.words:
+        if word.weight >= 1:
+            balance[word.clause] += 1 if word.place in side.shared else -1
+    return {clause for clause in clauses if not clause or balance[clause] >= 0}
+
+
+def _exchanged_ends(comparison: Comparison) -> str:
+    """Return the words that stand at the other end of "from … to" in texts that are the same besides."""
+    if comparison.old.heavy or comparison.new.heavy:
+        return ""
+    pairs = [(one, other) for one, other in comparison.words if one.weight >= 1 and one.role != other.role]
+    roles = {(one.role, other.role) for one, other in pairs}
+    moved: list[Word] = [one for one, other in pairs if {one.role, other.role} in _DIRECTIONS]
+    if len(moved) > 1 and any((other, one) in roles for one, other in roles):
+        return ", ".join(word.text for word in moved[:2])
+    return ""
+
+
+def _order_is_turned(old: Reading, new: Reading) -> bool:
+    """Tell whether a "before" of the old text says the reverse of every "before" or "after" of the new on the same."""
+    for one in old.orders:
+        turned: list[bool] = []
+        for other in new.orders:
+            straight = min(len(one.left & other.left), len(one.right & other.right))
+            crossed = min(len(one.left & other.right), len(one.right & other.left))
+            if straight != crossed:
+                turned.append((one.pole == other.pole) == (crossed > straight))
+        if turned and all(turned):
+            return True
+    return False

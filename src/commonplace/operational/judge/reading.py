@@ -1,0 +1,325 @@
+"""Reading an observation: clauses of content words with poles, names, quantities, orders and state changes.
+
+Reading is the slow part of a judgement, so that it is cached by text; comparing two readings is fast.
+
+Source: R-OPS-5.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from commonplace.language.ideas import LIGHT_WEIGHT, NEGATORS, STOPWORDS, idea_of, word_set
+from commonplace.language.stems import stem
+from commonplace.operational.judge.changes import stated_changes
+from commonplace.operational.judge.lexicon import (
+    BREAKS,
+    CIRCUMSTANCES,
+    COPULAS,
+    EARLIER,
+    IMPERATIVES,
+    JOINTS,
+    LABELS,
+    LATER,
+)
+from commonplace.operational.judge.quantities import Bound, Kind, Quantity
+from commonplace.operational.judge.quantity_reading import extract
+from commonplace.operational.judge.words import fold, tokenise
+
+PREDICATE: Final = "is"
+"""The opener of words behind a form of "to be" or "to have"."""
+
+_Part: TypeAlias = "str | Quantity"
+
+_MOST_ORDERS: Final = 8
+"""Further orders of a text are not compared, so that a list of steps takes no quadratic time."""
+
+_PROPER: Final = re.compile(r"(?<=[\w,;:)] )[A-Z][\w-]*|\b\w+-[\w-]+")
+_COMPOUND: Final = re.compile(r"\b(\w+)-(\w+)\b")
+_AUXILIARIES: Final = COPULAS | word_set("must can cannot should may never not do does did")
+_VERSIONED: Final = frozenset({"port", "version", "release", "v"})
+_NAMING: Final = CIRCUMSTANCES | {"on", "in", "with", "of"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """What every part of a reading has: its place, the number of its clause, and the word that attaches it.
+
+    ``opener`` is empty for the claim itself and `PREDICATE` behind a copula.
+    """
+
+    place: int
+    clause: int
+    opener: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word(Placed):
+    """A content word; ``pole`` is -1 for the negative word of two opposed ones, ``role`` is "from", "to" or empty."""
+
+    concept: str
+    pole: int
+    weight: float
+    text: str
+    conditional: bool
+    role: str
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether its absence from one of two texts makes the texts differ."""
+        return self.weight > LIGHT_WEIGHT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Name(Placed):
+    """The mark that tells two things of a kind apart: the 2 of "camera 2", the a of "db-a"."""
+
+    label: str
+    mark: str
+
+    @property
+    def text(self) -> str:
+        """The name as a reader knows it."""
+        return f"{self.label} {self.mark}".strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount(Placed):
+    """A quantity that says something of the subject."""
+
+    quantity: Quantity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Negator(Placed):
+    """A word that turns its clause around."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A "before" or "after" between two sets of concepts and amounts; with pole 1 the left comes first."""
+
+    pole: int
+    left: frozenset[str]
+    right: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A text as the judge reads it.
+
+    ``tokens`` is the text without case and spacing. ``changes`` maps state changes to their wording. ``proper`` holds
+    the words that the author spelled as names, ``compounds`` the parts of words with a hyphen.
+    """
+
+    tokens: tuple[str, ...]
+    words: tuple[Word, ...]
+    names: tuple[Name, ...]
+    amounts: tuple[Amount, ...]
+    negators: tuple[Negator, ...]
+    orders: tuple[Order, ...]
+    changes: Mapping[str, str]
+    circumstances: frozenset[str]
+    proper: frozenset[str]
+    compounds: frozenset[tuple[str, str]]
+
+
+@lru_cache(maxsize=4096)
+def read(text: str, service: str | None = None) -> Reading:
+    """Read an observation; never raises, and takes time linear in the length of the text.
+
+    Args:
+        text: The observation.
+        service: The service that it speaks of; naming that service says little.
+    """
+    folded = fold(text)
+    tokens = tokenise(folded)
+    parts = extract(tokens)
+    own = frozenset(stem(word) for word in re.split(r"\W", (service or "").casefold()))
+    reader = _Reader(parts=parts, own=own)
+    for place, part in enumerate(parts):
+        reader.take(place, part)
+    return Reading(
+        tokens=tokens,
+        words=tuple(reader.words),
+        names=tuple(reader.names),
+        amounts=tuple(reader.amounts),
+        negators=tuple(reader.negators),
+        orders=_orders(parts, reader.words),
+        changes=stated_changes(folded),
+        circumstances=frozenset(part for part in parts if isinstance(part, str) and part in CIRCUMSTANCES),
+        compounds=frozenset(_COMPOUND.findall(text.casefold())),
+        proper=frozenset(
+            word for match in _PROPER.findall(text) for word in re.split(r"\W", match.casefold())
+        ),
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _Reader:
+    """A walk over the parts of a text, which keeps the clause, its opener and the noun before a number."""
+
+    parts: Sequence[_Part]
+    own: frozenset[str]
+    words: list[Word] = field(default_factory=list[Word])
+    names: list[Name] = field(default_factory=list[Name])
+    amounts: list[Amount] = field(default_factory=list[Amount])
+    negators: list[Negator] = field(default_factory=list[Negator])
+    clause: int = 0
+    opener: str = ""
+    role: str = ""
+    conditional: bool = False
+    noun: str = ""
+
+    def take(self, place: int, part: _Part) -> None:
+        if isinstance(part, Quantity):
+            self._take_quantity(place, part)
+        elif part.startswith("#") or self._is_letter(place, part):
+            self._name(place, stem(self.noun) if self.noun else "", part.lstrip("#"))
+        elif part in BREAKS:
+            self._open_clause(part, conditional=False)
+        else:
+            self._take_word(place, part)
+
+    def _take_quantity(self, place: int, quantity: Quantity) -> None:
+        label = self._identified(place, quantity)
+        if label:
+            self._name(place, label, quantity.name or f"{quantity.low:g}")
+            return
+        if quantity.denied:
+            self.negators.append(Negator(place=place, clause=self.clause, opener=self.opener, text="not"))
+        self.amounts.append(Amount(place=place, clause=self.clause, opener=self.opener, quantity=quantity))
+
+    def _name(self, place: int, label: str, mark: str) -> None:
+        self.names.append(Name(place=place, clause=self.clause, opener=self.opener, label=label, mark=mark))
+
+    def _take_word(self, place: int, part: str) -> None:
+        if part in CIRCUMSTANCES or part in LATER or part in EARLIER:
+            self._open_clause(part, conditional=part in CIRCUMSTANCES)
+        elif part in JOINTS:
+            self.opener, self.role = part, part if part in {"from", "to", "into"} else ""
+        elif part in COPULAS and not self.conditional:
+            self.opener = PREDICATE
+        if part in NEGATORS:
+            self.negators.append(Negator(place=place, clause=self.clause, opener=self.opener, text=part))
+        idea = idea_of(part)
+        if idea is None:
+            if part not in {"a", "an", "the"}:
+                self.noun = ""
+            return
+        self.noun = part
+        self.words.append(
+            Word(
+                place=place,
+                clause=self.clause,
+                opener=self.opener,
+                concept=idea.concept,
+                pole=idea.pole,
+                weight=LIGHT_WEIGHT if idea.concept in self.own else idea.weight,
+                text=part,
+                conditional=self.conditional,
+                role=self.role,
+            )
+        )
+
+    def _open_clause(self, opener: str, *, conditional: bool) -> None:
+        last = self.negators[-1] if self.negators else None
+        if conditional and last and last.clause == self.clause and not self._has_words():
+            # The "never" of "but never while it runs" belongs to what follows.
+            self.negators[-1] = Negator(
+                place=last.place, clause=self.clause + 1, opener=opener, text=last.text
+            )
+        self.clause, self.opener, self.role, self.conditional = self.clause + 1, opener, "", conditional
+
+    def _has_words(self) -> bool:
+        return bool(self.words) and self.words[-1].clause == self.clause
+
+    def _before(self, place: int) -> str:
+        before = self.parts[place - 1] if place else ""
+        return before if isinstance(before, str) else ""
+
+    def _behind(self, place: int) -> str:
+        behind = self.parts[place + 1] if place + 1 < len(self.parts) else ""
+        return behind if isinstance(behind, str) else ""
+
+    def _is_letter(self, place: int, part: str) -> bool:
+        before = self._before(place)
+        return (
+            len(part) == 1
+            and part.isalpha()
+            and part not in {"a", "i"}
+            and len(before) > 1
+            and before.isalpha()
+            and before not in STOPWORDS
+        )
+
+    def _identified(self, place: int, quantity: Quantity) -> str:
+        """Return the stem of the noun that a number identifies, or an empty string for an amount."""
+        if (
+            quantity.hedged
+            or quantity.bound is not Bound.NONE
+            or quantity.denied
+            or quantity.low != quantity.high
+        ):
+            return ""
+        before, behind = self._before(place), self._behind(place)
+        label = ""
+        if quantity.kind is Kind.ORDINAL:
+            label = behind if behind not in BREAKS else ""
+        elif quantity.label in _VERSIONED or quantity.kind is Kind.VERSION:
+            label = self._versioned(place, quantity)
+        elif quantity.kind is not Kind.NUMBER or quantity.label:
+            label = quantity.label
+        elif not self.noun or before != self.noun:
+            # "The 3.9 image has no pip".
+            label = behind if place <= 1 and before in {"the", ""} and "." in quantity.text else ""
+        elif {before, stem(before)} & LABELS or behind in COPULAS or self._is_subject(place, before, behind):
+            label = before
+        return stem(label) if label else ""
+
+    def _versioned(self, place: int, quantity: Quantity) -> str:
+        idea = idea_of(self.noun) if self.noun and self.noun == self._before(place) else None
+        follows_subject = quantity.label in {"", "v"} and idea is not None and idea.weight >= 1
+        names = place <= 1 or follows_subject or self._before(place) in _NAMING
+        return (quantity.label or "version") if names and (quantity.label != "port" or place == 0) else ""
+
+    @staticmethod
+    def _is_subject(place: int, before: str, behind: str) -> bool:
+        """Tell "Loop 3 oscillates" from "Keeps 3 snapshots" and "Keep 3 snapshots"."""
+        is_verb = behind.endswith("s") and behind != "times" and idea_of(behind) is not None
+        third_word = place < len(("Exit", "code", "3"))
+        return (
+            third_word
+            and (behind in _AUXILIARIES or is_verb)
+            and not before.endswith("s")
+            and before not in IMPERATIVES
+        )
+
+
+def _orders(parts: Sequence[_Part], words: Sequence[Word]) -> tuple[Order, ...]:
+    found: list[Order] = []
+    for place, part in enumerate(parts):
+        if len(found) == _MOST_ORDERS:
+            break
+        if not isinstance(part, str) or part not in EARLIER | LATER:
+            continue
+        ends = next((at for at in range(place + 1, len(parts)) if parts[at] in BREAKS), len(parts))
+        begins = next(
+            (at for at in range(place - 1, -1, -1) if parts[at] in {";", ".", ":", "(", "--", "-"}), -1
+        )
+        # A circumstance in front of the claim relates to what follows its comma.
+        left = _marks(parts, words, begins, place) or _marks(parts, words, ends, len(parts))
+        right = _marks(parts, words, place, ends)
+        if left and right:
+            found.append(Order(pole=1 if part in EARLIER else -1, left=left, right=right))
+    return tuple(found)
+
+
+def _marks(parts: Sequence[_Part], words: Sequence[Word], after: int, before: int) -> frozenset[str]:
+    concepts = {word.concept for word in words if after < word.place < before}
+    amounts = {f"{part.low:g}" for part in parts[after + 1 : before] if isinstance(part, Quantity)}
+    return frozenset(concepts | amounts)

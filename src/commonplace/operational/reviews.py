@@ -1,0 +1,202 @@
+"""The review queue: pairs of memories that the judge could not decide, and the decisions.
+
+A decision is remembered for the pair of texts, so that nobody is asked twice. Each memory keeps its own queue in this
+form; `kind` says what the pair is of, so that other memories can add theirs.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from commonplace.core.clock import format_timestamp, parse_timestamp
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.operational.judge import Verdict, tokens_of
+from commonplace.operational.memories import Author, Memory
+from commonplace.operational.transcript.markers import MemoryCategory, MemoryMarker
+from commonplace.storage.database import Row, Statements
+
+OBSERVATIONS: Final = "observations"
+"""The kind of a pair of observations of one service and category."""
+
+
+class Decision(StrEnum):
+    """The answer to the question how the new text of a pair bears on the old one."""
+
+    SAME = "same"
+    REFINES = "refines"
+    CORRECTS = "corrects"
+    DISTINCT = "distinct"
+
+    @property
+    def verdict(self) -> Verdict:
+        """The judge's verdict of the same meaning."""
+        return {
+            Decision.SAME: Verdict.SAME,
+            Decision.REFINES: Verdict.REFINE,
+            Decision.CORRECTS: Verdict.CORRECT,
+            Decision.DISTINCT: Verdict.DISTINCT,
+        }[self]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """A pair in the queue.
+
+    Attributes:
+        id: Never used again.
+        kind: What the pair is of.
+        service: Of both memories; `None` for general ones.
+        category: Of both memories.
+        old_id: The memory that was there.
+        old_observation: Its text now.
+        new_id: The memory that was kept beside it.
+        new_observation: Its text now.
+        reason: Why the judge was in doubt.
+        decision: `None` for a pair that waits.
+        decided_by: The actor who decided.
+        explanation: Why, where a model decided.
+        created_at: Aware UTC.
+        decided_at: Aware UTC.
+    """
+
+    id: int
+    kind: str
+    service: str | None
+    category: MemoryCategory
+    old_id: int
+    old_observation: str
+    new_id: int
+    new_observation: str
+    reason: str
+    decision: Decision | None
+    decided_by: str | None
+    explanation: str
+    created_at: datetime
+    decided_at: datetime | None
+
+    @classmethod
+    def from_row(cls, row: Row) -> "Review":
+        """Read a row with the texts of both memories."""
+        return cls(
+            id=row["id"],
+            kind=row["kind"],
+            service=row["service"],
+            category=MemoryCategory(row["category"]),
+            old_id=row["old_id"],
+            old_observation=row["old_observation"],
+            new_id=row["new_id"],
+            new_observation=row["new_observation"],
+            reason=row["reason"],
+            decision=None if row["verdict"] is None else Decision(row["verdict"]),
+            decided_by=row["decided_by"],
+            explanation=row["explanation"],
+            created_at=parse_timestamp(row["created_at"]),
+            decided_at=None if row["decided_at"] is None else parse_timestamp(row["decided_at"]),
+        )
+
+
+def pair_name(memory: Memory, emitted: str) -> str:
+    """Return the name of a pair of texts of one service and category; case and spacing do not count."""
+    texts = repr((tokens_of(memory.observation), tokens_of(emitted)))
+    about = f"{(memory.service or '').lower()}:{memory.category}"
+    return hashlib.sha256(f"{about}:{texts}".encode()).hexdigest()[:32]
+
+
+def require_decision(word: str) -> Decision:
+    """Return a decision, or refuse the word.
+
+    Raises:
+        InvalidInputError: It is not one of the four.
+    """
+    try:
+        return Decision(word)
+    except ValueError:
+        raise InvalidInputError("verdict", f"one of {', '.join(Decision)}", word) from None
+
+
+async def add(sql: Statements, old: Memory, new: Memory, reason: str, now: datetime) -> int | None:
+    """Put a pair into the queue and return its id, or `None` for a pair that was there before."""
+    review_id: int | None = await sql.insert_review(
+        kind=OBSERVATIONS,
+        old_id=old.id,
+        new_id=new.id,
+        pair=pair_name(old, new.observation),
+        reason=reason,
+        moment=format_timestamp(now),
+    )
+    return review_id
+
+
+async def decided_pairs(sql: Statements, marker: MemoryMarker) -> dict[str, Decision]:
+    """Return the decisions on pairs of one service and category, by the name of the pair."""
+    rows = await sql.decided_pairs(service=marker.service, category=marker.category)
+    return {row["pair"]: Decision(row["verdict"]) for row in rows}
+
+
+async def find(sql: Statements, *, decided: bool = False, limit: int = 50, offset: int = 0) -> list[Review]:
+    """Return the pairs that wait, oldest first, or the decided ones, newest first."""
+    rows = await sql.reviews_of_status(decided=int(decided), limit=limit, offset=offset)
+    return [Review.from_row(row) for row in rows]
+
+
+async def count(sql: Statements, *, decided: bool = False) -> int:
+    """Return how many pairs wait for a decision, or were decided."""
+    return int(await sql.count_reviews(decided=int(decided)))
+
+
+async def get(sql: Statements, review_id: int) -> Review:
+    """Return one review.
+
+    Raises:
+        NotFoundError: No review has this id.
+    """
+    row = await sql.get_review(id=review_id)
+    if row is None:
+        raise NotFoundError("review", review_id)
+    return Review.from_row(row)
+
+
+async def decide(
+    sql: Statements,
+    review: Review,
+    decision: Decision,
+    pair: tuple[Memory, Memory],
+    author: Author,
+    now: datetime,
+    *,
+    explanation: str = "",
+) -> None:
+    """Write a decision, with what both memories were before it.
+
+    Raises:
+        InvalidInputError: The pair was decided before.
+    """
+    done = await sql.decide_review(
+        id=review.id,
+        verdict=decision.value,
+        decided_by=author.actor,
+        explanation=explanation,
+        before=json.dumps({memory.id: _state(memory) for memory in pair}, ensure_ascii=False),
+        moment=format_timestamp(now),
+    )
+    if done is None:
+        raise InvalidInputError("review", "a pair that waits for a decision", f"review {review.id}, decided")
+
+
+async def reopen(sql: Statements, review: Review) -> dict[int, dict[str, Any]]:
+    """Take a decision back, and return what each memory was before it, by id.
+
+    Raises:
+        InvalidInputError: The pair waits.
+    """
+    before = await sql.reopen_review(id=review.id)
+    if review.decision is None or before is None:
+        raise InvalidInputError("review", "a decided pair", f"review {review.id}, which waits")
+    return {int(memory_id): state for memory_id, state in json.loads(before).items()}
+
+
+def _state(memory: Memory) -> dict[str, Any]:
+    return {"observation": memory.observation, "confidence": memory.confidence, "active": memory.active}

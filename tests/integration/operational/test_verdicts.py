@@ -1,0 +1,239 @@
+"""The verdicts of the judge on the real database: what each one does to rows, history and the review queue.
+
+Every test runs on SQLite and on PostgreSQL.
+"""
+
+import pytest
+
+from commonplace.core.errors import InvalidInputError, ModelRefusedError, NotFoundError
+from commonplace.core.settings import Settings
+from commonplace.llm import Script
+from commonplace.operational.memories import ChangeKind, Memory, MemoryFilter
+from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.model_reviews import (
+    PairDecision,
+    PairDecisions,
+    decide_after_session,
+    decide_by_model,
+)
+from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
+from commonplace.operational.reviews import Decision
+from support.streams import chunks, encode, init, result, says
+
+OLD = "Use the west gate for deliveries"
+NEW = "The west gate is closed for deliveries"
+
+
+async def emit(memory: OperationalMemory, text: str, number: int, about: str = "behavior:gate") -> Receipt:
+    """Let a session of its own emit an observation."""
+    name = f"session-{number}"
+    data = encode(init(name), says(f"[MEMORY:{about}] {text}", session_id=name), result(session_id=name))
+    (report,) = await memory.ingest(chunks(data))
+    return next(receipt for receipt in report.receipts if receipt.kind is ReceiptKind.MEMORY)
+
+
+async def active(memory: OperationalMemory) -> list[Memory]:
+    """Return the active memories, oldest first."""
+    return sorted(await memory.list_memories(MemoryFilter(active=True)), key=lambda one: one.id)
+
+
+@pytest.mark.requirement("JDG-01.1")
+async def test_a_refinement_becomes_part_of_the_text(operational: OperationalMemory) -> None:
+    """The old memory is reinforced and holds both wordings; each can be restored."""
+    condition = "Restart when the queue is stuck, but never while a backup is running"
+    await emit(operational, "Restart when the queue is stuck", 1)
+    receipt = await emit(operational, condition, 2)
+    (found,) = await active(operational)
+    assert (receipt.outcome, found.observation, found.confidence) == (ReceiptOutcome.REFINED, condition, 0.8)
+    wordings = await operational.wordings(found.id)
+    assert [one.text for one in wordings] == ["Restart when the queue is stuck", condition]
+    restored = await operational.restore(found.id, 1)
+    assert (restored.observation, restored.confidence) == ("Restart when the queue is stuck", 0.8)
+    with pytest.raises(InvalidInputError, match="from 1 to 2"):
+        await operational.restore(found.id, 3)
+
+
+@pytest.mark.requirement("JDG-01.1")
+async def test_a_refinement_that_is_too_long_stays_beside(operational: OperationalMemory) -> None:
+    """No word is lost: the new memory is linked to the old one, which is reinforced."""
+    long = "The importer of the archive needs the vault " + "and the very slow catalogue mirror " * 7
+    await emit(operational, f"{long}to run", 1)
+    receipt = await emit(
+        operational, f"{long}to run, except for the picture jobs of the old and new archive", 2
+    )
+    old, new = await active(operational)
+    assert (receipt.outcome, old.confidence) == (ReceiptOutcome.CREATED, 0.8)
+    assert receipt.reason.startswith(f"refines #{old.id}, kept beside it")
+    (created,) = await operational.history(new.id)
+    assert created.related_id == old.id
+
+
+@pytest.mark.requirement("JDG-01.1")
+async def test_every_wording_is_in_the_history(operational: OperationalMemory) -> None:
+    """A memory that says the same in other words keeps the words that were emitted."""
+    await emit(operational, "Takes 60s to start", 1)
+    receipt = await emit(operational, "Takes 60 seconds to start", 2)
+    assert receipt.outcome is ReceiptOutcome.REINFORCED
+    (found,) = await active(operational)
+    assert found.observation == "Takes 60s to start"
+    assert [one.text for one in await operational.wordings(found.id)] == [
+        "Takes 60s to start",
+        "Takes 60 seconds to start",
+    ]
+    with pytest.raises(NotFoundError):
+        await operational.wordings(999)
+
+
+@pytest.mark.requirement("JDG-02.1")
+async def test_a_correction_is_linked_to_what_it_corrects(operational: OperationalMemory) -> None:
+    """The old memory loses 0.2, the new one is stored, and the history of each names the other."""
+    await emit(operational, "Depends on the LDAP server", 1)
+    receipt = await emit(operational, "The dependency on the LDAP server was removed", 2)
+    old, new = await active(operational)
+    assert (old.confidence, new.confidence) == (0.5, 0.7)
+    assert receipt.reason.startswith(f"corrects #{old.id}: ")
+    assert (await operational.history(old.id))[-1].related_id == new.id
+    assert (await operational.history(new.id))[0].related_id == old.id
+
+
+@pytest.mark.requirement("JDG-03.1")
+async def test_cameras_are_four_things(operational: OperationalMemory) -> None:
+    """A number that identifies makes distinct memories, and not one loses confidence."""
+    for number in range(1, 5):
+        await emit(operational, f"Camera {number} drops frames at night", number)
+    assert [one.confidence for one in await active(operational)] == [0.7] * 4
+
+
+@pytest.mark.requirement("JDG-04.1")
+@pytest.mark.parametrize(
+    ("decision", "observations", "confidence"),
+    [
+        ("same", [OLD], 0.8),
+        ("refines", [f"{OLD}; {NEW}"], 0.8),
+        ("corrects", [OLD, NEW], 0.5),
+        ("distinct", [OLD, NEW], 0.7),
+    ],
+)
+async def test_a_decision_is_applied(
+    operational: OperationalMemory, decision: str, observations: list[str], confidence: float
+) -> None:
+    """A doubtful pair is kept whole and waits; the answer does what the verdict would have done."""
+    await emit(operational, OLD, 1)
+    await emit(operational, NEW, 2)
+    (review,) = await operational.reviews()
+    assert (review.old_observation, review.new_observation, review.decision) == (OLD, NEW, None)
+    assert [one.confidence for one in await active(operational)] == [0.7, 0.7]
+    decided = await operational.decide(review.id, decision)
+    assert (decided.decision, decided.decided_by) == (Decision(decision), "operator")
+    found = await active(operational)
+    assert [one.observation for one in found] == observations
+    assert found[0].confidence == confidence
+    assert await operational.reviews() == []
+    assert await operational.count_reviews() == 0
+    with pytest.raises(InvalidInputError, match="waits for a decision"):
+        await operational.decide(review.id, decision)
+
+
+@pytest.mark.requirement("JDG-04.1")
+async def test_a_decision_is_remembered_for_the_pair(operational: OperationalMemory) -> None:
+    """The same two texts never wait again, and get the verdict that was decided."""
+    await emit(operational, OLD, 1)
+    await emit(operational, NEW, 2)
+    (review,) = await operational.reviews()
+    await operational.decide(review.id, "corrects")
+    await emit(operational, NEW, 3)
+    old, new = await active(operational)
+    assert (old.confidence, new.confidence) == (0.3, 0.8)
+    assert await operational.reviews() == []
+    assert (await operational.history(old.id))[-1].kind is ChangeKind.CONTRADICTED
+
+
+@pytest.mark.requirement("JDG-04.1")
+async def test_an_unknown_review_or_verdict_is_refused(operational: OperationalMemory) -> None:
+    """Nothing is written then."""
+    with pytest.raises(NotFoundError, match="review"):
+        await operational.decide(1, "same")
+    with pytest.raises(InvalidInputError, match="same, refines, corrects, distinct"):
+        await operational.decide(1, "maybe")
+
+
+@pytest.mark.requirement("JDG-04.1")
+async def test_a_deleted_memory_leaves_the_queue(operational: OperationalMemory) -> None:
+    """No text of a deleted memory stays in a review."""
+    await emit(operational, OLD, 1)
+    await emit(operational, NEW, 2)
+    await operational.delete([(await active(operational))[0].id])
+    assert await operational.reviews() == []
+
+
+@pytest.mark.requirement("OPS-03.1")
+async def test_the_service_general_is_no_service(operational: OperationalMemory) -> None:
+    """A marker of the service "general" makes a general memory, and meets the others."""
+    await emit(operational, "Takes 60s to start", 1, "timing:general")
+    await emit(operational, "Takes 60s to start", 2, "timing")
+    (found,) = await active(operational)
+    assert (found.service, found.confidence) == (None, 0.8)
+
+
+def deciding(verdict: str) -> Script:
+    """Return a model that gives one verdict on every pair."""
+    decisions = [PairDecision(number=1, verdict=Decision(verdict), reason="The gate has no other state.")]
+    return Script(PairDecisions(decisions=decisions))
+
+
+@pytest.mark.requirement("JDG-05.1")
+async def test_a_model_decides_what_waits(operational: OperationalMemory) -> None:
+    """Its verdict is applied, explained and remembered, and it sees the pairs fenced."""
+    await emit(operational, OLD, 1)
+    await emit(operational, NEW, 2)
+    script = deciding("corrects")
+    (decided,) = await decide_by_model(operational, script.model())
+    assert decided.decision is Decision.CORRECTS
+    assert decided.decided_by is not None
+    assert decided.decided_by.startswith("model:")
+    assert decided.explanation == "The gate has no other state."
+    assert [one.confidence for one in await active(operational)] == [0.5, 0.7]
+    (request,) = script.requests
+    assert f"old: {OLD}\nnew: {NEW}" in request.prompt
+    assert await decide_by_model(operational, script.model()) == []
+    assert len(script.requests) == 1
+
+
+@pytest.mark.requirement("JDG-05.1")
+@pytest.mark.parametrize("verdict", ["same", "refines", "corrects"])
+async def test_a_decision_can_be_undone(operational: OperationalMemory, verdict: str) -> None:
+    """Both memories are what they were, and the pair waits for a person."""
+    await emit(operational, OLD, 1)
+    await emit(operational, NEW, 2)
+    before = [(one.observation, one.confidence) for one in await active(operational)]
+    (decided,) = await decide_by_model(operational, deciding(verdict).model())
+    undone = await operational.undo_decision(decided.id)
+    assert undone.decision is None
+    assert [(one.observation, one.confidence) for one in await active(operational)] == before
+    assert await decide_by_model(operational, deciding(verdict).model()) == []
+    with pytest.raises(InvalidInputError, match="a decided pair"):
+        await operational.undo_decision(decided.id)
+
+
+@pytest.mark.requirement("JDG-05.1")
+async def test_an_outage_of_the_model_changes_nothing(operational: OperationalMemory) -> None:
+    """The pair waits on."""
+    await emit(operational, OLD, 1)
+    await emit(operational, NEW, 2)
+    script = Script(ModelRefusedError("not today"))
+    assert await decide_by_model(operational, script.model()) == []
+    assert len(await operational.reviews()) == 1
+    assert [one.confidence for one in await active(operational)] == [0.7, 0.7]
+
+
+@pytest.mark.requirement("JDG-05.1")
+async def test_a_close_pair_waits_for_the_model_only(new_settings: Settings) -> None:
+    """Pairs that the rules keep apart go to the queue where a model decides, and are settled without one."""
+    texts = ("Ops owns the flow meters", "Facility management owns the flow meters")
+    for judge, waiting in (("rules", 0), ("model", 1)):
+        chosen = new_settings.model_copy(update={"judge": judge})
+        async with OperationalMemory.open(chosen) as memory:
+            for number, text in enumerate(texts):
+                await emit(memory, text, number, f"behavior:{judge}")
+            assert await memory.count_reviews() == waiting
+            assert await decide_after_session(memory, chosen) == []

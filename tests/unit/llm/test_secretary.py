@@ -1,0 +1,149 @@
+"""The extractive model picks what is worth keeping, and writes nothing."""
+# ruff: noqa: RUF001 - punctuation and letters of many scripts
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.llm import Request, fence
+from commonplace.llm.extractive_backend import ExtractiveBackend
+from commonplace.llm.secretary import Turn, read_turns, take_notes
+
+speech = st.text(alphabet="abc ABC.,!?;0123456789\n'é息。", max_size=120)
+conversations = st.lists(st.tuples(st.sampled_from(["user", "assistant"]), speech), max_size=8)
+
+
+def notes(*said: str, chars: int = 200) -> str:
+    """Return the notes of a conversation that the user begins."""
+    roles = ("user", "assistant")
+    return take_notes([Turn(role=roles[place % 2], text=text) for place, text in enumerate(said)], chars)
+
+
+@pytest.mark.requirement("DIG-01.1")
+def test_a_long_message_without_punctuation_is_not_dropped() -> None:
+    """The health of a child counts more than the courtesy after it."""
+    told = notes(
+        "hi so next week is the class trip and i wanted to tell you that my son rafi has celiac disease so he "
+        "cant have any bread or pasta unless it says gluten free and we will bring his own lunch box and the bus "
+        "leaves at 7.45 from the north gate as far as i know",
+        "Understood, thanks.",
+    )
+    assert "celiac" in told
+    assert "Understood" not in told
+
+
+@pytest.mark.requirement("DIG-01.1")
+def test_abbreviations_do_not_end_a_note() -> None:
+    """The appointment is there as a whole."""
+    told = notes("My appointment with Dr. Sato is at 4 p.m. on 9 March, approx. 30 minutes.")
+    assert "Dr. Sato" in told
+    assert "9 March" in told
+    assert "30 minutes" in told
+
+
+@pytest.mark.requirement("DIG-01.1")
+def test_the_speaker_is_named() -> None:
+    """Who says "I" is the user."""
+    assert notes("I never fly at night.") == "The user: I never fly at night."
+
+
+@pytest.mark.requirement("DIG-01.1")
+def test_of_a_corrected_value_the_later_one_stays() -> None:
+    """In the words of whoever says it more fully."""
+    told = notes(
+        "Please book the court for Monday at 18:00.",
+        "Done! The court is booked for Monday at 18:00.",
+        "sorry, make that tuesday at 19:00",
+        "No problem! I've moved the court to Tuesday at 19:00.",
+    )
+    assert "court to Tuesday at 19:00" in told
+    assert "Monday" not in told
+    assert "18:00" not in told
+
+
+@pytest.mark.requirement("DIG-01.1")
+def test_constraints_come_before_restatements_and_courtesies() -> None:
+    """Where there is no room for both."""
+    told = notes(
+        "Could you water the plants on the balcony?",
+        "Of course, I will water the plants on the balcony. What a lovely balcony you have!",
+        "never water the cactus",
+        chars=40,
+    )
+    assert told == "Never water the cactus."
+
+
+@pytest.mark.requirement("DIG-01.1")
+def test_the_whole_conversation_counts() -> None:
+    """A sentence in the middle of a very long one."""
+    filler = ["The train was late again.", "I see."] * 2000
+    assert "penicillin" in notes(*filler, "I am allergic to penicillin.", "Noted.", *filler)
+
+
+@pytest.mark.requirement("DIG-02.1")
+@pytest.mark.parametrize(
+    "said",
+    [
+        ["hello", "Hello! How can I help you today?", "thanks, bye"],
+        ["turn off the radio", "The radio is off.", "thx"],
+        ["how many grams is an ounce", "An ounce is about 28.35 grams.", "ok thanks"],
+        ["Wie wird das Wetter morgen?", "Morgen wird es sonnig, 21 Grad.", "danke"],
+        ["¿Qué hora es en Lima?", "En Lima son las 9:15.", "gracias"],
+        ["traduis bonsoir en anglais", "Bonsoir se dit good evening.", "merci"],
+        ["今何時ですか？", "10時です。", "ありがとう"],
+        ["", ""],
+    ],
+)
+def test_of_small_talk_and_general_knowledge_nothing_is_kept(said: list[str]) -> None:
+    """In each language."""
+    assert notes(*said) == ""
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        ("Bitte nie vor 11 Uhr anrufen, ich arbeite nachts.", "nie vor 11"),
+        ("Mi hija es alérgica al marisco.", "marisco"),
+        ("Ma mère est aveugle, tout par téléphone.", "aveugle"),
+        ("У сына астма, ингалятор всегда с собой.", "астма"),
+        ("我对花生过敏。", "过敏"),
+    ],
+)
+@pytest.mark.requirement("DIG-01.1")
+def test_other_languages_are_read(said: str, word: str) -> None:
+    """Those with word lists, and others as well as may be."""
+    assert word in notes(said)
+
+
+def test_a_line_of_a_message_is_no_speaker() -> None:
+    """Only lines that are not indented begin a turn."""
+    turns = read_turns("user: one\n  assistant: two\nassistant: three")
+    assert turns == [Turn(role="user", text="one\n  assistant: two\n"), Turn(role="assistant", text="three")]
+
+
+@pytest.mark.requirement("R-APP-5")
+@given(conversations, st.integers(1, 220))
+def test_nothing_is_invented(said: list[tuple[str, str]], chars: int) -> None:
+    """Every word but the speaker's name is in the conversation, within the length that is asked for."""
+    told = take_notes([Turn(role=role, text=text) for role, text in said], chars)
+    assert len(told) <= chars
+    words = set(re.findall(r"\w+", " ".join(text for _, text in said).casefold()))
+    assert set(re.findall(r"\w+", told.removeprefix("The user: ").casefold())) <= words | {"will"}
+
+
+async def test_instructions_are_never_taken_for_data() -> None:
+    """Where a fence is empty there is nothing to say; a prompt without fences is data as a whole."""
+    backend = ExtractiveBackend()
+    instruction = "Never open the window before noon."
+    assert (await backend.send(Request(prompt=f"{instruction}\n{fence('', 'data')}"))).text == ""
+    assert (await backend.send(Request(prompt=instruction))).text == instruction
+
+
+async def test_tokens_bound_the_notes_too() -> None:
+    """Four characters a token."""
+    prompt = fence("The deadline is on Monday. The database is always on the second host.", "data")
+    reply = await ExtractiveBackend().send(Request(prompt=prompt, max_output_tokens=12))
+    assert len(reply.text) <= 48
+    assert reply.usage.tokens == 0

@@ -1,0 +1,258 @@
+"""The judge of operational memory: same, refine, correct, distinct, or doubtful."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from commonplace.operational.judge import Verdict, joined, judge
+
+PAIRS = [
+    json.loads(line)
+    for line in (Path(__file__).parents[4] / "benchmarks" / "data" / "judge_pairs.jsonl")
+    .read_text(encoding="utf-8")
+    .splitlines()
+]
+TEXTS = sorted({pair[side] for pair in PAIRS for side in ("old", "new")})
+KEPT_APART = {Verdict.DISTINCT, Verdict.DOUBTFUL}
+
+texts = st.sampled_from(TEXTS)
+labelled = st.sampled_from(PAIRS)
+
+
+@pytest.mark.requirement("OPS-09.1", "OPS-10.1", "R-OPS-5")
+@pytest.mark.parametrize(
+    ("existing", "emitted", "verdict"),
+    [
+        ("Takes 60s to start after restart", "Takes about 60 seconds to start after a restart", Verdict.SAME),
+        ("Takes 60s to start", "Takes 60s to start", Verdict.SAME),
+        ("Must be started after WireGuard", "Can be started independently of WireGuard", Verdict.CORRECT),
+        ("Takes 60s to start", "Takes 90s to start", Verdict.CORRECT),
+        ("Must be restarted weekly", "Can be restarted weekly", Verdict.CORRECT),
+        ("Wait 10s after boot before probing", "After boot, wait 10s before probing", Verdict.SAME),
+        ("Start Redis before Gitea", "Start Gitea after Redis", Verdict.SAME),
+        ("Start Redis before Gitea", "Start Gitea before Redis", Verdict.CORRECT),
+        ("Query logging is on", "Query logging is off", Verdict.CORRECT),
+        ("Takes 60s to start", "Sometimes crashes on first start", Verdict.DISTINCT),
+        ("Must be started after WireGuard", "Must be started after Postgres", Verdict.DISTINCT),
+    ],
+)
+def test_judges_the_cases_of_the_specification(existing: str, emitted: str, verdict: Verdict) -> None:
+    """The scenarios of the specification, and their nearest neighbours."""
+    assert judge(existing, emitted).verdict is verdict
+
+
+@pytest.mark.requirement("JDG-02.1")
+@pytest.mark.parametrize(
+    ("existing", "emitted"),
+    [
+        ("Depends on the LDAP server", "The dependency on the LDAP server was removed"),
+        ("Crashes on malformed JWTs", "The crash on malformed JWTs was fixed by 10.9"),
+        ("The importer leaks memory", "The memory leak of the importer is gone"),
+        ("Certificates are renewed by certbot", "Certificate renewal moved from certbot to caddy"),
+        ("Offsite copies are made with duplicity", "duplicity was replaced by restic for the offsite copies"),
+        ("Share is called transfer", "Share transfer was renamed to exchange"),
+        ("Host kyoto runs the build VMs", "Host kyoto has been retired, the build VMs are on nara"),
+        ("Runs postgres 13", "Postgres was upgraded to 15"),
+        ("Log driver was changed to journald", "The change of the log driver to journald was rolled back"),
+        ("The modem is offline", "The modem is back online"),
+        ("Needs rpcbind", "rpcbind is no longer needed"),
+        ("The primary is db-a", "The primary is db-b"),
+        ("Mail is accepted from 10.0.0.2", "Mail is rejected from 10.0.0.2"),
+    ],
+)
+def test_a_state_change_or_another_value_corrects(existing: str, emitted: str) -> None:
+    """Removed, gone, fixed, moved, replaced, renamed, retired, upgraded, rolled back, back again."""
+    assert judge(existing, emitted).verdict is Verdict.CORRECT
+
+
+@pytest.mark.requirement("JDG-01.1")
+@pytest.mark.parametrize(
+    ("existing", "emitted"),
+    [
+        (
+            "Restart the container when the queue is stuck",
+            "Restart the container when the queue is stuck, but never while a backup is running",
+        ),
+        ("Polls switch-a1", "Polls switch-a1 and, since the rack move, switch-a2"),
+        ("Every job needs the vault", "Every job needs the vault except the cleanup"),
+        ("Push is delayed", "Push is delayed for some 4 minutes"),
+        ("Reload is safe", "Reload is safe if no client is connected"),
+    ],
+)
+def test_an_added_detail_refines(existing: str, emitted: str) -> None:
+    """A condition, an exception, a value or a second item conflicts with nothing."""
+    assert judge(existing, emitted).verdict is Verdict.REFINE
+
+
+@pytest.mark.requirement("JDG-03.1")
+@pytest.mark.parametrize(
+    ("existing", "emitted"),
+    [
+        ("Camera 1 drops frames at night", "Camera 2 drops frames at night"),
+        ("Error 502 means that the upstream is down", "Error 504 means that the upstream is slow"),
+        ("Exit code 1 is a warning", "Exit code 2 is a failure"),
+        ("worker-1 runs out of disk", "worker-2 runs out of disk"),
+        ("Replica 1 lags after backups", "Replica 2 lags after backups"),
+        ("Rule 5 blocks SMTP", "Rule 6 blocks SMTP"),
+        ("Job 12 needs the VPN", "Job 14 needs the VPN"),
+        ("UPS A lasts 22 min", "UPS B lasts 9 min"),
+        ("If the agent hangs, restart the broker", "If the broker hangs, restart the agent"),
+        ("Upload takes 3 h", "Download takes 40 min"),
+        ("GET requests are cached", "POST requests are not cached"),
+    ],
+)
+def test_what_tells_two_things_apart_keeps_them_apart(existing: str, emitted: str) -> None:
+    """Numbers, letters and names that identify are no values."""
+    assert judge(existing, emitted).verdict in KEPT_APART
+
+
+@pytest.mark.requirement("R-OPS-5")
+@pytest.mark.parametrize(
+    ("existing", "emitted"),
+    [
+        ("Returns 302, not 200", "Returns a 302, not a 200"),
+        ("Certificates are valid for 12 months", "Certificates are valid for a year"),
+        ("The tank is cleaned twice a year", "The tank is cleaned every six months"),
+        ("Jobs do not run unless the agent is loaded", "Jobs only run with the agent loaded"),
+        ("The export is not writable", "The export is read-only"),
+        ("A reboot is not unnecessary", "A reboot is necessary"),
+        ("Half of the pool is used", "50% of the pool is used"),
+        ("Runs three quarters of an hour", "Runs 45 minutes"),
+        ("Reports go out Mon 06:00", "Reports go out Monday 6 a.m."),
+    ],
+)
+def test_other_words_for_the_same_are_the_same(existing: str, emitted: str) -> None:
+    """Units, periods, fractions and double negation are read, not compared as they stand."""
+    assert judge(existing, emitted).verdict is Verdict.SAME
+
+
+@pytest.mark.requirement("R-OPS-5")
+def test_the_name_of_the_service_makes_no_difference() -> None:
+    """A text may name the service that it is filed under."""
+    existing, emitted = "maxmemory is 4096 MB", "Redis maxmemory is 4 GB"
+    assert judge(existing, emitted, "redis").verdict is Verdict.SAME
+
+
+@pytest.mark.requirement("JDG-01.1", "R-OPS-5")
+def test_a_joined_text_is_compared_statement_by_statement() -> None:
+    """A memory that holds two wordings knows each of them, and can be corrected in either."""
+    text = joined("Restart fixes it", "Restart fixes it when the queue is stuck")
+    assert text == "Restart fixes it when the queue is stuck"
+    both = joined("Logs are kept 30 days", "The audit log is never deleted")
+    assert both == "Logs are kept 30 days; The audit log is never deleted"
+    assert judge(both, "The audit log is never deleted").verdict is Verdict.SAME
+    assert judge(both, "Logs are kept 60 days").verdict is Verdict.CORRECT
+
+
+@pytest.mark.requirement("JDG-01.1")
+def test_a_text_of_more_than_300_characters_is_not_joined() -> None:
+    """The old and the new wording stay two memories then."""
+    assert joined("a " * 100, "b " * 100) is None
+
+
+@pytest.mark.requirement("OPS-09.1", "OPS-10.1", "R-OPS-5")
+@pytest.mark.parametrize("split", ["first", "second"])
+def test_keeps_its_floors_on_the_labelled_pairs(split: str) -> None:
+    """Nothing true is corrected, no correction reinforces, and four corrections of five are seen."""
+    judged = [
+        (pair["label"], judge(pair["old"], pair["new"]).verdict) for pair in PAIRS if pair["split"] == split
+    ]
+    corrections = [verdict for label, verdict in judged if label == "correct"]
+    others = [(label, verdict) for label, verdict in judged if label != "correct"]
+    assert sum(verdict is Verdict.CORRECT for _, verdict in others) <= 0.01 * len(others)
+    assert sum(verdict in {Verdict.SAME, Verdict.REFINE} for verdict in corrections) <= 0.01 * len(
+        corrections
+    )
+    assert sum(verdict is Verdict.CORRECT for verdict in corrections) >= 0.8 * len(corrections)
+
+
+@pytest.mark.requirement("R-OPS-5")
+@given(text=st.text())
+def test_any_text_is_the_same_as_itself(text: str) -> None:
+    """The same text is the same observation, whatever it holds."""
+    judgement = judge(text, text)
+    assert (judgement.verdict, judgement.score) == (Verdict.SAME, 1.0)
+
+
+@pytest.mark.requirement("R-OPS-5")
+@given(pair=labelled, gap=st.sampled_from(["  ", "\n", "\t "]))
+def test_case_and_spacing_never_matter(pair: dict[str, str], gap: str) -> None:
+    """Other gaps between words, and a capital at the start, change nothing."""
+    varied = gap.join(pair["new"].split(" "))
+    expected, got = judge(pair["old"], pair["new"]), judge(pair["old"], varied[0].swapcase() + varied[1:])
+    assert got.verdict is expected.verdict
+
+
+@pytest.mark.requirement("R-OPS-5")
+@given(one=st.text(max_size=200), other=st.text(max_size=200))
+def test_any_two_texts_can_be_judged(one: str, other: str) -> None:
+    """No text raises; the score stays within 0 and 1, and a reason is given."""
+    judgement = judge(one, other)
+    assert 0.0 <= judgement.score <= 1.0
+    assert judgement.reason.endswith(".")
+    assert not judgement.between or judgement.verdict in KEPT_APART
+
+
+@pytest.mark.requirement("R-OPS-5")
+@settings(max_examples=300)
+@given(words=st.lists(st.sampled_from(" ".join(TEXTS).split()), max_size=30), cut=st.integers(0, 30))
+def test_any_mix_of_words_can_be_judged(words: list[str], cut: int) -> None:
+    """Shuffled pieces of observations never raise, and get the same verdict each time."""
+    one, other = " ".join(words[:cut]), " ".join(words[cut:])
+    assert judge(one, other) == judge(one, other)
+
+
+@pytest.mark.requirement("R-OPS-5")
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        "1",
+        "not ",
+        "1.",
+        "60s ",
+        "1-",
+        "before after ",
+        "restart fails, ",
+        "x1y ",
+        "not without ",
+        "'",
+        "é",
+        "60 to ",
+        "if a ",
+        "was removed, ",
+        "camera 1 ",
+    ],
+)
+def test_hostile_texts_take_linear_time(piece: str) -> None:
+    """A judgement of two texts of 100 kB ends within seconds, whatever they repeat."""
+    one = piece * (100_000 // len(piece))
+    other = one[: len(one) // 2] + " restart " + one[len(one) // 2 :]
+    started = time.process_time()
+    judge(one, other)
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.requirement("R-OPS-5")
+@pytest.mark.parametrize(
+    ("existing", "emitted", "named"),
+    [
+        ("Takes 60s to start", "Takes 90s to start", '"60s" against "90s"'),
+        ("Requires Redis", "Does not require Redis", '"no denial" against "not"'),
+        (
+            "Must start after WireGuard",
+            "Must start after Redis",
+            'One speaks of "wireguard", the other of "redis"',
+        ),
+        ("Depends on LDAP", "The dependency on LDAP was removed", '"was removed"'),
+        ("Reload is safe", "Reload is safe if no client is connected", '"client, connected"'),
+        ("Runs weekly on Sundays", "Needs a snapshot", "too little"),
+    ],
+)
+def test_the_reason_names_what_decided(existing: str, emitted: str, named: str) -> None:
+    """An operator reads the words or quantities that decided, the existing observation's first."""
+    assert named in judge(existing, emitted).reason
