@@ -1,6 +1,6 @@
 # Every target installs what it needs into .venv by itself; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test check structure fmt bench docs clean
+.PHONY: help demo serve test unit check structure fmt bench docs clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -17,6 +17,9 @@ serve: $(VENV)/.installed $(VENV)/.assets ## Open the dashboard, REST and MCP on
 
 test: $(VENV)/.installed-test $(VENV)/.assets ## Run all tests on embedded storage
 	$(BIN)/pytest --numprocesses auto $(PYTEST)
+
+unit: $(VENV)/.installed-test ## Run the unit tests alone, in under a minute
+	$(BIN)/pytest --numprocesses auto tests/unit $(PYTEST)
 
 check: $(VENV)/.installed-check ## Check style, format, types, layers and pictures, as CI does
 	$(BIN)/ruff check .

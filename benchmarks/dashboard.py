@@ -30,8 +30,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from commonplace.access.roles import Role
-from commonplace.access.tokens import Tokens
+from commonplace.access import Role, Tokens
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingOptions, get_embedding_engine
 from commonplace.memories import Memories

@@ -33,8 +33,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from commonplace.access.roles import Role
-from commonplace.access.tokens import Tokens
+from commonplace.access import Role, Tokens
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge.memory import KnowledgeMemory

@@ -27,10 +27,9 @@ from rich.progress import track
 from rich.table import Table
 
 from commonplace.core.clock import utc_now
-from commonplace.workspace.config import MemoryConfig
+from commonplace.workspace import MemoryConfig, WorkspaceMemory
 from commonplace.workspace.context import render, select
 from commonplace.workspace.entries import Draft
-from commonplace.workspace.memory import WorkspaceMemory
 from commonplace.workspace.search import search
 from commonplace.workspace.store import MemoryStore
 
@@ -81,13 +80,13 @@ def compare(
 
 
 async def measure_facade(workspace: Path, rounds: int) -> dict[str, Any]:
-    """Time ``context_block`` as a host awaits it, event loop and thread included."""
+    """Time ``context`` as a host awaits it, event loop and thread included."""
     async with WorkspaceMemory.open(workspace=workspace) as memory:
-        await memory.context_block(MESSAGE)
+        await memory.context(MESSAGE)
         times: list[float] = []
         for _ in range(rounds):
             start = time.perf_counter()
-            await memory.context_block(MESSAGE)
+            await memory.context(MESSAGE)
             times.append(time.perf_counter() - start)
     return {"case": "context of 500, awaited", "us": round(statistics.median(times) * 1e6, 1)}
 

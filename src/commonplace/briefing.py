@@ -7,9 +7,9 @@
     …
     </commonplace_memory>
 
-Each memory writes its own block, by its own rules; here they get a fair share of the budget each, and what one does
-not need goes to the others. What is injected is data: it stands inside one tag that nothing in it can close. A memory
-that fails or takes too long leaves its section out, and never fails the briefing.
+Each memory writes its own block by its own rules. Here each block gets a fair share of the budget; room that one block
+does not need goes to the others. The text is data, inside one tag that nothing in it can close. A memory that fails or
+takes too long has no section, and never fails the briefing.
 Source: design (Principles 2), R-KNW-8, R-KNW-11.
 """
 
@@ -40,14 +40,14 @@ from commonplace.knowledge import (
 from commonplace.llm.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
 from commonplace.memories import Memories
 from commonplace.operational import OperationalMemory
-from commonplace.workspace.context import HEADER as WORKSPACE_TITLE
-from commonplace.workspace.memory import WorkspaceMemory
+from commonplace.workspace import HEADER as WORKSPACE_TITLE
+from commonplace.workspace import WorkspaceMemory
 
 DEFAULT_BUDGET_TOKENS: Final = 2400
-"""Fits into what Claude Code takes from one hook: 10,000 characters."""
+"""Fits into Claude Code's limit for a hook: 10,000 characters."""
 
 DEFAULT_TIMEOUT_S: Final = 10.0
-"""For one memory: a first start of the embedded database and of the embedding model fit into it."""
+"""For one memory; long enough for a first start of the embedded database and of the embedding model."""
 
 SESSIONS: Final = 5
 SESSION_CHARS: Final = 400
@@ -61,24 +61,24 @@ _M = TypeVar("_M")
 
 
 class Part(StrEnum):
-    """The sections, in their order."""
+    """The sections of a briefing, in their order."""
 
     OPERATIONAL = "operational"
     APPS = "apps"
     WORKSPACE = "workspace"
     KNOWLEDGE = "knowledge"
     SESSIONS = "sessions"
-    """Episodes of knowledge memory, which its own block of facts and rules does not show."""
+    """Episodes of knowledge memory, which are not in its block of facts and rules."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """What one memory said.
+    """The section of one memory.
 
     Attributes:
-        name: Which memory.
-        text: Its block as it stands in the briefing; empty where it has nothing to say, no room, or a problem.
-        problem: Why it could not be asked; ``None`` where it could.
+        name: The name of the section.
+        text: The block of the memory; empty if the memory has no content, no room or a problem.
+        problem: The reason of a failure; ``None`` if the memory answered.
     """
 
     name: Part
@@ -88,13 +88,13 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
-    """The block, and what is in it.
+    """The block and its sections.
 
     Attributes:
-        text: For a prompt, tag included; empty where no memory has anything to say.
-        sections: One for each memory that was asked, in their fixed order.
-        tokens: Estimated size of the text.
-        budget_tokens: What it had to fit.
+        text: The text for a prompt, tag included; empty if every section is empty.
+        sections: The sections of the requested memories, in their fixed order.
+        tokens: The estimated size of the text.
+        budget_tokens: The budget of the text.
     """
 
     text: str
@@ -105,7 +105,7 @@ class Briefing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Source:
-    """A memory that is asked: ``write`` takes the most characters, ``None`` for the memory's own limit."""
+    """A memory with its writer: ``write`` takes the most characters, or ``None`` for the memory's own limit."""
 
     name: Part
     write: Callable[[int | None], Awaitable[str]]
@@ -113,7 +113,7 @@ class _Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Doors:
-    """Where each memory is to be had; one that could not be opened raises why."""
+    """Functions that return each memory, or raise the error that kept it from being opened."""
 
     operational: Callable[[], OperationalMemory]
     apps: Callable[[], AppMemory]
@@ -132,19 +132,19 @@ async def brief(
     knowledge: KnowledgeMemory | None = None,
     clock: Clock = utc_now,
 ) -> Briefing:
-    """Open the memories that the settings name, build the block, and close them.
+    """Open the memories of the settings, build the block, and close them.
 
-    One that cannot be opened leaves its section out, as one does that cannot answer.
+    A memory that cannot be opened or cannot answer has no section.
 
     Args:
-        settings: Which memories, and where.
-        prompt: See :func:`build_briefing`, for this and what follows.
-        app: The app whose conversation is in focus.
-        butler: Whose session.
-        budget_tokens: For the whole text.
-        timeout_s: For each memory, once it is open.
-        knowledge: Instead of one of its own, one that is open, and stays so.
-        clock: Gives the present.
+        settings: The memories and their places.
+        prompt: See :func:`build_briefing` for this and the next arguments.
+        app: The app of the conversation.
+        butler: The butler of the session.
+        budget_tokens: The budget of the whole text.
+        timeout_s: Seconds for each memory, after it is open.
+        knowledge: An open knowledge memory to use; it stays open.
+        clock: Returns the current time.
 
     Raises:
         InvalidInputError: See :func:`build_briefing`.
@@ -175,22 +175,22 @@ async def build_briefing(
     timeout_s: float = DEFAULT_TIMEOUT_S,
     clock: Clock = utc_now,
 ) -> Briefing:
-    """Build the block that a session should begin with.
+    """Build the block for the beginning of a session.
 
-    The same prompt about the same memories at the same moment gives the same text.
+    The same prompt gives the same text for the same memories at the same moment.
 
     Args:
-        memories: Open; knowledge memory as the tenant whose session it is.
-        prompt: What the session is about; empty where that is not known yet.
-        app: The app whose conversation is in focus; without one, app memory is not asked.
-        butler: Whose facts and rules count beside the global ones, and whose sessions are told; only the global ones,
-            and no sessions, for ``None``.
-        budget_tokens: For the whole text, tag included; by default 2,400. A token is four characters.
-        timeout_s: For each memory.
-        clock: Gives the present.
+        memories: The open memories, with knowledge memory of the session's tenant.
+        prompt: The subject of the session; empty if it is not known yet.
+        app: The app of the conversation; without an app, there is no section of app memory.
+        butler: Its facts and rules are included beside the global ones, and its sessions; ``None`` for the global
+            facts and rules alone.
+        budget_tokens: The budget of the whole text, tag included; ``None`` for 2,400. A token is four characters.
+        timeout_s: Seconds for each memory.
+        clock: Returns the current time.
 
     Raises:
-        InvalidInputError: The prompt is not text, or the budget not a whole number from 0.
+        InvalidInputError: The prompt is not text, or the budget is not a whole number from 0.
     """
     doors = _Doors(
         operational=lambda: memories.operational,
@@ -203,17 +203,17 @@ async def build_briefing(
 
 
 def share_budget(wants: Sequence[int], total: int) -> tuple[int, ...]:
-    """Share a number of characters fairly.
+    """Return fair shares of a number of characters.
 
-    Nobody gets more than they want; what they do not need goes to the others, all of whom get the same. Of what then
-    cannot be divided, the first ones get one more each. More to share never gives anybody less.
+    No share is larger than its want. The rest goes to the other shares in equal parts; if it cannot be divided
+    equally, the first shares get one character more. A larger total never makes a share smaller.
 
     Args:
-        wants: What each could use, 0 and more.
-        total: What there is; less than 0 is nothing.
+        wants: The characters that each could use, 0 or more.
+        total: The characters to share; a number below 0 counts as 0.
 
     Returns:
-        What each gets, in their order: together ``min(total, sum(wants))``.
+        The shares in the order of the wants; their sum is ``min(total, sum(wants))``.
     """
     left, level, open_ = max(0, total), 0, 0
     for place, want in enumerate(sorted(wants)):
@@ -236,7 +236,7 @@ def share_budget(wants: Sequence[int], total: int) -> tuple[int, ...]:
 async def _opened(stack: AsyncExitStack, opening: AbstractAsyncContextManager[_M]) -> Callable[[], _M]:
     try:
         memory = await stack.enter_async_context(opening)
-    except Exception as error:  # noqa: BLE001 - the fail-open boundary; who asks this memory logs it
+    except Exception as error:  # noqa: BLE001 - the fail-open boundary; the section logs it
         reason = error
 
         def closed() -> _M:
@@ -266,7 +266,7 @@ async def _build(
 async def _fit(
     sources: Sequence[_Source], drafts: Sequence[Section], room: int, timeout_s: float
 ) -> list[Section]:
-    """Bring the sections into the room, in their order; what one leaves of its share is shared again."""
+    """Return the sections fitted into the room, in order; the unused part of a share is shared again."""
     wants = [len(BETWEEN) + len(draft.text) if draft.text else 0 for draft in drafts]
     fitting: list[Section] = []
     for place, (source, draft) in enumerate(zip(sources, drafts, strict=True)):
@@ -281,10 +281,10 @@ async def _fit(
 
 
 async def _shorten(source: _Source, most: int, timeout_s: float) -> Section:
-    """Ask a memory for a block of at most so many characters.
+    """Return the section of a memory with at most so many characters.
 
-    Marked as data, text may grow beyond what was asked for; then it is asked again, for so much less that a memory or
-    two fall out.
+    Marking text as data can make it longer than requested; then the memory is asked again for less, so that it leaves
+    out a memory or two.
     """
     chars = most
     for _ in range(_TRIES):
@@ -304,13 +304,13 @@ async def _guarded(source: _Source, chars: int | None, timeout_s: float) -> Sect
             return Section(name=source.name, text=as_data(await source.write(chars)))
     except TimeoutError:
         problem = f"no answer within {timeout_s:g} s"
-        _log.error("the briefing goes without %s memory: %s", source.name, problem)
+        _log.error("the briefing has no section of %s memory: %s", source.name, problem)
     except CommonplaceError as error:
         problem = str(error)
-        _log.error("the briefing goes without %s memory: %s", source.name, problem)
-    except Exception:  # noqa: BLE001 - the fail-open boundary: whatever it was, the session goes on
-        problem = "it failed unexpectedly; the log says how"
-        _log.exception("the briefing goes without %s memory", source.name)
+        _log.error("the briefing has no section of %s memory: %s", source.name, problem)
+    except Exception:  # noqa: BLE001 - the fail-open boundary: the session starts whatever the error
+        problem = "an unexpected error; see the log"
+        _log.exception("the briefing has no section of %s memory", source.name)
     return Section(name=source.name, text="", problem=problem)
 
 
@@ -325,7 +325,7 @@ def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None)
         return await _app_block(doors.apps(), app or "", chars)
 
     async def workspace(chars: int | None) -> str:
-        return cut_lines(await doors.workspace().context_block(prompt), chars, title=WORKSPACE_TITLE)
+        return cut_lines(await doors.workspace().context(prompt), chars, title=WORKSPACE_TITLE)
 
     async def knowledge(chars: int | None) -> str:
         block = await doors.knowledge().context(
@@ -350,7 +350,7 @@ def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None)
 
 
 async def _app_block(apps: AppMemory, app: str, chars: int | None) -> str:
-    """Return the block of an app, without its oldest memories as far as it would be too long."""
+    """Return the block of an app, without its oldest memories if the block would be too long."""
     name = (await apps.registry.get(app)).name
     shown = (await apps.context(app)).memories
     for count in range(len(shown), 0, -1):
@@ -361,7 +361,7 @@ async def _app_block(apps: AppMemory, app: str, chars: int | None) -> str:
 
 
 async def _sessions_block(knowledge: KnowledgeMemory, prompt: str, butler: str) -> str:
-    """Return the episodes of a butler that a prompt is about, without one its latest; one line each, newest first."""
+    """Return a butler's episodes about a prompt, or its latest without a prompt; one line each, newest first."""
     if prompt.strip():
         found = await knowledge.search(
             prompt.strip()[:MAX_PROMPT_CHARS],

@@ -1,4 +1,4 @@
-"""The four memories, open together: what a door over all of them holds."""
+"""The four memories, opened together."""
 
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -11,12 +11,12 @@ from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory, MemoryModuleConfig
 from commonplace.llm import Model
 from commonplace.operational import OperationalMemory
-from commonplace.workspace.memory import WorkspaceMemory
+from commonplace.workspace import WorkspaceMemory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memories:
-    """Every memory of one installation; use :meth:`open`.
+    """The open memories of one installation. Use :meth:`open`.
 
     Operational, app and workspace memory belong to the installation, knowledge memory to a tenant: see
     :meth:`KnowledgeMemory.acting_for`.
@@ -37,17 +37,17 @@ class Memories:
         config: MemoryModuleConfig | None = None,
         model: Model | None = None,
     ) -> AsyncGenerator[Self]:
-        """Open all four, and close them at the end of the block; knowledge memory opens in the background.
+        """Open all four, and close them at the end of the block. Knowledge memory opens in the background.
 
         Args:
-            settings: Which memories, and where.
-            clock: Gives the present.
-            config: What ``butler.toml`` says of knowledge memory.
-            model: Writes the digests of app memory, in place of one made after the settings.
+            settings: The memories and their places.
+            clock: Returns the current time.
+            config: The section of ``butler.toml`` about knowledge memory.
+            model: Writes the digests of app memory, instead of the model of the settings.
 
         Raises:
-            SettingsError: The settings name a model that cannot be used, or ``agent.json`` cannot be.
-            StorageError: The database of operational and app memory cannot be opened, or is newer than this release.
+            SettingsError: The model of the settings or ``agent.json`` cannot be used.
+            StorageError: The database of operational and app memory cannot be opened or upgraded.
         """
         async with AsyncExitStack() as stack:
             yield cls(

@@ -23,7 +23,7 @@ from commonplace.llm import Script
 from commonplace.llm.injected import TAG
 from commonplace.memories import Memories
 from commonplace.operational.memory import OperationalMemory
-from commonplace.workspace.memory import WorkspaceMemory
+from commonplace.workspace import WorkspaceMemory
 from support.apps import digests, fill
 from support.commands import COMMAND, CommandLine, clean_environment
 
@@ -151,7 +151,9 @@ async def test_every_budget_is_kept(memories: Memories) -> None:
 async def test_what_one_memory_does_not_need_goes_to_the_others(memories: Memories) -> None:
     """With nothing else to tell, knowledge gets the whole budget."""
     for number in range(40):
-        await memories.knowledge.store_fact(subject=f"host {number}", predicate="port", content="5400 " * 30)
+        await memories.knowledge.store_fact(
+            subject=f"host {number}", predicate="port", content=f"Host {number} listens on port 5400. " * 5
+        )
 
     briefing = await brief(
         memories, app=None, prompt="Which port does the host listen on?", budget_tokens=600
@@ -177,7 +179,7 @@ async def test_marking_as_data_stays_in_the_budget(memories: Memories) -> None:
 class BrokenWorkspace(WorkspaceMemory):
     """Fails in a way that nobody expected."""
 
-    async def context_block(self, message: str) -> str:
+    async def context(self, message: str) -> str:
         """Raise."""
         raise RuntimeError(f"a bug at {message}")
 
@@ -211,11 +213,11 @@ async def test_a_memory_that_fails_or_hangs_leaves_its_section_out(
     assert problems == {
         Part.OPERATIONAL: "no answer within 2 s",
         Part.APPS: "no app with id 'unknown'",
-        Part.WORKSPACE: "it failed unexpectedly; the log says how",
+        Part.WORKSPACE: "an unexpected error; see the log",
     }
     assert "listens on 5400" in briefing.text
     assert "a bug" in caplog.text
-    assert "the briefing goes without operational memory: no answer within 2 s" in caplog.text
+    assert "the briefing has no section of operational memory: no answer within 2 s" in caplog.text
 
 
 def test_the_command_prints_the_block(commonplace: CommandLine, knowledge_url: str) -> None:
@@ -251,7 +253,7 @@ def test_the_command_goes_without_memories_that_cannot_be_opened(commonplace: Co
 
     assert done.status == 0
     assert "Radarr starts in 9 seconds" in done.out
-    assert "without workspace memory" in done.err
+    assert "no section of workspace memory" in done.err
     assert "no memory for a session" in done.err
 
 

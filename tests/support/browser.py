@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, ConsoleMessage, Error, Page, async_playwright, expect
+from playwright.async_api import Browser, ConsoleMessage, Error, Page, ViewportSize, async_playwright, expect
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
@@ -27,8 +27,8 @@ from support.deadlines import DEADLINE_S
 from support.postgres import fresh_database
 from support.service import open_memories, serving
 
-WIDE = {"width": 1360, "height": 860}
-NARROW = {"width": 390, "height": 844}
+WIDE: ViewportSize = {"width": 1360, "height": 860}
+NARROW: ViewportSize = {"width": 390, "height": 844}
 DEADLINE_MS = 1000 * DEADLINE_S
 SCREENSHOTS = CHECKOUT / ".artifacts" / "screenshots"
 AXE = CHECKOUT / "node_modules" / "axe-core" / "axe.min.js"

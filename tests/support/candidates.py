@@ -44,10 +44,10 @@ def candidates(
     ]
     lists = ("types", "ids", "next_ids", "created_at")
     arrays = ("similarity", "present", "octets", "distinct_words", "asks", "own", "importance", "vectors")
-    return Candidates(
-        words=tuple(words),
-        frequencies=np.array(frequencies, np.float64),
-        total=total,
+    columns: dict[str, Any] = {
         **{name: [row[name] for row in rows] for name in lists},
         **{name: np.array([row[name] for row in rows], np.float64) for name in arrays},
+    }
+    return Candidates(
+        words=tuple(words), frequencies=np.array(frequencies, np.float64), total=total, **columns
     )

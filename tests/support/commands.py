@@ -51,7 +51,9 @@ class CommandServer:
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         environment = clean_environment(Path(os.devnull))
         with theirs:
-            self._process = subprocess.Popen([sys.executable, "-P", SERVER], stdin=theirs, env=environment)
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", SERVER], stdin=theirs.fileno(), env=environment
+            )
         assert self._requests.recv(ANSWER_BYTES) == b"ready", "the server of commands did not start"
 
     def close(self) -> None:

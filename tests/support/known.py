@@ -83,12 +83,11 @@ async def _know(memory: KnowledgeMemory, subject: str, predicate: str, content: 
 async def _teach(memory: KnowledgeMemory) -> UUID:
     past = earlier(memory, 45)
     rule = await past.store_rule(content="Ask before restarting a database in working hours", tags=["ops"])
-    rule_id: UUID = getattr(rule, "id", rule)
     for _ in range(6):
-        await past.mark_helpful(rule_id)
-    await past.mark_harmful(rule_id, reason="Nobody was there to ask, and the disk ran full")
+        await past.mark_helpful(rule.id)
+    await past.mark_harmful(rule.id, reason="Nobody was there to ask, and the disk ran full")
     await past.store_rule(content="Write dates with the month as a word")
-    return rule_id
+    return rule.id
 
 
 async def _consolidate(memory: KnowledgeMemory) -> tuple[Run, UUID]:

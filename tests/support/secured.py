@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import httpx2
 from fastapi import FastAPI
 
-from commonplace.access.roles import Role
-from commonplace.access.tokens import IssuedToken, Tokens
+from commonplace.access import IssuedToken, Role, Tokens
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.settings import Settings
 from commonplace.memories import Memories

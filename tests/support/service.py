@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from fastapi import FastAPI
 
-from commonplace.access.tokens import Tokens
+from commonplace.access import Tokens
 from commonplace.apps.energy import EnergyPolicy
 from commonplace.apps.memory import AppMemory
 from commonplace.core.clock import Clock, utc_now
@@ -30,7 +30,7 @@ from commonplace.web.loopback import listen, url_of
 from commonplace.web.security import SecurityOptions
 from commonplace.web.service import create_app
 from commonplace.web.serving import Server
-from commonplace.workspace.memory import WorkspaceMemory
+from commonplace.workspace import WorkspaceMemory
 from support.commands import COMMAND, clean_environment
 from support.deadlines import DEADLINE_S
 

@@ -52,7 +52,11 @@ async def until(
 
 @asynccontextmanager
 async def memory_and_settings(
-    url: str, home: Path, engine: EmbeddingEngine, clock: Clock, **settings: object
+    url: str,
+    home: Path,
+    engine: EmbeddingEngine,
+    clock: Clock,
+    **settings: Any,  # noqa: ANN401 - those of Settings
 ) -> AsyncIterator[tuple[KnowledgeMemory, Settings]]:
     """Open knowledge memory on a test's database, with settings for a worker."""
     chosen = Settings(home=home, workspace=home, postgres_url=url, **settings)
@@ -94,7 +98,12 @@ async def job_states(pool: asyncpg.Pool, *tasks: str) -> list[tuple[str, str]]:
 
 async def store(memory: KnowledgeMemory, tenant_id: str, **fact: str) -> str:
     """Store a fact of a tenant, and return its id."""
-    described = {"subject": "Ann", "predicate": "drinks", "content": "tea", "permanence": "ephemeral"} | fact
+    described: dict[str, Any] = {
+        "subject": "Ann",
+        "predicate": "drinks",
+        "content": "tea",
+        "permanence": "ephemeral",
+    } | fact
     receipt = await memory.acting_for(tenant_id=tenant_id, actor="tester").store_fact(**described)
     return str(receipt.id)
 

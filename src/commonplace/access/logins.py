@@ -1,7 +1,7 @@
-"""Logins: what a browser holds in place of the token that somebody gave it.
+"""Logins of browsers, which replace the token in a browser's requests.
 
-A login is a random id of its own, so that the token is not in every request of a browser, and logging out ends what the
-browser has and nothing else. It counts only as long as its token does.
+A login is a random id, so that the token is not in every request, and logging out ends this login alone. A login is
+valid only while its token is.
 """
 
 import secrets
@@ -14,12 +14,12 @@ from commonplace.access.tokens import SECRET_BYTES, Token, Tokens, hash_of
 from commonplace.core.clock import format_timestamp
 
 LIFETIME: Final = timedelta(hours=12)
-"""A working day; then the token is asked for again."""
+"""A working day; after it the user enters the token again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """A login that was just made; ``secret`` is what the browser keeps."""
+    """A new login; the browser keeps its ``secret``."""
 
     principal: Principal
     expires_at: datetime
@@ -28,12 +28,12 @@ class Login:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visitor:
-    """Who a login belongs to.
+    """The owner of a login.
 
     Attributes:
-        principal: Who comes with it.
-        form_secret: What the proof of a form is made of; of the token, so that a page outlasts its login and goes on
-            with the next one of the same token.
+        principal: The principal of the token.
+        form_secret: The secret behind the proofs of forms. It is the token's, so that an open page still works after
+            the next login with the same token.
     """
 
     principal: Principal
@@ -44,7 +44,7 @@ class Logins:
     """The logins of an installation.
 
     Args:
-        tokens: Open for as long as this is used.
+        tokens: The tokens of the installation, open for as long as this object is used.
     """
 
     def __init__(self, tokens: Tokens) -> None:
@@ -52,7 +52,7 @@ class Logins:
         self._store = tokens.store
 
     async def begin(self, token: str) -> Login | None:
-        """Log in with a token; ``None`` where it is unknown, expired or revoked."""
+        """Log in with a token; return ``None`` if it is unknown, expired or revoked."""
         found = await self._tokens.find(token)
         if found is None:
             return None
@@ -69,7 +69,7 @@ class Logins:
         return Login(principal=found.principal, expires_at=expires_at, secret=secret)
 
     async def verify(self, secret: str) -> Visitor | None:
-        """Return who a login belongs to; ``None`` where it is over, or its token is."""
+        """Return the owner of a login, or ``None`` if the login or its token has ended."""
         async with self._store.reading() as sql:
             row = await sql.token_of_login(hash=hash_of(secret), moment=self._store.moment())
         if row is None:
@@ -78,6 +78,6 @@ class Logins:
         return token and Visitor(principal=token.principal, form_secret=row["hash"].encode())
 
     async def end(self, secret: str) -> None:
-        """Log out; one that is over already is over."""
+        """End a login; an ended login stays as it is."""
         async with self._store.writing() as sql:
             await sql.delete_login(hash=hash_of(secret))

@@ -1,7 +1,7 @@
-"""Tokens: made once and shown once, then known by their hash alone.
+"""Tokens: shown once when they are created, and stored as a hash.
 
-A token is 256 random bits, so that a plain SHA-256 keeps it: there is nothing to guess, and no need for a slow hash.
-What a token may do is read from its row at every use; revoking one counts from the next request on.
+A token is 256 random bits, which nobody can guess, so a plain SHA-256 protects it as well as a slow hash. The
+permissions of a token are read from its row at every use, so revoking a token takes effect with the next request.
 """
 
 import hashlib
@@ -28,21 +28,21 @@ from commonplace.storage.store import Store
 
 SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
 PREFIX: Final = "cpl_"
-"""What every token begins with, so that scanners for secrets know one when they see it."""
+"""The beginning of every token, by which scanners for secrets recognise it."""
 SECRET_BYTES: Final = 32
 MAX_TOKEN_CHARS: Final = 200
-"""Longer credentials are not ours, and are not worth hashing."""
+"""Longer credentials are not tokens of ours and are not hashed."""
 MAX_NAME_CHARS: Final = 60
 LARGEST_ID: Final = 2**31 - 1
-"""What the integer column of every server holds."""
+"""The largest value of an integer column on every server."""
 USE_NOTED_EVERY: Final = timedelta(minutes=1)
-"""How exact ``last_used_at`` is: a write at each request would cost more than the request."""
+"""The precision of ``last_used_at``: a write at each request would cost more than the request."""
 
 log = logging.getLogger(__name__)
 
 
 class TokenState(StrEnum):
-    """Whether a token opens anything."""
+    """Whether a token is valid."""
 
     LIVE = "live"
     EXPIRED = "expired"
@@ -65,7 +65,7 @@ class Token:
 
     @classmethod
     def from_row(cls, row: Row) -> Self:
-        """Read a row."""
+        """Return the token of a row."""
         return cls(
             id=row["id"],
             name=row["name"],
@@ -78,7 +78,7 @@ class Token:
         )
 
     def state(self, now: datetime) -> TokenState:
-        """Tell whether it opens anything now."""
+        """Return the state at a moment."""
         if self.revoked_at is not None:
             return TokenState.REVOKED
         if self.expires_at is not None and self.expires_at <= now:
@@ -87,20 +87,20 @@ class Token:
 
     @property
     def principal(self) -> Principal:
-        """Who comes with it."""
+        """The principal of a request with this token."""
         return Principal(name=self.name, tenant_id=self.tenant_id, role=self.role)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssuedToken:
-    """A token that was just made, with what its owner has to keep; nobody can show that again."""
+    """A new token with its secret, which cannot be shown again."""
 
     token: Token
     secret: str = field(repr=False)
 
 
 class Tokens:
-    """The tokens of an installation. Use :meth:`open`; safe to use from several tasks and processes at once."""
+    """The tokens of an installation, safe to use from several tasks and processes at once. Use :meth:`open`."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -108,10 +108,10 @@ class Tokens:
     @classmethod
     @asynccontextmanager
     async def open(cls, settings: Settings | None = None, *, clock: Clock = utc_now) -> AsyncGenerator[Self]:
-        """Open the database that the settings name, bring it up to date, and close it at the end of the block.
+        """Open and upgrade the database in the settings, and close it at the end of the block.
 
         Raises:
-            SettingsError: The settings are not passed and cannot be loaded.
+            SettingsError: No settings are passed, and they cannot be loaded.
             StorageError: The database cannot be opened, or is newer than this release.
         """
         database = await open_database(settings or load_settings().settings, "access")
@@ -128,16 +128,16 @@ class Tokens:
         name: str | None = None,
         lifetime: timedelta | None = None,
     ) -> IssuedToken:
-        """Make a token.
+        """Create a token.
 
         Args:
-            role: What it lets its owner do.
-            tenant_id: Whose memories it opens: 1 to 64 ASCII letters, digits, ``_``, ``.`` or ``-``.
-            name: What the audit trail calls its owner, at most 60 characters; the role where it is not given.
-            lifetime: How long it counts; for good where it is not given.
+            role: The permissions of the token.
+            tenant_id: The tenant of its memories: 1 to 64 ASCII letters, digits, ``_``, ``.`` or ``-``.
+            name: The name in the audit trail, at most 60 characters; by default the role.
+            lifetime: How long the token is valid; ``None`` for no limit.
 
         Raises:
-            InvalidInputError: A value is not of its form; nothing was written.
+            InvalidInputError: A value is invalid; nothing was written.
         """
         granted = require_role(role)
         tenant = require_tenant(tenant_id)
@@ -156,12 +156,12 @@ class Tokens:
         return IssuedToken(token=Token.from_row(row), secret=secret)
 
     async def list_tokens(self) -> list[Token]:
-        """Return every token in the order in which they were made, those that are over too."""
+        """Return every token, expired and revoked ones included, oldest first."""
         async with self.store.reading() as sql:
             return [Token.from_row(row) for row in await sql.list_tokens()]
 
     async def revoke(self, token_id: int) -> Token:
-        """End a token at once, and every login that was made with it; revoking it again changes nothing.
+        """Revoke a token and its logins at once; revoking it again changes nothing.
 
         Raises:
             NotFoundError: No token has this id.
@@ -176,14 +176,14 @@ class Tokens:
         return Token.from_row(row)
 
     async def verify(self, secret: str) -> Principal | None:
-        """Return who comes with a token; ``None`` where it is unknown, expired or revoked."""
+        """Return the principal of a token, or ``None`` if the token is unknown, expired or revoked."""
         token = await self.find(secret)
         return None if token is None else token.principal
 
     async def find(self, secret: str) -> Token | None:
-        """Return a token that counts by what its owner keeps, and note that it was used; else ``None``.
+        """Return the valid token with a secret and note its use, or return ``None``.
 
-        A wrong token is looked up by its hash, which tells nothing about any that is right, however long it takes.
+        Tokens are looked up by hash, so the time of a failed lookup reveals nothing about valid tokens.
         """
         if not secret.startswith(PREFIX) or len(secret) > MAX_TOKEN_CHARS:
             return None
@@ -195,9 +195,9 @@ class Tokens:
         return await self.use(Token.from_row(row))
 
     async def use(self, token: Token) -> Token | None:
-        """Return a token if it still counts, and note that it was used, at most once a minute.
+        """Return a token if it is valid, and note its use at most once a minute.
 
-        Where that cannot be written, as on a full disk, the token counts all the same: what is there can be read.
+        If the use cannot be written, as on a full disk, the token is valid all the same.
         """
         now = self.store.now()
         if token.state(now) is not TokenState.LIVE:
@@ -207,11 +207,11 @@ class Tokens:
                 async with self.store.writing() as sql:
                     await sql.note_use(token_id=token.id, moment=format_timestamp(now))
             except StorageError as error:
-                log.warning("the use of token %d is not noted: %s", token.id, error)
+                log.warning("cannot note the use of token %d: %s", token.id, error)
         return token
 
     async def has_admin(self) -> bool:
-        """Tell whether a token lets somebody administer the installation."""
+        """Return whether there is a valid token with the role admin for the installation."""
         async with self.store.reading() as sql:
             return await _count_admins(sql, self.store.moment()) > 0
 
@@ -221,10 +221,10 @@ async def _count_admins(sql: Statements, moment: str) -> int:
 
 
 def require_role(role: Role | str) -> Role:
-    """Return a role, or refuse the word.
+    """Return the role of a name.
 
     Raises:
-        InvalidInputError: It is none of the three.
+        InvalidInputError: The name is not a role.
     """
     try:
         return Role(role)
@@ -233,13 +233,13 @@ def require_role(role: Role | str) -> Role:
 
 
 def hash_of(secret: str) -> str:
-    """Return what is kept of a secret: its SHA-256, in hexadecimal."""
+    """Return the stored hash of a secret: its SHA-256 in hexadecimal."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _end(now: datetime, lifetime: timedelta) -> datetime:
     if lifetime <= timedelta(0):
-        raise InvalidInputError("expires", "a time that is still to come", str(lifetime))
+        raise InvalidInputError("expires", "a time in the future", str(lifetime))
     try:
         return now + lifetime
     except OverflowError:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from commonplace.apps.memories import Memory
-from commonplace.language.words import fold, tokens
+from commonplace.language.scripts import fold
+from commonplace.language.words import tokens
 
 LEAST_LIKENESS: Final = 0.25
 """Cosine under which a memory is no answer to a query; unrelated sentences of the model stay below it."""

@@ -31,8 +31,7 @@ from commonplace.storage.migrations.runner import Branch
 from commonplace.storage.opening import open_database
 from commonplace.storage.probe import probe_postgres
 from commonplace.storage.trial import trial
-from commonplace.workspace.memory import WorkspaceMemory
-from commonplace.workspace.search import MAX_RESULTS
+from commonplace.workspace import MAX_RESULTS, WorkspaceMemory
 
 WORD: Final = "commonplace-doctor-check"
 APP: Final = "commonplace-doctor"

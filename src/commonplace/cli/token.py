@@ -6,8 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from commonplace.access.roles import Role
-from commonplace.access.tokens import Token, Tokens
+from commonplace.access import Role, Token, Tokens
 from commonplace.cli.output import JsonOption, console, print_json, table
 from commonplace.cli.run import settings, use
 from commonplace.core.clock import format_timestamp, utc_now

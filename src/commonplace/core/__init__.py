@@ -1,5 +1,4 @@
-"""The ground floor: settings, and the values, rules and words that every memory shares.
+"""The ground floor: settings, errors, and the values and rules that every memory shares.
 
-Nothing here opens a database or a socket, only the settings read a file, and nothing here imports another part of the
-package.
+Modules here import no other part of the package and open no database or socket. Only the settings read a file.
 """

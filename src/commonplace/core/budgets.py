@@ -7,10 +7,10 @@ CHARS_PER_TOKEN = 4
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate how many tokens a text takes: a quarter of its characters, rounded up."""
+    """Return the estimated tokens of a text: a quarter of its characters, rounded up."""
     return -(-len(text) // CHARS_PER_TOKEN)
 
 
 def budget_chars(budget_tokens: int) -> int:
-    """Return how many characters fit a budget of tokens; none for a budget of zero or less."""
+    """Return how many characters fit a budget of tokens; 0 for a budget of zero or less."""
     return max(0, budget_tokens) * CHARS_PER_TOKEN

@@ -1,4 +1,4 @@
-"""Time: aware UTC datetimes inside, ISO 8601 with ``Z`` in text columns and files."""
+"""Time: aware UTC datetimes in Python, ISO 8601 with ``Z`` in text columns and files."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -7,20 +7,20 @@ from typing import Final, Literal
 from commonplace.core.errors import InvalidInputError
 
 Clock = Callable[[], datetime]
-"""Gives the present as an aware UTC datetime; a parameter wherever time matters, so that tests set it."""
+"""Returns the current time as an aware UTC datetime; a parameter wherever time matters, so that tests can set it."""
 
 CLOCKS_DIFFER_BY: Final = timedelta(hours=1)
-"""What one machine wrote down may be this far ahead of another's present. What is further ahead comes from a clock that
-was wrong, and must not keep work from happening until then."""
+"""How far ahead a time that another machine wrote may be. A time further ahead comes from a wrong clock, and must not
+delay work until then."""
 
 
 def utc_now() -> datetime:
-    """Return the present as an aware UTC datetime; the clock of everything that is not given another."""
+    """Return the current time as an aware UTC datetime; the default clock."""
     return datetime.now(UTC)
 
 
 class ManualClock:
-    """A clock that stands where it is put: for tests, simulations and the tour.
+    """A clock that moves only when told to: for tests, simulations and the tour.
 
     Args:
         now: An aware datetime.
@@ -30,25 +30,25 @@ class ManualClock:
         self.now = now
 
     def __call__(self) -> datetime:
-        """Return the moment at which it stands."""
+        """Return the time of the clock."""
         return self.now
 
     def advance(self, **span: float) -> None:
-        """Move it on, or back, by the keywords of :class:`~datetime.timedelta`."""
+        """Move the clock forward or back by the keywords of :class:`~datetime.timedelta`."""
         self.now += timedelta(**span)
 
 
 def format_timestamp(
     moment: datetime, *, precision: Literal["seconds", "microseconds"] = "microseconds"
 ) -> str:
-    """Write a moment as ISO 8601 in UTC with ``Z``, of one fixed width, so that text sorts as time does.
+    """Return a moment as ISO 8601 in UTC with ``Z``, of one fixed width, so that text sorts as time does.
 
     Args:
         moment: An aware datetime of any zone.
         precision: ``"microseconds"`` for database columns, ``"seconds"`` for files that people read.
 
     Raises:
-        InvalidInputError: The datetime is naive; guessing its zone would be off by up to a day.
+        InvalidInputError: The datetime is naive, and a guessed zone could be off by up to a day.
     """
     if moment.tzinfo is None:
         raise InvalidInputError("moment", "a datetime with a time zone", moment)
@@ -58,14 +58,14 @@ def format_timestamp(
 def parse_timestamp(text: str, *, field: str = "timestamp") -> datetime:
     """Read an ISO 8601 timestamp as an aware UTC datetime.
 
-    Any offset is accepted and turned into UTC.
+    Any offset is accepted and converted to UTC.
 
     Args:
         text: For example ``2026-02-26T12:00:00Z`` or ``2026-02-26T14:00:00+02:00``.
-        field: Named in the error.
+        field: The field that the error names.
 
     Raises:
-        InvalidInputError: It is not ISO 8601, or has no offset.
+        InvalidInputError: The text is not ISO 8601, or has no offset.
     """
     try:
         moment = datetime.fromisoformat(text)

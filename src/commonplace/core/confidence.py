@@ -1,8 +1,7 @@
-"""Confidence: a number from 0.0 to 1.0 that says how far a memory may be trusted.
+"""Confidence: a number from 0.0 to 1.0 that says how far a memory can be trusted.
 
-Operational memory moves in decimal steps, knowledge memory decays exponentially; both are pure and get the
-present as a parameter. Decimal steps are taken in decimal arithmetic: 0.7 less 0.2 less 0.2 is 0.3, not
-0.29999999999999993, and 0.3 is still active (R-OPS-9).
+Confidence in operational memory moves in decimal steps; in knowledge memory it decays exponentially. Steps use decimal
+arithmetic: 0.7 - 0.2 - 0.2 is 0.3, not 0.29999999999999993, and 0.3 is still active (R-OPS-9).
 """
 
 import math
@@ -11,14 +10,14 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Final
 
 ACTIVE_THRESHOLD: Final = Decimal("0.3")
-"""Below it a memory is inactive. Source: OPS-08."""
+"""The least confidence of an active memory. Source: OPS-08."""
 
 _PRECISION: Final = Decimal("0.000001")
 _DAY_S: Final = 86_400.0
 
 
 def to_decimal(confidence: float | Decimal) -> Decimal:
-    """Return a confidence as the decimal number that a reader sees, to six places."""
+    """Return a confidence as a decimal number with six places."""
     return Decimal(str(confidence)).quantize(_PRECISION, rounding=ROUND_HALF_EVEN)
 
 
@@ -26,7 +25,7 @@ def clamp(confidence: float | Decimal) -> float:
     """Return the nearest confidence within 0.0 to 1.0.
 
     Raises:
-        ValueError: It is not a number.
+        ValueError: The confidence is NaN.
     """
     if math.isnan(confidence):
         raise ValueError("confidence is not a number")
@@ -39,24 +38,24 @@ def step(confidence: float, change: Decimal) -> float:
 
 
 def is_active(confidence: float) -> bool:
-    """Tell whether a confidence reaches the threshold of 0.3, in decimal."""
+    """Return whether a confidence reaches the threshold of 0.3, in decimal."""
     return to_decimal(confidence) >= ACTIVE_THRESHOLD
 
 
 def effective_confidence(
     confidence: float, decay_rate: float, confirmed_at: datetime | None, now: datetime
 ) -> float:
-    """Return what is left of a confidence after exponential decay.
+    """Return a confidence after exponential decay.
 
     Args:
         confidence: The base, 0.0 to 1.0.
         decay_rate: Share lost per day, continuously; 0.0 never decays.
         confirmed_at: When it was last confirmed (aware); ``None`` means never.
-        now: The present (aware).
+        now: The current time (aware).
 
     Returns:
-        ``confidence * exp(-decay_rate * days)``; the base itself at rate 0.0; 0.0 where never confirmed.
-        A confirmation in the future (a clock that jumped) counts as now.
+        ``confidence * exp(-decay_rate * days)``; the base itself at rate 0.0; 0.0 if never confirmed.
+        A confirmation in the future, as after a clock change, counts as now.
 
     Source: KNW-09, R-KNW-2.
     """

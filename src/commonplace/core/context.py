@@ -1,4 +1,4 @@
-"""Who is asking: the tenant and the actor of the work at hand."""
+"""The request context: the tenant and the actor of the current work."""
 
 import re
 from collections.abc import Generator
@@ -16,7 +16,7 @@ _TENANT: Final = re.compile(rf"[A-Za-z0-9_.-]{{1,{MAX_TENANT_CHARS}}}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestContext:
-    """The tenant whose data is touched and the actor who touches it; both go into the audit trail."""
+    """The tenant whose data is used and the actor who uses it; both go into the audit trail."""
 
     tenant_id: str
     actor: str
@@ -26,7 +26,7 @@ _current: ContextVar[RequestContext | None] = ContextVar("commonplace_request_co
 
 
 def current_context() -> RequestContext | None:
-    """Return the context of the work at hand, or ``None`` where none was set."""
+    """Return the context of the current work, or ``None`` if no context is set."""
     return _current.get()
 
 
@@ -42,10 +42,10 @@ def request_context(*, tenant_id: str = DEFAULT_TENANT, actor: str) -> Generator
 
 
 def require_tenant(tenant_id: str) -> str:
-    """Return the id of a tenant, or refuse it.
+    """Return a valid tenant id.
 
     Raises:
-        InvalidInputError: It is not 1 to 64 ASCII letters, digits, ``_``, ``.`` or ``-``.
+        InvalidInputError: The id is not 1 to 64 ASCII letters, digits, ``_``, ``.`` or ``-``.
     """
     if not _TENANT.fullmatch(tenant_id):
         form = f"1 to {MAX_TENANT_CHARS} ASCII letters, digits, _, . or -"

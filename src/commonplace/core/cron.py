@@ -1,4 +1,4 @@
-"""Cron expressions: when work that repeats is due. Five fields, or an alias such as ``@daily``; always in UTC."""
+"""Cron expressions with five fields, or an alias such as ``@daily``; always in UTC."""
 
 from datetime import UTC, datetime
 from typing import Any, Final, cast
@@ -16,10 +16,10 @@ _Cron: Any = _croniter
 
 
 def check_cron(expression: str) -> str:
-    """Return an expression, or refuse it.
+    """Return a valid cron expression.
 
     Raises:
-        ValueError: It is not a cron expression, or names no moment that ever comes.
+        ValueError: The text is not a cron expression, or it never comes due.
     """
     if not expression.startswith("@") and len(expression.split()) != FIELDS:
         raise ValueError(f"expected {EXPECTED}")
@@ -31,12 +31,12 @@ def check_cron(expression: str) -> str:
 
 
 def previous_tick(expression: str, moment: datetime) -> datetime:
-    """Return the last moment at or before another at which an expression is due, to the second."""
+    """Return the last due time of an expression at or before a moment, to the second."""
     if _Cron.match(expression, moment) and not moment.second:
         return moment.replace(microsecond=0)
     return cast("datetime", _Cron(expression, moment).get_prev(datetime)).astimezone(UTC)
 
 
 def next_tick(expression: str, moment: datetime) -> datetime:
-    """Return the first moment after another at which an expression is due."""
+    """Return the first due time of an expression after a moment."""
     return cast("datetime", _Cron(expression, moment).get_next(datetime)).astimezone(UTC)

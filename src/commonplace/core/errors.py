@@ -1,53 +1,53 @@
-"""Every error that commonplace raises on purpose.
+"""The errors of commonplace, in one tree.
 
     CommonplaceError
     ├── SettingsError (ValueError)          the environment or commonplace.toml
     ├── InvalidInputError (ValueError)      a value that a caller passed: field, expected, got
     │   └── SecretRefusedError              text that looks like a secret
-    ├── NotFoundError (LookupError)         an id that names nothing
-    ├── TenantUnsetError                    work on tenants' data without saying whose
+    ├── NotFoundError (LookupError)         no item has this id
+    ├── TenantUnsetError                    no tenant is set
     ├── StorageError                        a file or database
     │   ├── StorageUnavailableError         cannot be reached or written: disk full, server down, locked
     │   ├── DatabaseTooNewError             its schema is newer than this release
-    │   ├── DatabaseTooOldError             its schema is of a development version
+    │   ├── DatabaseTooOldError             its schema is from a development version
     │   └── EmbeddedPostgresError           the embedded server cannot be set up, started or stopped
     ├── ListenError                         the service cannot take connections at an address
-    ├── AccessError                         the service would be open to everybody, or to nobody
-    ├── ModuleError                         a module of a host: unknown, in a circle, or not started
-    ├── UpkeepError                         a job of background work that was not done, or not whole
+    ├── AccessError                         a token or an option is missing
+    ├── ModuleError                         a module of a host: unknown, in a cycle, or not started
+    ├── UpkeepError                         a background job failed, or part of it
     ├── EmbeddingError                      the embedding engine
-    │   ├── ModelMissingError               no weights are found
-    │   ├── ModelDamagedError               weights or tokenizer are there and cannot be used
-    │   └── ModelMismatchError              the memories' vectors are another model's
-    └── ModelError                          a language model that was asked for something
-        ├── ModelUnavailableError           cannot answer now: busy, failing, not reachable
-        ├── ModelRefusedError               will not answer this however often it is asked
-        │   └── ModelAccessError            will not answer anything: key, account, name, program
-        ├── ModelTimeoutError               did not answer in time
-        ├── ModelOutputError                answered something else than what was asked for
-        ├── ModelCannotError                is not made for this kind of work
-        └── ModelBudgetError                was not asked: the tokens of the day are spent
+    │   ├── ModelMissingError               the weights are not found
+    │   ├── ModelDamagedError               the weights or the tokenizer cannot be used
+    │   └── ModelMismatchError              the vectors of the memories are from another model
+    └── ModelError                          a request to a language model
+        ├── ModelUnavailableError           the model is busy, failing or unreachable
+        ├── ModelRefusedError               the model refuses this request, again too
+        │   └── ModelAccessError            the key, account, name or program is refused
+        ├── ModelTimeoutError               the answer took too long
+        ├── ModelOutputError                the answer cannot be used
+        ├── ModelCannotError                the model cannot do this kind of work
+        └── ModelBudgetError                the tokens of the day are spent
 
-A message says what failed, what was expected and what came, and what to do. Expected outcomes are no errors:
-they come back as receipts or as ``None``.
+A message says what failed, what was expected, what was found, and what to do. Expected outcomes are not errors; they
+are returned as receipts or ``None``.
 """
 
 
 class CommonplaceError(Exception):
-    """Base of every error that commonplace raises on purpose."""
+    """The base class of all errors of commonplace."""
 
 
 class SettingsError(CommonplaceError, ValueError):
-    """A setting is unknown, or its value is not of its form."""
+    """A setting is unknown, or its value is invalid."""
 
 
 class InvalidInputError(CommonplaceError, ValueError):
-    """A value passed by a caller is not acceptable; nothing was written.
+    """A value that a caller passed is invalid; nothing was written.
 
     Args:
         field: The name of the parameter or field, as the caller knows it.
-        expected: What would have been accepted, in words.
-        got: The value that came, shown shortened.
+        expected: The accepted values, in words.
+        got: The value found; the message shortens it.
     """
 
     SHOWN_CHARS = 80
@@ -66,13 +66,13 @@ class InvalidInputError(CommonplaceError, ValueError):
 
 
 class SecretRefusedError(InvalidInputError):
-    """Text looks like it holds a secret, and secrets are not stored.
+    """A text looks like a secret, and secrets are not stored.
 
     The message names the kind of secret and never repeats the text.
 
     Args:
-        field: The name of the field that held it.
-        kind: What it looks like, for example ``"API key (sk-…)"``.
+        field: The name of the field with the text.
+        kind: The kind of secret, for example ``"API key (sk-…)"``.
     """
 
     def __init__(self, field: str, kind: str) -> None:
@@ -84,10 +84,10 @@ class SecretRefusedError(InvalidInputError):
 
 
 class NotFoundError(CommonplaceError, LookupError):
-    """An id or a name that nothing answers to.
+    """No item has the id or name.
 
     Args:
-        kind: What was looked for, for example ``"memory"``.
+        kind: The kind of item, for example ``"memory"``.
         key: The id or name.
     """
 
@@ -98,17 +98,17 @@ class NotFoundError(CommonplaceError, LookupError):
 
 
 class TenantUnsetError(CommonplaceError):
-    """Knowledge memory was asked for something outside of a request context, so that no tenant is known."""
+    """Knowledge memory was called outside of a request context, so no tenant is known."""
 
     def __init__(self) -> None:
         super().__init__(
-            "no tenant is set, and knowledge memory shows nothing without one: "
+            "no tenant is set, and knowledge memory needs one: "
             "call it inside `with request_context(tenant_id=…, actor=…)`"
         )
 
 
 class StorageError(CommonplaceError):
-    """A file or a database did not do what was asked."""
+    """An operation on a file or a database failed."""
 
 
 class StorageUnavailableError(StorageError):
@@ -116,7 +116,7 @@ class StorageUnavailableError(StorageError):
 
 
 class DatabaseTooNewError(StorageError):
-    """The database was made by a newer release; this one leaves it alone.
+    """A newer release made the database; this release does not touch it.
 
     Args:
         where: The database, without any password.
@@ -129,7 +129,7 @@ class DatabaseTooNewError(StorageError):
         self.known = known
         super().__init__(
             f"{where} has schema revision {found!r}, but this release knows revisions up to {known!r} only: "
-            "install the release that made it, or point commonplace at another database"
+            "install the release that made the database, or use another database"
         )
 
 
@@ -139,7 +139,7 @@ class DatabaseTooOldError(StorageError):
     Args:
         where: The database, without any password.
         found: The schema revision in the database.
-        oldest: The oldest revision of that branch that this release upgrades besides the specified ones.
+        oldest: The oldest revision of the branch, after the specified ones, that this release upgrades.
     """
 
     def __init__(self, where: str, found: str, oldest: str) -> None:
@@ -158,9 +158,9 @@ class ListenError(CommonplaceError):
     """The service cannot take connections at an address.
 
     Args:
-        host: Where it was to listen.
-        port: Likewise.
-        reason: Why it cannot, and what to do.
+        host: The host of the address.
+        port: The port of the address.
+        reason: The reason, and what to do.
     """
 
     def __init__(self, host: str, port: int, reason: str) -> None:
@@ -172,26 +172,26 @@ class ModuleError(CommonplaceError):
 
 
 class AccessError(CommonplaceError):
-    """The service would let everybody in, or nobody: a token or an option is missing."""
+    """The service would admit everybody or nobody, because a token or an option is missing."""
 
 
 class EmbeddingError(CommonplaceError):
-    """The embedding engine cannot do its work."""
+    """The embedding engine failed."""
 
 
 class ModelMissingError(EmbeddingError):
-    """No embedding weights are found in any of the places where they are looked for."""
+    """The embedding weights are not in any of the places where the engine looks."""
 
 
 class ModelDamagedError(EmbeddingError):
-    """Embedding weights or tokenizer are there, and cannot be used."""
+    """The embedding weights or the tokenizer cannot be used."""
 
 
 class ModelMismatchError(EmbeddingError):
-    """This process computes vectors with another model than the one that made those of the memories.
+    """This process uses another embedding model than the one that made the vectors of the memories.
 
     Args:
-        found: What was found, in words: both models and their versions.
+        found: Both models and their versions, in words.
     """
 
     def __init__(self, found: str) -> None:
@@ -202,11 +202,11 @@ class ModelMismatchError(EmbeddingError):
 
 
 class UpkeepError(CommonplaceError):
-    """A job of background work was not done, or not whole.
+    """A background job failed, or part of it.
 
     Args:
-        message: What failed.
-        again_in_s: When what failed is due again; ``None`` where nothing says so.
+        message: The failure.
+        again_in_s: Seconds until the failed work is due again; ``None`` if unknown.
     """
 
     def __init__(self, message: str, *, again_in_s: float | None = None) -> None:
@@ -215,15 +215,15 @@ class UpkeepError(CommonplaceError):
 
 
 class ModelError(CommonplaceError):
-    """A language model that was asked for something did not give it."""
+    """A request to a language model failed."""
 
 
 class ModelUnavailableError(ModelError):
     """A model cannot answer now: a rate limit, an overload, a fault of the server, no connection.
 
     Args:
-        message: What happened.
-        retry_after_s: How long the server asked to be left alone, if it said.
+        message: The failure.
+        retry_after_s: Seconds after which the server accepts a retry, if it named a time.
     """
 
     def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
@@ -232,30 +232,30 @@ class ModelUnavailableError(ModelError):
 
 
 class ModelRefusedError(ModelError):
-    """A model will not answer this however often it is asked: a wrong request, a policy."""
+    """A model refuses this request, and would refuse it again: a wrong request, a policy."""
 
 
 class ModelAccessError(ModelRefusedError):
-    """A model will not answer anything: its key, account or name is refused, or its program does not start.
+    """A model answers no request: its key, account or name is refused, or its program does not start.
 
-    It says nothing about what was asked, which can be asked again once somebody has put it right.
+    The request itself may be fine; retry it after the cause is fixed.
     """
 
 
 class ModelTimeoutError(ModelError):
-    """A model did not answer in time; what was asked of it has been stopped."""
+    """A model did not answer in time; the request was stopped."""
 
 
 class ModelOutputError(ModelError):
-    """A model answered, and the answer cannot be used: cut off, not of the form asked for, not of its API."""
+    """The answer of a model cannot be used: it is cut off, in the wrong form, or not from its API."""
 
 
 class ModelCannotError(ModelError):
-    """A model was asked for something that it is not made for; the caller falls back on a rule."""
+    """A model cannot do the requested kind of work; the caller falls back on a rule."""
 
 
 class ModelBudgetError(ModelError):
-    """No model was asked, because the tokens of the day are spent.
+    """The tokens of the day are spent, so no model was called.
 
     Args:
         spent: Tokens used since midnight UTC.

@@ -1,4 +1,4 @@
-"""Work on the next item while the last one is dealt with."""
+"""Preparation of the next item while the current one is in use."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -8,10 +8,10 @@ _T = TypeVar("_T")
 
 
 async def one_ahead(source: AsyncIterator[_T]) -> AsyncGenerator[_T]:
-    """Yield what a source yields, in its order, and let it make the next item meanwhile; never more than one.
+    """Yield the items of a source in order, while the source makes the next item; never more than one.
 
-    Close it (``contextlib.aclosing``) where it may be left before its end: the source is then stopped, not left
-    behind. Whatever the source raises comes out in its place.
+    Use ``contextlib.aclosing`` if the loop may end early, so that the source is stopped. Errors of the source are
+    raised in the place of the item.
     """
     making = asyncio.create_task(_next(source))
     try:
@@ -22,7 +22,7 @@ async def one_ahead(source: AsyncIterator[_T]) -> AsyncGenerator[_T]:
         making.cancel()
         await asyncio.wait([making])
         if not making.cancelled():
-            making.exception()  # seen: what the consumer raised itself is what counts
+            making.exception()  # mark it as retrieved: an error of the consumer takes precedence
 
 
 async def _next(source: AsyncIterator[_T]) -> tuple[_T] | None:

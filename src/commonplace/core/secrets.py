@@ -1,7 +1,7 @@
 """The gate that keeps secrets out of every memory.
 
-Source: WSP-03, R-WSP-3. A wrong refusal costs a rewording, a stored key ends in prompts and logs; so where a
-text could be read both ways, it is refused. Every pattern takes time linear in the length of the text.
+Source: WSP-03, R-WSP-3. A wrong refusal costs a rewording, but a stored key ends up in prompts and logs. So ambiguous
+text is refused. Every pattern takes time linear in the length of the text.
 """
 
 import re
@@ -12,17 +12,17 @@ from typing import Final, cast
 from commonplace.core.text import trim_to
 
 BLOB_CHARS: Final = 40
-"""From this length on, letters of both cases and digits in one run are a secret."""
+"""A run of letters of both cases and digits of at least this length is a secret."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretFinding:
-    """What looks like a secret, and where: never the text itself.
+    """The kind and the place of a secret in a text, without the secret itself.
 
     Attributes:
-        kind: In words, for example ``"API key (sk-…)"``.
-        start: Where it begins, in characters.
-        end: Where it ends, exclusive.
+        kind: The kind of secret, for example ``"API key (sk-…)"``.
+        start: The first character of the secret.
+        end: The character after the secret.
     """
 
     kind: str
@@ -32,7 +32,7 @@ class SecretFinding:
 
 _BOUNDARY = r"(?<![A-Za-z0-9\u00c0-\u024f])"
 _NAMING = r"(?!(?:based|keys?|like|prefix|prefixed|style|tokens?|type)(?![\w-]))"
-"""``a glpat-style token`` speaks about the prefix and is not a token."""
+"""``a glpat-style token`` is about the prefix and is not a token."""
 _LIBRARY = r"(?!(?:learn|image|video)(?![A-Za-z0-9]))"
 
 _SHAPES: Final = tuple(
@@ -76,7 +76,7 @@ _ABOUT = frozenset(
     undefined unknown unset use used uses value vault via was when will with you your
     """.split()  # noqa: SIM905 - a list of words reads best as words
 )
-"""Words that say something about a password or token instead of being one."""
+"""Words that describe a password or token and are none."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*[.:!?…]*")
 _LONG_WORD_CHARS = 20
@@ -88,7 +88,7 @@ _HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 _CHECKSUM = re.compile(r"sha-?[0-9]{1,3}[-:=]?\Z", re.IGNORECASE)
 _PATH_START = re.compile(r"[/.~:\\\w]\Z")
 HIGH_ENTROPY: Final = "high-entropy text"
-"""The kind of a finding that has no known form: a long run that reads like noise, as some ids do too."""
+"""The kind of a finding without a known form: a long run that looks random. Some ids look like that too."""
 
 _SHORTEST_SEGMENT = 6
 _SCRAMBLED_CHARS = 30
@@ -102,17 +102,14 @@ _WORD_END = re.compile(r"(?=\s)|\Z")
 
 
 def find_secret(text: str) -> SecretFinding | None:
-    """Find what looks like a secret in a text.
+    """Return the first secret in a text, or ``None``.
 
     - The prefixes ``sk- ghp_ gho_ glpat- xoxb- xoxp-`` at the start of a word with a token behind them, and a few
       further forms of well-known makers.
     - ``Bearer ``, ``token:`` and ``password:`` with a value behind them, in any case. After the two labels any
-      word is a value, unless it is one of those that speak about passwords ("password: reset it weekly").
+      word is a value, except for words that describe passwords ("password: reset it weekly").
     - Runs of 40 and more letters and digits with upper case, lower case and digits; in base64 with ``+/-_``
-      only where they read like noise. Paths of URLs and files, git hashes, UUIDs and checksums pass.
-
-    Returns:
-        The first finding of the first kind that matches, or ``None``.
+      only if they look random. Paths of URLs and files, git hashes, UUIDs and checksums pass.
     """
     for kind, pattern in _SHAPES:
         if found := pattern.search(text):
@@ -121,12 +118,9 @@ def find_secret(text: str) -> SecretFinding | None:
 
 
 def find_secret_in_json(value: object) -> SecretFinding | None:
-    """Find what looks like a secret in a JSON value: in a text, in a key, or in a text together with its key.
+    """Return a secret in a JSON value, or ``None``: in a text, in a key, or in a text together with its key.
 
-    ``{"password": "…"}`` says what a text says as ``password: …``.
-
-    Returns:
-        A finding of some text; its places are in that text, not in the value.
+    ``{"password": "…"}`` is read as the text ``password: …``. The places of the finding are in that text.
     """
     left: list[object] = [value]
     while left:
@@ -142,12 +136,11 @@ def find_secret_in_json(value: object) -> SecretFinding | None:
 
 
 def mask_secrets(text: str) -> str:
-    """Return a text with ``[hidden: …]`` in the place of all that looks like a secret, and the rest as it was.
+    """Return a text with ``[hidden: …]`` in place of every secret; :func:`find_secret` finds none in it.
 
-    Hidden are a private key up to its last line, or the end of the text; what stands behind ``password:`` and
-    ``token:`` up to the end of the line, because a password may hold spaces; and anything else up to the end of the
-    word. Nothing is left of a text that holds more than a hundred. In what is returned, :func:`find_secret` finds
-    nothing.
+    A private key is hidden up to its last line, or the end of the text. After ``password:`` and ``token:`` the rest of
+    the line is hidden, because a password may hold spaces. Other secrets are hidden up to the end of the word. A text
+    with more than a hundred secrets is hidden as a whole.
     """
     for _ in range(_MOST_MASKED):
         secret = find_secret(text)
@@ -159,10 +152,9 @@ def mask_secrets(text: str) -> str:
 
 
 def masked_excerpt(text: str, max_chars: int) -> str:
-    """Return the start of a text, its secrets masked as :func:`mask_secrets` does and then cut by ``trim_to``.
+    """Return the start of a text with its secrets masked by :func:`mask_secrets`, then cut by ``trim_to``.
 
-    In that order, since half a secret is not recognised. For the same reason more of the text is looked at than is
-    shown, but not all of it, however long.
+    Half a secret is not recognised, so masking comes first and reads more of the text than is shown.
     """
     return trim_to(mask_secrets(text[: max_chars * _LOOK_AHEAD]), max_chars)
 
@@ -183,7 +175,7 @@ def _find_labelled(text: str) -> SecretFinding | None:
         is_word = _WORD.fullmatch(value) is not None
         if is_word and value.rstrip(".:!?…").lower() in _ABOUT:
             continue
-        # "Bearer" alone is an English word: what follows must look like a token, or end the line.
+        # "Bearer" is an English word as well: the value must look like a token, or end the line.
         if (
             name is None
             and is_word
@@ -223,7 +215,7 @@ def _is_mixed(text: str) -> bool:
 
 
 def _is_scrambled(segments: list[str]) -> bool:
-    """Tell noise from names: in noise the kind of character changes after two or three, in names after a word."""
+    """Return whether segments look random: the kind of character changes every two or three, not after a word."""
     kept = [s for s in segments if len(s) >= _SHORTEST_SEGMENT and not _HEX.fullmatch(s)]
     joined = "".join(kept)
     pieces = sum(len(_PIECE.findall(segment)) for segment in kept)

@@ -1,11 +1,11 @@
-"""Settings: where data lives and which models are used.
+"""Settings: the places of data, models, and limits.
 
-Each setting comes from the environment, else from ``commonplace.toml``, else from its default. The file is
-the first that exists of: the one that ``COMMONPLACE_CONFIG`` names, the one in the current directory, the one
-in ``COMMONPLACE_HOME``. A process that a client starts inside a workspace (an MCP server, a hook) leaves the
-current directory out: a repository that somebody cloned must not say where memories go.
+Each setting comes from the environment, else from ``commonplace.toml``, else from its default. The file is the first
+that exists of: the file that ``COMMONPLACE_CONFIG`` names, the file in the current directory, the file in
+``COMMONPLACE_HOME``. A process that a client starts inside a workspace (an MCP server, a hook) ignores the current
+directory: a cloned repository must not decide where memories go.
 
-Unknown keys are errors that name the key, in the file and among ``COMMONPLACE_…`` variables alike.
+An unknown key in the file, or an unknown ``COMMONPLACE_…`` variable, is an error that names it.
 """
 
 import difflib
@@ -31,21 +31,21 @@ POSTGRES_SCHEMES: Final = ("postgresql://", "postgres://")
 CRON_OFF: Final = "off"
 
 _OWN_VARIABLE: Final = {"memory_budget": "CLAUDEOPS_MEMORY_BUDGET"}
-"""Settings whose variable was fixed by a specification (OPS-07.2)."""
+"""Settings whose variable a specification names (OPS-07.2)."""
 
 
 class Settings(BaseSettings):
     """Every setting of commonplace, validated and frozen.
 
-    Build it with :func:`load_settings`. Direct construction reads no environment and no file: it is for tests
-    and for programs that keep their settings elsewhere.
+    Use :func:`load_settings` to build one. Direct construction reads no environment and no file; it is for tests and
+    for programs that keep their settings elsewhere.
     """
 
     model_config = SettingsConfigDict(extra="forbid", frozen=True)
 
     home: Path = Field(
         default_factory=lambda: user_data_path("commonplace"),
-        description="directory of everything that is not given another place",
+        description="directory of all data without a place of its own",
     )
     database: str = Field(
         default="",
@@ -63,17 +63,17 @@ class Settings(BaseSettings):
         description="name or local directory of the embedding model",
     )
     embedding_backend: Literal["onnx", "torch"] = Field(
-        default="onnx", description="what computes embeddings; torch needs the extra of that name"
+        default="onnx", description="library that computes embeddings; torch needs the extra torch"
     )
     embedding_download: bool = Field(
-        default=False, description="whether an embedding model that is not on this machine may be fetched"
+        default=False, description="download an embedding model that is not on this machine"
     )
     model: str | None = Field(
         default=None,
         description="anthropic:…, openai:…, ollama:…, claude-code or extractive; unset: extractive",
     )
     model_timeout_s: Annotated[float, Field(gt=0)] = Field(
-        default=60.0, description="seconds that a model has for an answer, retries included"
+        default=60.0, description="seconds for an answer of a model, retries included"
     )
     model_daily_tokens: Annotated[int, Field(ge=0)] = Field(
         default=0, description="tokens that models may use a day (UTC); 0: no limit"
@@ -86,7 +86,7 @@ class Settings(BaseSettings):
         default=2000, description="token budget of the operational block"
     )
     prompts_directory: Path | None = Field(
-        default=None, description="directory of an operator's own tier prompts; unset: those that are shipped"
+        default=None, description="directory of custom tier prompts; unset: the built-in prompts"
     )
     sweep_cron: str = Field(
         default="0 3 * * *", description="when facts and rules decay (cron, UTC); off: never"
@@ -98,17 +98,17 @@ class Settings(BaseSettings):
         default="0 */6 * * *", description="when episodes are consolidated (cron, UTC); off: never"
     )
     worker_concurrency: Annotated[int, Field(ge=1, le=64)] = Field(
-        default=4, description="jobs that a worker does at once"
+        default=4, description="jobs that a worker runs at once"
     )
     episode_max_entries: Annotated[int, Field(ge=0)] = Field(
-        default=10_000, description="episodes of a tenant that a cleanup keeps"
+        default=10_000, description="most episodes of a tenant that a cleanup keeps"
     )
     otel_endpoint: str | None = Field(
         default=None,
-        description="where the service sends traces (OTLP over HTTP); needs the extra otel; unset: nowhere",
+        description="URL for traces of the service (OTLP over HTTP); needs the extra otel; unset: no traces",
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
-        default="WARNING", description="least severe log record that is printed"
+        default="WARNING", description="least severe log records that are printed"
     )
 
     @classmethod
@@ -120,7 +120,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take values from the caller only; :func:`load_settings` gathers them and notes their origins."""
+        """Take values from the caller only; :func:`load_settings` collects them with their origins."""
         return (init_settings,)
 
     @field_validator("home", "workspace", "prompts_directory")
@@ -143,7 +143,7 @@ class Settings(BaseSettings):
             return CRON_OFF
         if value == cls.model_fields[str(info.field_name)].default:
             return value
-        # Loaded here, as it costs every command more than all the rest, and few settings name a cron.
+        # Imported here: it takes longer than the rest of a command's start, and few settings name a cron.
         return import_module("commonplace.core.cron").check_cron(value)
 
     @field_validator("otel_endpoint")
@@ -167,18 +167,18 @@ class Settings(BaseSettings):
 
     @property
     def database_path(self) -> Path:
-        """The SQLite file of operational and app memory; meaningless where it is in PostgreSQL."""
+        """The SQLite file of operational and app memory; unused if they are in PostgreSQL."""
         return Path(self.database).expanduser().absolute() if self.database else self.home / "commonplace.db"
 
     @property
     def postgres_directory(self) -> Path:
-        """Where the embedded PostgreSQL server keeps its cluster."""
+        """The directory of the embedded PostgreSQL server's cluster."""
         return self.home / "postgres"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedSettings:
-    """Settings, and for each field in words where its value came from."""
+    """Settings, and the origin of each field's value in words."""
 
     settings: Settings
     origins: Mapping[str, str]
@@ -202,16 +202,16 @@ def variable_of(field: str) -> str:
 def load_settings(
     *, read_current_directory: bool = True, environ: Mapping[str, str] | None = None
 ) -> LoadedSettings:
-    """Gather settings from the environment and ``commonplace.toml``.
+    """Load settings from the environment and ``commonplace.toml``.
 
     Args:
-        read_current_directory: Whether ``commonplace.toml`` in the current directory counts; not so for
-            processes that a client starts in a workspace of somebody else's making.
-        environ: Instead of the environment of this process.
+        read_current_directory: Read ``commonplace.toml`` in the current directory; ``False`` for processes that a
+            client starts in a workspace.
+        environ: Replaces the environment of this process.
 
     Raises:
-        SettingsError: A key is unknown, a value is not of its form, or the file cannot be read; it names the
-            key, what was expected and what came.
+        SettingsError: A key is unknown, a value is invalid, or the file cannot be read. The message names the key,
+            the expected value and the value found.
     """
     environ = os.environ if environ is None else environ
     _refuse_unknown_variables(environ)
@@ -267,7 +267,7 @@ def _suggestion(key: str, known: list[str]) -> str:
 
 
 def _explain(error: ValidationError, origins: Mapping[str, str]) -> str:
-    """Put each fault on one line: the key, where its value came from, what is wrong, and what came."""
+    """Return each fault on one line: the key, the origin of its value, the fault, and the value."""
     lines: list[str] = []
     for fault in error.errors(include_url=False):
         field = str(fault["loc"][0])

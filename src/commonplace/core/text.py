@@ -1,4 +1,4 @@
-"""Text on its way into storage and search.
+"""Text for storage and search: cleaning, checking and shortening.
 
 Source: KNW-11 for search vectors and queries. NUL bytes break PostgreSQL, lone surrogates break UTF-8.
 """
@@ -8,7 +8,7 @@ import re
 from commonplace.core.errors import InvalidInputError
 
 MAX_SEARCH_TEXT_BYTES = 1024 * 1024
-"""PostgreSQL refuses a tsvector over 1 MiB; the text that feeds one is cut there."""
+"""PostgreSQL refuses a tsvector over 1 MiB, so the text for one is cut to that."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -16,10 +16,10 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def replace_surrogates(text: str) -> str:
-    """Return text that UTF-8 can encode: each lone surrogate becomes U+FFFD.
+    """Return text that UTF-8 can encode, with U+FFFD in place of each lone surrogate.
 
-    JavaScript programs cut strings between the halves of an emoji and write the half as an escape, which JSON
-    readers accept, and databases and files do not.
+    JavaScript programs may cut a string between the halves of an emoji and write the half as an escape. JSON readers
+    accept that; databases and files do not.
     """
     try:
         text.encode()
@@ -29,29 +29,29 @@ def replace_surrogates(text: str) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Return text that every store accepts: no NUL, no lone surrogate; everything else as it came."""
+    """Return text without NUL and lone surrogates, which stores refuse; everything else stays."""
     return replace_surrogates(text).replace("\x00", "")
 
 
 def collapse_whitespace(text: str) -> str:
-    """Return text with each run of whitespace as one space, and none at the ends."""
+    """Return text with each run of whitespace as one space, and without whitespace at the ends."""
     return " ".join(text.split())
 
 
 def visible(text: str) -> str:
-    """Return text fit for a terminal or a prompt: each control character as an escape that can be read.
+    """Return text that is safe to show in a terminal or a prompt, with control characters as visible escapes.
 
-    Line breaks and tabs stay. What an agent wrote may hold sequences that move the cursor, set a title, or reorder
-    what is shown; nobody who only looks at a memory should be subject to them.
+    Line breaks and tabs stay. An agent's text may hold sequences that move the cursor, set a title or reorder text;
+    looking at a memory must not run them.
     """
     return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 def preprocess_text(text: str | None) -> str:
-    """Prepare text for a search vector.
+    """Return text prepared for a search vector.
 
     Returns:
-        No NUL, no lone surrogate, whitespace collapsed, at most 1 MiB of UTF-8, cut between characters.
+        Text without NUL and lone surrogates, whitespace collapsed, cut to 1 MiB of UTF-8 between characters.
     """
     cleaned = collapse_whitespace(clean_text(text or ""))
     if len(cleaned) * 4 <= MAX_SEARCH_TEXT_BYTES:
@@ -60,24 +60,24 @@ def preprocess_text(text: str | None) -> str:
 
 
 def preprocess_search_query(query: str | None) -> str:
-    """Prepare what a user typed for a keyword search; never cut.
+    """Return a query prepared for a keyword search; never cut.
 
     Returns:
-        No NUL, no lone surrogate, whitespace collapsed; empty for an empty or missing query.
+        Text without NUL and lone surrogates, whitespace collapsed; empty for an empty or missing query.
     """
     return collapse_whitespace(clean_text(query or ""))
 
 
 def require_text(value: object, *, field: str, max_chars: int) -> str:
-    """Return a text that a caller passed, cleaned, or refuse it.
+    """Return a text that a caller passed, cleaned and without whitespace at its ends.
 
     Args:
-        value: What the caller passed.
-        field: Named in the error.
+        value: The value that the caller passed.
+        field: The field that the error names.
         max_chars: The longest text accepted, in characters after cleaning.
 
     Raises:
-        InvalidInputError: Not a string, nothing but whitespace, or too long.
+        InvalidInputError: The value is not a string, is blank, or is too long.
     """
     if not isinstance(value, str):
         raise InvalidInputError(field, f"text of 1 to {max_chars} characters", value)
@@ -90,7 +90,7 @@ def require_text(value: object, *, field: str, max_chars: int) -> str:
 
 
 def trim_to(text: str, max_chars: int) -> str:
-    """Shorten text to a number of characters, at a word if one ends in the second half, marked with ``…``."""
+    """Return text shortened to a number of characters with ``…``, at a word's end if one is in the second half."""
     if len(text) <= max_chars:
         return text
     if max_chars < 1:

@@ -1,4 +1,4 @@
-"""URLs as people may see them: without their passwords."""
+"""URLs without their passwords, for messages and logs."""
 
 import re
 
@@ -7,9 +7,8 @@ _SECRET_PARAMETER = re.compile(r"(password=)[^&\s]*", re.IGNORECASE)
 
 
 def mask_url(url: str) -> str:
-    """Return a URL fit for messages and logs: ``***`` stands for each password.
+    """Return a URL with ``***`` in place of each password.
 
-    A password with ``@``, ``/`` or ``:`` in it, which should have been percent-encoded, is masked as a whole
-    too.
+    A password with an ``@``, ``/`` or ``:`` that should have been percent-encoded is masked as a whole too.
     """
     return _SECRET_PARAMETER.sub(r"\1***", _CREDENTIALS.sub(r"\1:***@", url))

@@ -1,4 +1,4 @@
-"""The port behind the engine: what turns clean texts into vectors, and how one is chosen."""
+"""The port behind the engine: backends that turn clean texts into vectors, and their options."""
 
 import importlib
 from collections.abc import Sequence
@@ -16,33 +16,33 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL: Final = "sentence-transformers/all-MiniLM-L6-v2"
 EMBEDDING_DIMENSIONS: Final = 384
-"""The length of every vector; the database columns have the same. Source: KNW-10."""
+"""The dimensions of every vector and of the database columns. Source: KNW-10."""
 
 
 class BackendName(StrEnum):
-    """The backends that can be asked for; each value is a module of this package."""
+    """The available backends; each value names a module of this package."""
 
     ONNX = "onnx"
     """ONNX Runtime: the default."""
     TORCH = "torch"
-    """sentence-transformers: the same vectors, where torch is installed anyway. Needs the extra ``torch``."""
+    """sentence-transformers: the same vectors, for environments with torch. Needs the extra ``torch``."""
     FAKE = "fake"
-    """Word overlap without a model: for tests of whatever embeds something."""
+    """Word overlap without a model, for tests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingOptions:
-    """What an engine needs to know before it loads.
+    """The options of an engine.
 
     Args:
         model: A name on the hub (``organisation/name``) or a directory. It must be a BERT of 384 dimensions
             with mean pooling.
-        backend: What computes the vectors.
-        cache_dir: Where models are looked for and kept, and built graphs kept. ``None`` keeps nothing: the
-            graph is then rebuilt in each process, which takes about half a second.
-        allow_download: Whether a model that is found nowhere else may be fetched from the hub.
-        threads: Threads that share one computation; ``None`` takes the processors that this process may use,
-            up to 4.
+        backend: The backend that computes the vectors.
+        cache_dir: The directory of models and built graphs. With ``None`` nothing is kept, and each process builds
+            the graph again, which takes about half a second.
+        allow_download: Download a model from the hub if it is nowhere else.
+        threads: Threads that share one computation; ``None`` uses the processors available to this process, at most
+            4.
     """
 
     model: str = DEFAULT_MODEL
@@ -53,7 +53,7 @@ class EmbeddingOptions:
 
     @classmethod
     def from_settings(cls, settings: Settings) -> "EmbeddingOptions":
-        """Return what the settings ask for, with a cache in the home."""
+        """Return the options in the settings, with a cache in the home."""
         return cls(
             model=settings.embedding_model,
             backend=BackendName(settings.embedding_backend),
@@ -63,11 +63,11 @@ class EmbeddingOptions:
 
 
 class EmbeddingBackend(Protocol):
-    """A loaded model. Its methods may be called from several threads at once."""
+    """A loaded model, safe to use from several threads at once."""
 
     @property
     def model_name(self) -> str:
-        """The model, as stored beside each vector."""
+        """The name of the model, as stored beside each vector."""
         ...
 
     @property
@@ -88,14 +88,13 @@ class _BackendModule(Protocol):
 
 
 def load_backend(options: EmbeddingOptions) -> EmbeddingBackend:
-    """Load the model of the backend that the options name. Takes tenths of a second, with torch seconds.
+    """Load the model that the options name. This takes tenths of a second, with torch seconds.
 
-    This is the one place where imports are deferred: each backend pulls in libraries that cost more to import
-    than the rest of the package together.
+    The backend is imported here, because its libraries take longer to import than the rest of the package.
 
     Raises:
-        ModelMissingError: No weights are found.
-        ModelDamagedError: Weights or tokenizer cannot be used.
+        ModelMissingError: The weights are not found.
+        ModelDamagedError: The weights or the tokenizer cannot be used.
         EmbeddingError: The libraries of the backend are not installed.
     """
     try:

@@ -1,4 +1,4 @@
-"""The embedding engine: one per process, loaded at first use, safe from threads and from the event loop."""
+"""The embedding engine: one per process, loaded at first use, safe for threads and the event loop."""
 
 import asyncio
 import logging
@@ -28,13 +28,13 @@ DEFAULT_OPTIONS: Final = EmbeddingOptions()
 
 
 class EmbeddingEngine:
-    """Turns texts into vectors of 384 floats and length 1.
+    """An engine that turns texts into vectors of 384 floats and length 1.
 
-    Creating an engine costs nothing; the first use loads the model. ``None`` and empty texts are embedded as
-    a single space. NUL and lone surrogates do not count, nor what goes beyond the model's 256 tokens.
+    The first use loads the model. ``None`` and empty texts are embedded as a single space. NUL, lone surrogates and
+    text beyond the model's 256 tokens are ignored.
 
-    The plain methods compute in the calling thread and may be called from many. The ``_async`` methods
-    compute on one thread that the engine owns, in the order of the calls, and leave the event loop free.
+    The plain methods compute in the calling thread, and many threads may call them. The ``_async`` methods compute on
+    one thread of the engine, in the order of the calls, and leave the event loop free.
 
     Source: KNW-10.
     """
@@ -44,46 +44,46 @@ class EmbeddingEngine:
         self._backend: EmbeddingBackend | None = None
         self._loading = threading.Lock()
         self._executor: ThreadPoolExecutor | None = None
-        # Not the same lock as above: the event loop takes it, and must not wait for a model that loads.
+        # A lock of its own: the event loop takes it, and must not wait for a model that loads.
         self._submitting = threading.Lock()
 
     @property
     def options(self) -> EmbeddingOptions:
-        """What this engine was created with."""
+        """The options of this engine."""
         return self._options
 
     @property
     def dimensions(self) -> int:
-        """The length of every vector: 384."""
+        """The dimensions of every vector: 384."""
         return EMBEDDING_DIMENSIONS
 
     @property
     def model_name(self) -> str:
-        """The model, as stored beside each vector. Loads it when nothing did yet."""
+        """The name of the model, as stored beside each vector. Loads the model if it is not loaded."""
         return self._loaded().model_name
 
     @property
     def model_version(self) -> str:
-        """A short hash of the weights, as stored beside each vector. Loads the model when nothing did yet."""
+        """A short hash of the weights, as stored beside each vector. Loads the model if it is not loaded."""
         return self._loaded().model_version
 
     def embed(self, text: str | None) -> list[float]:
         """Return the vector of one text.
 
         Raises:
-            ModelMissingError: No weights are found.
-            ModelDamagedError: Weights or tokenizer cannot be used.
+            ModelMissingError: The weights are not found.
+            ModelDamagedError: The weights or the tokenizer cannot be used.
         """
         vector: list[float] = self.embed_array([text])[0].tolist()
         return vector
 
     def embed_batch(self, texts: Sequence[str | None]) -> list[list[float]]:
-        """Return one vector per text, in the order of the texts; none for none.
+        """Return one vector per text, in the order of the texts; an empty list for no texts.
 
         Raises:
-            InvalidInputError: A single string was passed in place of a list.
-            ModelMissingError: No weights are found.
-            ModelDamagedError: Weights or tokenizer cannot be used.
+            InvalidInputError: A single string was passed instead of a list.
+            ModelMissingError: The weights are not found.
+            ModelDamagedError: The weights or the tokenizer cannot be used.
         """
         if not texts:
             return []
@@ -94,24 +94,24 @@ class EmbeddingEngine:
         """Return the vectors of the texts as one float32 array of shape ``(len(texts), 384)``.
 
         Raises:
-            InvalidInputError: A single string was passed in place of a list.
-            ModelMissingError: No weights are found.
-            ModelDamagedError: Weights or tokenizer cannot be used.
+            InvalidInputError: A single string was passed instead of a list.
+            ModelMissingError: The weights are not found.
+            ModelDamagedError: The weights or the tokenizer cannot be used.
         """
         if isinstance(texts, str):
             raise InvalidInputError("texts", "a list of texts", texts)
         return self._loaded().encode([clean_text(text or "") or " " for text in texts])
 
     async def embed_async(self, text: str | None) -> list[float]:
-        """Do what ``embed`` does, off the event loop."""
+        """Return the vector of one text, computed off the event loop; see :meth:`embed`."""
         return await self._off_loop(self.embed, text)
 
     async def embed_batch_async(self, texts: Sequence[str | None]) -> list[list[float]]:
-        """Do what ``embed_batch`` does, off the event loop."""
+        """Return one vector per text, computed off the event loop; see :meth:`embed_batch`."""
         return await self._off_loop(self.embed_batch, texts)
 
     def close(self) -> None:
-        """Finish what was asked for, then give back the thread and the memory. The next use loads it again."""
+        """Finish the calls under way, then release the thread and the model. The next use loads it again."""
         with self._submitting:
             executor, self._executor = self._executor, None
         if executor is not None:
@@ -120,7 +120,7 @@ class EmbeddingEngine:
             self._backend = None
 
     def _loaded(self) -> EmbeddingBackend:
-        # Read without the lock: once loaded, threads must not queue here.
+        # Read without the lock, so that threads do not queue once the model is loaded.
         backend = self._backend
         if backend is not None:
             return backend
@@ -150,10 +150,10 @@ _engine: EmbeddingEngine | None = None
 
 
 def get_embedding_engine(options: EmbeddingOptions | None = None) -> EmbeddingEngine:
-    """Return the engine that the whole process shares; the first call creates it.
+    """Return the engine that the process shares; the first call creates it.
 
     Args:
-        options: Those of the first call hold; different ones in a later call are not applied, and logged.
+        options: The options of the first call. A later call with other options logs a warning and ignores them.
 
     Source: KNW-10.3.
     """
@@ -162,5 +162,5 @@ def get_embedding_engine(options: EmbeddingOptions | None = None) -> EmbeddingEn
         if _engine is None:
             _engine = EmbeddingEngine(options or DEFAULT_OPTIONS)
         elif options is not None and options != _engine.options:
-            _log.warning("the embedding engine is running with %s; %s not applied", _engine.options, options)
+            _log.warning("the embedding engine runs with %s; %s is ignored", _engine.options, options)
         return _engine

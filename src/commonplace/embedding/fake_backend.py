@@ -1,7 +1,6 @@
-"""Not a trained model: vectors from the words of a text, near each other where texts share words.
+"""A fake model for tests: vectors from the words of a text, close to each other for texts that share words.
 
-For tests of whatever embeds something. It gives the same on every machine, and needs no weights and
-no native library but numpy.
+The vectors are the same on every machine, and need no weights and no native library but numpy.
 """
 
 import hashlib
@@ -17,15 +16,15 @@ _WORD = re.compile(r"\w+")
 
 
 def load(options: EmbeddingOptions) -> "FakeBackend":  # noqa: ARG001  every backend module has this function
-    """Return the fake; there is nothing to load."""
+    """Return the fake backend."""
     return FakeBackend()
 
 
 class FakeBackend:
-    """Sums a pseudo-random direction per word: the cosine of two texts is about their share of common words.
+    """A backend that sums a pseudo-random direction per word: the cosine of two texts is about their share of words.
 
-    Case and punctuation do not count, repeated words do. Texts without a common word are nearly orthogonal:
-    their cosine is 0 with a standard deviation of about 0.05.
+    Case and punctuation do not count, repeated words do. Texts without a common word are nearly orthogonal: their
+    cosine is 0 with a standard deviation of about 0.05.
     """
 
     model_name = "fake"

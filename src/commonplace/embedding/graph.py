@@ -1,4 +1,4 @@
-"""BERT weights as an ONNX graph, written with the ``onnx`` helpers and standard operators only; no torch."""
+"""BERT weights as an ONNX graph, built with the ``onnx`` helpers and standard operators, without torch."""
 
 # The stubs of safetensors leave the type of a path open.
 # pyright: reportUnknownVariableType=false
@@ -17,7 +17,7 @@ from safetensors.numpy import load_file
 from commonplace.core.errors import ModelDamagedError
 
 GRAPH_REVISION: Final = 1
-"""Goes up when this file writes another graph for the same weights; part of the name of a cached graph."""
+"""Part of a cached graph's name; increase it when this file builds another graph from the same weights."""
 
 INPUT_IDS: Final = "input_ids"
 ATTENTION_MASK: Final = "attention_mask"
@@ -26,11 +26,11 @@ HIDDEN_STATE: Final = "last_hidden_state"
 _OPSET: Final = 20
 _IR_VERSION: Final = 9
 _NEVER: Final = np.float32(-1e9)
-"""Added to the attention score of padding: its share is then exactly zero in float32."""
+"""Added to the attention score of padding, so that its share is exactly zero in float32."""
 
 
 class BertConfig(BaseModel):
-    """What ``config.json`` says of the network; other kinds of network are refused."""
+    """The network in ``config.json``; other kinds of network are refused."""
 
     model_type: Literal["bert"]
     hidden_act: Literal["gelu"]
@@ -51,10 +51,10 @@ def build_graph(weights: Path) -> bytes:
     ``last_hidden_state``, float32 of shape ``(batch, tokens, 384)``. All tokens are of the first segment.
 
     Args:
-        weights: The safetensors file; ``config.json`` lies beside it.
+        weights: The safetensors file, with ``config.json`` beside it.
 
     Raises:
-        ModelDamagedError: The file is truncated, lacks a tensor, or has one of another shape.
+        ModelDamagedError: The file is truncated, lacks a tensor, or has a tensor of another shape.
 
     Source: largest difference from sentence-transformers on the golden texts 2e-7.
     """
@@ -62,7 +62,9 @@ def build_graph(weights: Path) -> bytes:
     try:
         config = BertConfig.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
-        raise ModelDamagedError(f"{path} describes no BERT model of 384 dimensions: {error}") from error
+        raise ModelDamagedError(
+            f"{path} does not describe a BERT model of 384 dimensions: {error}"
+        ) from error
     try:
         tensors = load_file(weights)
     except (OSError, SafetensorError) as error:
@@ -71,7 +73,7 @@ def build_graph(weights: Path) -> bytes:
 
 
 class _BertGraph:
-    """Collects the nodes and constants of one graph; each method adds some and returns its output."""
+    """The nodes and constants of one graph; each method adds nodes and returns their output."""
 
     def __init__(self, config: BertConfig, tensors: dict[str, NDArray[Any]], source: str) -> None:
         self._config = config
@@ -104,7 +106,7 @@ class _BertGraph:
         positions = self._weight(
             "embeddings.position_embeddings.weight", self._config.max_position_embeddings, size
         )
-        # A single text is all of segment 0, whose vector can be added to every position beforehand.
+        # A single text is all in segment 0, so that segment's vector is added to every position beforehand.
         segments = self._weight("embeddings.token_type_embeddings.weight", 2, size)
         tokens = self._node("Shape", INPUT_IDS, start=1, end=2)
         places = self._node("Slice", self._constant(positions + segments[0]), self._integers(0), tokens)

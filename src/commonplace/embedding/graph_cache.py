@@ -1,4 +1,4 @@
-"""Built graphs on disk: written whole or not at all, by one process at a time, rebuilt when damaged."""
+"""Cache of built graphs on disk: written atomically, by one process at a time, and rebuilt when damaged."""
 
 import logging
 import os
@@ -11,18 +11,18 @@ from filelock import FileLock
 _log = logging.getLogger(__name__)
 
 _LOCK_TIMEOUT_S: Final = 60.0
-"""A graph is built in about a second; whoever waits longer builds its own in memory."""
+"""A graph is built in about a second; a process that waits longer builds its own in memory."""
 
 
 def cached_graph(path: Path, build: Callable[[], bytes], *, rebuild: bool = False) -> Path | bytes:
-    """Return the file of a graph, built when it is not there; the graph itself when it cannot be written.
+    """Return the file of a graph, built if it does not exist; return the graph itself if it cannot be written.
 
-    Processes that come at the same time build it once: the others wait.
+    Of several processes, one builds the graph and the others wait.
 
     Args:
-        path: Where the graph is kept. Its name holds the hash of the weights, so that it never goes stale.
-        build: Makes the bytes of the file; what it raises goes through. It must not raise ``OSError``.
-        rebuild: Whether to replace a file that is there, because it is damaged.
+        path: The file of the graph. Its name holds the hash of the weights, so that it never goes stale.
+        build: Returns the bytes of the file; its errors are raised. It must not raise ``OSError``.
+        rebuild: Replace an existing file, because it is damaged.
     """
     if path.exists() and not rebuild:
         return path
@@ -32,13 +32,13 @@ def cached_graph(path: Path, build: Callable[[], bytes], *, rebuild: bool = Fals
             if rebuild or not path.exists():
                 _write(path, build())
     except OSError as error:
-        _log.warning("the embedding graph cannot be kept, and is built at each start: %s", error)
+        _log.warning("the embedding graph cannot be cached, and is built at each start: %s", error)
         return build()
     return path
 
 
 def _write(path: Path, graph: bytes) -> None:
-    # Under the lock there is one writer, so that what a killed one left behind is simply written over.
+    # The lock admits one writer, so the leftovers of a killed writer are overwritten.
     partial = path.with_suffix(".partial")
     try:
         with partial.open("wb") as file:
@@ -47,6 +47,6 @@ def _write(path: Path, graph: bytes) -> None:
             os.fsync(file.fileno())
         partial.replace(path)
     except OSError:
-        # The last room on a disk is for memories.
+        # The last space on a disk is for memories.
         partial.unlink(missing_ok=True)
         raise

@@ -1,4 +1,4 @@
-"""Finding the files of a model: a directory, the cache, the installed package, the hub, in this order."""
+"""The files of a model: in a directory, the cache, the installed package or the hub, in this order."""
 
 # The types of huggingface_hub are partly open.
 # pyright: reportUnknownMemberType=false
@@ -28,12 +28,12 @@ _VERSION_CHARS: Final = 12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFiles:
-    """Where a model lies.
+    """The place of a model.
 
     Args:
-        name: The full name on the hub, or the directory that was asked for.
-        directory: Holds the files.
-        weights: ``model.safetensors`` where there is one, else ``onnx/model.onnx``.
+        name: The full name on the hub, or the directory in the options.
+        directory: The directory of the files.
+        weights: ``model.safetensors`` if it exists, else ``onnx/model.onnx``.
         tokenizer: ``tokenizer.json``.
     """
 
@@ -43,7 +43,7 @@ class ModelFiles:
     tokenizer: Path
 
     def version(self) -> str:
-        """Return a short hash of the weights. Reads them all: a tenth of a second for 90 MB."""
+        """Return a short hash of the weights. Reading 90 MB takes a tenth of a second."""
         with self.weights.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()[:_VERSION_CHARS]
 
@@ -52,7 +52,7 @@ def find_model(options: EmbeddingOptions) -> ModelFiles:
     """Find the files of the model that the options name.
 
     Raises:
-        ModelMissingError: They are in none of the places; the message says how to get them.
+        ModelMissingError: The files are in none of the places; the message says how to get them.
     """
     local = Path(options.model).expanduser()
     if local.is_dir():
@@ -76,7 +76,7 @@ def _known_directories(name: str, cache_dir: Path | None) -> list[Path]:
     if cache_dir is not None:
         known.append(_cached_directory(name, cache_dir))
     if name == DEFAULT_MODEL:
-        # find_spec finds a package without running it; running this one would import torch.
+        # find_spec finds a package without importing it; this one would import torch.
         spec = importlib.util.find_spec(MODEL_PACKAGE)
         if spec is not None and spec.origin is not None:
             known.append(Path(spec.origin).parent / "model")
@@ -105,7 +105,7 @@ def _download(name: str, cache_dir: Path | None) -> Path:
                 allow_patterns=["*.json", SAFETENSORS, "1_Pooling/config.json"],
             )
         )
-    except Exception as error:  # the hub's client lets through errors of the libraries under it
+    except Exception as error:  # the hub's client also raises errors of the libraries below it
         raise ModelMissingError(f"cannot download the embedding model {name!r}: {error}") from error
 
 

@@ -28,20 +28,20 @@ _log = logging.getLogger(__name__)
 
 CHUNK_TEXTS: Final = 32
 CHUNK_CHARS: Final = 4_096
-"""Most texts, and most characters counting padding, that run through the network together.
+"""Most texts, and most characters with padding, in one run of the network.
 
-Source: 32 texts of 19 to 152 words take half the time that they take in one run; texts of one length take as long
-in either way (benchmarks/embedding.py, two cores).
+Source: 32 texts of 19 to 152 words take half the time of a single run; texts of equal length take as long either way
+(benchmarks/embedding.py, two cores).
 """
 
 MAX_THREADS: Final = 4
-"""On a larger machine the other processors are left to the database and the agents."""
+"""On a larger machine the database and the agents get the other processors."""
 
 _READ_CHARS: Final = 1_024
-"""About as many characters of English as the network reads of one text."""
+"""About the characters of English that the network reads of one text."""
 
 _SEGMENT_IDS: Final = "token_type_ids"
-"""An input of graphs from the hub; those built here have no use for it."""
+"""An input of graphs from the hub; graphs built here do not need it."""
 
 _RUNTIME_ERRORS_ONLY: Final = 3
 
@@ -59,15 +59,15 @@ class _PoolingConfig(BaseModel):
 
 
 def load(options: EmbeddingOptions) -> "OnnxBackend":
-    """Find the model, build or fetch its graph, and start a session with it.
+    """Find the model, build its graph or read it from the cache, and start a session.
 
     Raises:
-        ModelMissingError: No weights are found.
-        ModelDamagedError: Weights, configuration or tokenizer cannot be used.
+        ModelMissingError: The weights are not found.
+        ModelDamagedError: The weights, the configuration or the tokenizer cannot be used.
     """
     files = find_model(options)
     if not _read(files.directory / "1_Pooling" / "config.json", _PoolingConfig).pooling_mode_mean_tokens:
-        raise ModelDamagedError(f"{files.name} pools its tokens in another way than by their mean")
+        raise ModelDamagedError(f"{files.name} does not pool its tokens by their mean")
     max_tokens = _read(files.directory / "sentence_bert_config.json", _SequenceConfig).max_seq_length
     tokens = TokenCutter(files.tokenizer, max_tokens=max_tokens)
     version = files.version()
@@ -110,19 +110,19 @@ class OnnxBackend:
         if self._needs_segments:
             inputs[_SEGMENT_IDS] = np.zeros_like(ids)
         hidden: Any = self._session.run(None, inputs)[0]
-        # The mean would divide each sum by its number of tokens; scaling to length 1 undoes that anyway.
+        # A mean divides each sum by its number of tokens; scaling to length 1 removes that factor.
         sums: NDArray[np.float32] = np.matmul(mask[:, None, :].astype(np.float32), hidden)[:, 0]
         return sums / np.linalg.norm(sums, axis=1, keepdims=True)
 
 
 def chunk_rows(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Group texts of like length, shortest first, so that little of a run is padding and memory stays small.
+    """Group texts of similar length, shortest first, so that runs have little padding and use little memory.
 
     Args:
-        lengths: Characters of each text; of a long one, only what the network reads is counted.
+        lengths: Characters of each text; of a long text, only the part that the network reads counts.
 
     Returns:
-        The places of the texts in groups, each of at most ``CHUNK_TEXTS`` texts and, all padded to its longest,
+        The indexes of the texts in groups of at most ``CHUNK_TEXTS`` texts and, padded to the longest text,
         ``CHUNK_CHARS`` characters. Texts of equal length keep their order.
     """
     chunk: list[int] = []
@@ -152,11 +152,11 @@ def _open_session(files: ModelFiles, version: str, options: EmbeddingOptions) ->
 
 
 def _checked_session(graph: Path | bytes, options: EmbeddingOptions) -> onnxruntime.InferenceSession:
-    """Start a session and run two tokens through it, so that a graph of the wrong form is found now."""
+    """Start a session and run two tokens through it, to detect a graph of the wrong form at once."""
     settings = onnxruntime.SessionOptions()
     settings.log_severity_level = _RUNTIME_ERRORS_ONLY
     settings.intra_op_num_threads = options.threads or _usable_threads()
-    # Threads that wait in a loop for the next run take processor time from the database beside them.
+    # Spinning threads take processor time from the database on the same machine.
     settings.add_session_config_entry("session.intra_op.allow_spinning", "0")
     source = "the built graph" if isinstance(graph, bytes) else str(graph)
     try:
@@ -165,7 +165,7 @@ def _checked_session(graph: Path | bytes, options: EmbeddingOptions) -> onnxrunt
         )
         names = [node.name for node in session.get_inputs()]
         output: Any = session.run(None, dict.fromkeys(names, np.ones((1, 2), dtype=np.int64)))[0]
-    except Exception as error:  # the runtime's errors have no common class but Exception
+    except Exception as error:  # the runtime's errors share no class but Exception
         raise ModelDamagedError(f"{source} cannot be run: {error}") from error
     expected = (1, 2, EMBEDDING_DIMENSIONS)
     if output.shape != expected:

@@ -1,4 +1,4 @@
-"""Text to tokens, as sentence-transformers cuts them, in time that does not grow with what is cut off."""
+"""Tokens of a text, as sentence-transformers cuts them, in time that does not grow with the text cut off."""
 
 # The stubs of tokenizers leave keyword arguments open.
 # pyright: reportUnknownMemberType=false
@@ -11,26 +11,26 @@ from tokenizers import Encoding, Tokenizer
 from commonplace.core.errors import ModelDamagedError
 
 WINDOWS: Final = (8_192, 65_536, 1_048_576)
-"""How many characters are read of a long text: the first of these that is seen to hold all tokens that count.
+"""Characters read of a long text: the first window that holds all tokens that count.
 
-256 tokens are about 1,200 characters of English, so that the first window nearly always does. The others are
-for text in which tokens are rare: long runs of spaces, words of more than 100 characters (one token each). Past
-the last window nothing is read: only a text with fewer than 254 tokens in its first million characters could
-tell the difference. Source: reading all of 10 million characters took 2 s (spaces) to 38 s (Chinese).
+256 tokens are about 1,200 characters of English, so the first window nearly always suffices. The others are for text
+with few tokens: long runs of spaces, or words of more than 100 characters (one token each). Text past the last window
+is ignored, which matters only if the first million characters hold fewer than 254 tokens.
+Source: reading 10 million characters took 2 s (spaces) to 38 s (Chinese).
 """
 
 _PAD: Final = "[PAD]"
 
 _WORDS_AFTER: Final = 2
-"""Words that must follow the last token that counts before a window is trusted. The window's end may cut one;
-a special token written in the text, such as ``[MASK]``, leaves two words when it is cut."""
+"""Words that must follow the last token that counts. The end of a window may cut one word, and a special token in the
+text, such as ``[MASK]``, leaves two words when it is cut."""
 
 
 class TokenCutter:
-    """Splits texts into at most ``max_tokens`` tokens, special ones included, padded to the longest.
+    """A tokenizer for at most ``max_tokens`` tokens, special ones included, padded to the longest text.
 
     Raises:
-        ModelDamagedError: ``tokenizer.json`` is not a tokenizer, or has no padding token.
+        ModelDamagedError: ``tokenizer.json`` is not a tokenizer, or it has no padding token.
     """
 
     def __init__(self, path: Path, *, max_tokens: int) -> None:
@@ -49,7 +49,7 @@ class TokenCutter:
         return self._tokenizer.encode_batch_fast([self.head(text) for text in texts])
 
     def head(self, text: str) -> str:
-        """Return the beginning of a text that has the same tokens as the whole; a short text as it is."""
+        """Return the shortest window of a text that has the same tokens as the whole text."""
         for window in WINDOWS:
             if len(text) <= window:
                 return text

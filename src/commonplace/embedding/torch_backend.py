@@ -1,4 +1,4 @@
-"""The same vectors through sentence-transformers, where torch is installed anyway (the extra ``torch``)."""
+"""The backend for environments with torch: sentence-transformers, with the same vectors (the extra ``torch``)."""
 
 # The extra is not part of the environment that types are checked in.
 # pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
@@ -18,18 +18,18 @@ from commonplace.embedding.tokens import TokenCutter
 
 
 def load(options: EmbeddingOptions) -> "TorchBackend":
-    """Find the model and load it on the processor.
+    """Find the model, and load it for the processor.
 
     Raises:
-        ModelMissingError: No weights are found.
-        ModelDamagedError: Weights, configuration or tokenizer cannot be used.
+        ModelMissingError: The weights are not found.
+        ModelDamagedError: The weights, the configuration or the tokenizer cannot be used.
     """
     files = find_model(options)
     try:
         model = SentenceTransformer(str(files.directory), device="cpu")
-    except Exception as error:  # the libraries under it have no common class but Exception
+    except Exception as error:  # the errors of the libraries share no class but Exception
         raise ModelDamagedError(f"{files.directory} cannot be loaded: {error}") from error
-    # The method that tells the dimensions changed its name between releases; a vector tells them in all.
+    # The method that returns the dimensions has another name in some releases; the length of a vector has not.
     (found,) = model.encode(" ", show_progress_bar=False).shape
     if found != EMBEDDING_DIMENSIONS:
         raise ModelDamagedError(f"{files.name}: expected {EMBEDDING_DIMENSIONS} dimensions, got {found}")

@@ -1,1 +1,1 @@
-"""A minimal host: it loads modules as ``butler.toml`` says, serves their tools, and runs sessions with them."""
+"""A minimal host: it loads the modules of a ``butler.toml``, serves their tools, and runs sessions with them."""

@@ -1,4 +1,4 @@
-"""``butler.toml``: who a host is, and which modules it loads with which settings (KNW-23).
+"""``butler.toml``: the name of a host, and its modules with their settings (KNW-23).
 
 [butler]
 name = "dev"
@@ -22,17 +22,17 @@ FILE_NAME = "butler.toml"
 
 
 class ButlerSection(BaseModel):
-    """``[butler]``: who the host is."""
+    """``[butler]``: the name and the tenant of the host."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.-]+$")]
-    """Its episodes, its scope, and its part in the audit trail."""
+    """The butler of its episodes, its scope, and its name in the audit trail."""
     tenant_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")] = DEFAULT_TENANT
 
 
 class Butler(BaseModel):
-    """A whole ``butler.toml``; what each module may hold is the module's to say."""
+    """A whole ``butler.toml``; each module validates its own section."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -40,10 +40,10 @@ class Butler(BaseModel):
     modules: Mapping[str, Mapping[str, Any]] = Field(default_factory=dict[str, Mapping[str, Any]])
 
     def module_config(self, name: str, model: type[BaseModel]) -> BaseModel:
-        """Return what ``[modules.<name>]`` says, with the defaults of what it leaves out.
+        """Return the section ``[modules.<name>]``, with defaults for missing keys.
 
         Raises:
-            SettingsError: It holds an unknown key or a bad value; the message names the key.
+            SettingsError: A key is unknown or its value is invalid; the message names the key.
         """
         try:
             return model.model_validate(self.modules.get(name, {}))
@@ -55,7 +55,7 @@ def load_butler(path: Path) -> Butler:
     """Read a ``butler.toml``.
 
     Raises:
-        SettingsError: It cannot be read, is not TOML, or holds an unknown key or a bad value.
+        SettingsError: The file cannot be read or is not TOML, or a key is unknown or its value is invalid.
     """
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -70,7 +70,7 @@ def load_butler(path: Path) -> Butler:
 
 
 def _explain(error: ValidationError, *prefix: str) -> str:
-    """Put each fault on one line: the key, what is wrong, and what came."""
+    """Return the faults on one line: the key, the fault, and the value of each."""
     return "; ".join(
         f"{'.'.join([*prefix, *map(str, fault['loc'])])}: {fault['msg']}, got {fault['input']!r}"
         for fault in error.errors(include_url=False)

@@ -1,4 +1,4 @@
-"""The claude CLI as the runtime of a host: one process a session, with the host's tools."""
+"""The claude CLI as the runtime of a host: one process for each session, with the host's tools."""
 
 import asyncio
 import json
@@ -39,14 +39,14 @@ class _Result(BaseModel):
 
 
 class ClaudeRuntime:
-    """Runs sessions with the claude CLI.
+    """A runtime that runs sessions with the claude CLI.
 
     Args:
         executable: The ``claude`` program.
-        directory: Where sessions run: the workspace that they see.
-        environ: What they inherit; by default the environment of this process.
+        directory: The working directory of sessions, which is their workspace.
+        environ: The environment of sessions; by default that of this process.
         arguments: Further arguments of the CLI, such as ``["--model", "haiku"]``.
-        timeout_s: How long a session may take; then it and all that it started are killed.
+        timeout_s: Seconds after which a session and its child processes are killed.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class ClaudeRuntime:
         self._timeout_s = timeout_s
 
     async def run(self, request: SessionRequest) -> SessionOutcome:
-        """Run a session; cancelling kills it. Whatever goes wrong with it is in the outcome."""
+        """Run a session and return its outcome, which includes failures; cancelling kills the session."""
         with tempfile.TemporaryDirectory(prefix="commonplace-session-") as name:
             scratch = Path(name)
             try:
@@ -94,7 +94,7 @@ class ClaudeRuntime:
             "url": request.endpoint.url,
             "headers": {"Authorization": f"Bearer {request.endpoint.token}"},
         }
-        # In a file, since everybody on the machine can read the arguments of a process.
+        # In a file, because every user of the machine can read the arguments of a process.
         config = json.dumps({"mcpServers": {request.tools_name: server}})
         servers = str(_written(scratch / "servers.json", config))
         return [*command, "--mcp-config", servers, "--allowedTools", f"mcp__{request.tools_name}"]

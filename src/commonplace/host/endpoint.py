@@ -1,4 +1,4 @@
-"""The host's MCP server on loopback, for its own sessions and nobody else."""
+"""The host's MCP server on loopback, for its own sessions only."""
 
 import asyncio
 import secrets
@@ -19,14 +19,14 @@ _START_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """Where sessions find the tools, and the bearer token that lets them in; it ends with the host."""
+    """The URL of the tools, and the bearer token for them; both end with the host."""
 
     url: str
     token: str = field(repr=False)
 
 
 class _BearerOnly:
-    """Turns away whoever does not bring the token: other programs and users of the machine reach loopback too."""
+    """Middleware that requires the token, because other programs and users of the machine reach loopback too."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
@@ -37,7 +37,7 @@ class _BearerOnly:
             given = Headers(scope=scope).get("authorization", "")
             if not secrets.compare_digest(given.encode(), self._expected.encode()):
                 response = PlainTextResponse(
-                    "a bearer token is needed\n", 401, {"WWW-Authenticate": "Bearer"}
+                    "a bearer token is required\n", 401, {"WWW-Authenticate": "Bearer"}
                 )
                 await response(scope, receive, send)
                 return
@@ -46,7 +46,7 @@ class _BearerOnly:
 
 @asynccontextmanager
 async def serve_tools(server: FastMCP) -> AsyncGenerator[Endpoint]:
-    """Serve the tools on a free port of loopback for as long as the block runs.
+    """Serve the tools on a free port of loopback while the block runs.
 
     Raises:
         TimeoutError: The server did not start.

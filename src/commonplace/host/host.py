@@ -1,4 +1,4 @@
-"""The host: starts modules, serves their tools, and runs sessions that know and remember."""
+"""The host: it starts modules, serves their tools, and runs sessions with their memory."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 class Host:
-    """Modules that are started, and their tools, served. Use :meth:`open`."""
+    """A host with started modules and served tools. Use :meth:`open`."""
 
     def __init__(
         self, butler: Butler, modules: Sequence[Module], endpoint: Endpoint, runtime: Runtime, clock: Clock
@@ -48,18 +48,18 @@ class Host:
         modules: Sequence[Module] | None = None,
         clock: Clock = utc_now,
     ) -> "AsyncGenerator[Host]":
-        """Start the modules that ``butler.toml`` names, serve their tools, and stop it all at the end of the block.
+        """Start the modules in ``butler.toml``, serve their tools, and stop both at the end of the block.
 
         Args:
-            butler: Who the host is.
-            settings: Name the database and the embedding model.
+            butler: The contents of ``butler.toml``.
+            settings: The database and the embedding model.
             runtime: Runs the sessions.
-            modules: What can be loaded; by default memory alone. Those that ``butler.toml`` names are.
-            clock: Gives the present.
+            modules: The available modules, by default memory alone; those that ``butler.toml`` names are loaded.
+            clock: Returns the current time.
 
         Raises:
-            ModuleError: A module is not known, needs one that is not there, or they need each other in a circle.
-            SettingsError: ``butler.toml`` says something that a module does not take.
+            ModuleError: A module is unknown or lacks a dependency, or dependencies form a cycle.
+            SettingsError: A section of ``butler.toml`` is invalid.
         """
         name, tenant_id = butler.butler.name, butler.butler.tenant_id
         known = modules or [MemoryModule(settings, tenant_id=tenant_id, actor=f"butler:{name}", clock=clock)]
@@ -77,9 +77,9 @@ class Host:
             yield cls(butler, ordered, endpoint, runtime, clock)
 
     async def run_session(self, prompt: str, *, trigger_source: str = OPERATOR_TRIGGER) -> SessionOutcome:
-        """Run a session that starts with what the modules know, and let them know how it ended.
+        """Run a session with the modules' context, and tell the modules how it ended.
 
-        A module that fails is logged and left out: it never stops the session (KNW-24).
+        A module that fails is logged and skipped; it never stops the session (KNW-24).
         """
         started_at = self._clock()
         request = SessionRequest(
@@ -102,11 +102,11 @@ class Host:
         return outcome
 
     async def spawn(self, prompt: str, *, trigger_source: str) -> str:
-        """Run a session without tools, context or episode, and return what it said: for the host's own work.
+        """Run a session for the host's own work, without tools, context or episode, and return its answer.
 
         Raises:
-            ModelUnavailableError: There is an outage, as :attr:`SessionOutcome.is_outage` tells.
-            ModuleError: The session failed for another reason; the message says which.
+            ModelUnavailableError: There is an outage; see :attr:`SessionOutcome.is_outage`.
+            ModuleError: The session failed for another reason, which the message names.
 
         Source: KNW-12.2.
         """
@@ -128,8 +128,8 @@ class Host:
         for module in self.modules:
             try:
                 blocks.append(await module.session_context(prompt, self.butler.butler.name))
-            except Exception:  # noqa: BLE001 - the fail-open boundary: a session starts without what a module knows
-                _log.exception("module %r gave no context", module.name)
+            except Exception:  # noqa: BLE001 - the fail-open boundary: a session starts without the module's context
+                _log.exception("module %r failed to give context", module.name)
         return "\n\n".join(block for block in blocks if block)
 
     async def _ended(self, session: EndedSession) -> None:
@@ -140,27 +140,27 @@ class Host:
     async def _tell(self, module: Module, session: EndedSession) -> None:
         try:
             await module.session_ended(session, self.butler.butler.name)
-        except Exception:  # noqa: BLE001 - the fail-open boundary: the session itself is over and stays so
-            _log.exception("module %r took no notice of a session that ended", module.name)
+        except Exception:  # noqa: BLE001 - the fail-open boundary: the session itself has ended
+            _log.exception("module %r failed at the end of a session", module.name)
 
 
 def _in_order(butler: Butler, known: Sequence[Module]) -> list[Module]:
-    """Return the modules that the butler names, each after those that it depends on."""
+    """Return the modules that the butler names, each after its dependencies."""
     by_name = {module.name: module for module in known}
     for name in butler.modules:
         if name not in by_name:
-            raise ModuleError(
-                f"modules.{name}: there is no such module; there are {', '.join(sorted(by_name))}"
-            )
+            raise ModuleError(f"modules.{name}: unknown module; expected one of {', '.join(sorted(by_name))}")
     wanted = {name: by_name[name] for name in butler.modules}
     for module in wanted.values():
         for needed in module.dependencies:
             if needed not in wanted:
-                raise ModuleError(f"module {module.name!r} needs [modules.{needed}], which is not there")
+                raise ModuleError(
+                    f"module {module.name!r} needs [modules.{needed}], which is missing: add it to butler.toml"
+                )
     try:
         order = TopologicalSorter(
             {name: module.dependencies for name, module in wanted.items()}
         ).static_order()
         return [wanted[name] for name in order]
     except CycleError as error:
-        raise ModuleError(f"modules need each other in a circle: {' -> '.join(error.args[1])}") from None
+        raise ModuleError(f"the dependencies of modules form a cycle: {' -> '.join(error.args[1])}") from None

@@ -17,17 +17,17 @@ from commonplace.mcp.knowledge.server import add_tools
 
 PROMPT_CHARS: Final = 1_000
 ANSWER_CHARS: Final = 3_000
-"""An episode is what happened, not a transcript: the answer counts more than the question."""
+"""An episode summarises the session, so the answer gets more room than the question."""
 
 
 class MemoryModule(Module):
-    """Gives sessions of a host a memory: tools, a block of context before, an episode after.
+    """The module that gives sessions knowledge memory: tools, context before a session, and an episode after it.
 
     Args:
-        settings: Name the embedding model.
-        tenant_id: Whose memory.
-        actor: Who changes it, for the audit trail.
-        clock: Gives the present.
+        settings: The embedding model.
+        tenant_id: The tenant of the memory.
+        actor: The author of changes in the audit trail.
+        clock: Returns the current time.
     """
 
     name: ClassVar = "memory"
@@ -52,7 +52,7 @@ class MemoryModule(Module):
         self._embedding_engine: EmbeddingEngine | None = None
 
     async def on_startup(self, config: BaseModel | None, database: KnowledgeDatabase) -> None:
-        """Keep the database for its pool, and the configuration where it is one of this module.
+        """Keep the database, and the configuration if it is one of this module.
 
         Source: KNW-28.1.
         """
@@ -61,7 +61,7 @@ class MemoryModule(Module):
             self._config = config
 
     async def on_shutdown(self) -> None:
-        """Let go of database and engine; whoever gave them closes them.
+        """Release the database and the engine; their owners close them.
 
         Source: KNW-28.2.
         """
@@ -79,13 +79,13 @@ class MemoryModule(Module):
         add_tools(server, self.memory)
 
     async def session_context(self, prompt: str, butler: str) -> str:
-        """Return the block of ``memory_context``; empty where memory is out of reach (KNW-24.1)."""
+        """Return the block of ``memory_context``; an unreachable memory gives no context (KNW-24.1)."""
         return await self.memory.context(prompt, butler)
 
     async def session_ended(self, session: EndedSession, butler: str) -> None:
-        """Store an episode of the session; where memory is out of reach, that is logged (KNW-24.2).
+        """Store an episode of the session; a failure is logged (KNW-24.2).
 
-        What looks like a secret is masked: one that a user pasted must not cost the memory of the whole session.
+        Secrets are masked, so that a pasted secret does not cost the memory of the whole session.
         """
         await self.memory.store_episode(
             content=_episode_of(session),
@@ -96,13 +96,13 @@ class MemoryModule(Module):
 
     @property
     def memory(self) -> KnowledgeMemory:
-        """The memory as the host's tenant sees it.
+        """Knowledge memory of the host's tenant.
 
         Raises:
             ModuleError: The module is not started.
         """
         if self._database is None:
-            raise ModuleError(f"module {self.name!r} is used before it was started")
+            raise ModuleError(f"module {self.name!r} is used before it is started: open it in a host")
         return KnowledgeMemory(
             self._database,
             self._get_embedding_engine(),
@@ -113,7 +113,7 @@ class MemoryModule(Module):
         )
 
     def _get_embedding_engine(self) -> EmbeddingEngine:
-        """Return the engine that all calls share; it is made at the first, and loads its model when it is used.
+        """Return the engine of all calls, which is created at the first call and loads its model at its first use.
 
         Source: KNW-28.3.
         """
@@ -128,7 +128,7 @@ def _episode_of(session: EndedSession) -> str:
         ("Answered", session.answer, ANSWER_CHARS),
         ("Failed", session.failure or "", PROMPT_CHARS),
     )
-    # Once more at the end: a label and what follows it on the next line may be a secret together.
+    # Mask the joined lines too: a label and the text on the next line may form a secret together.
     lines = [
         f"{label}: {masked_excerpt(text.strip(), chars)}"
         for label, text, chars in said

@@ -1,4 +1,4 @@
-"""What a host asks of a module, from start to stop (KNW-28)."""
+"""The interface of a host's modules, from start to stop (KNW-28)."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from commonplace.knowledge import KnowledgeDatabase
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedSession:
-    """A session that is over, as modules get to know it.
+    """An ended session, for modules.
 
     Attributes:
-        prompt: What the session was asked to do.
-        answer: The last thing that it said; empty where it said nothing.
-        session_id: Its id in the runtime that ran it, where that gave one.
-        started_at: When it began, aware UTC.
-        failure: Why it did not end well; ``None`` where it did.
+        prompt: The prompt of the session.
+        answer: The last text of the session; empty if there is none.
+        session_id: The id in the runtime, if there is one.
+        started_at: The start of the session, aware UTC.
+        failure: The reason of a failure; ``None`` if the session succeeded.
     """
 
     prompt: str
@@ -34,38 +34,38 @@ class EndedSession:
 class Module(ABC):
     """A part that a host loads.
 
-    A host starts modules after those that they depend on, lets each register its tools on the host's MCP server,
-    asks each for what a session should know before it starts, tells each when it has ended, and stops them in the
-    reverse order. What :meth:`session_context` and :meth:`session_ended` raise is logged, and stops nobody.
+    A host starts modules after their dependencies, and lets each register its tools on the host's MCP server. It asks
+    each for context before a session and tells each when the session has ended. It stops modules in reverse order.
+    Errors of :meth:`session_context` and :meth:`session_ended` are logged and stop nothing.
     """
 
     name: ClassVar[str]
-    """As in ``[modules.<name>]`` of ``butler.toml``."""
+    """The name in ``[modules.<name>]`` of ``butler.toml``."""
 
     dependencies: ClassVar[tuple[str, ...]] = ()
-    """Names of modules that have to be started before."""
+    """Names of modules that must be started first."""
 
     migration_branch: ClassVar[str | None] = None
-    """Label of the Alembic branch that holds its tables."""
+    """Label of the Alembic branch with the module's tables."""
 
     config_model: ClassVar[type[BaseModel]]
-    """What ``[modules.<name>]`` may hold."""
+    """The model of ``[modules.<name>]``."""
 
     @abstractmethod
     async def on_startup(self, config: BaseModel | None, database: KnowledgeDatabase) -> None:
-        """Take what the module needs; nothing slow."""
+        """Keep what the module needs; return quickly."""
 
     @abstractmethod
     async def on_shutdown(self) -> None:
-        """Let go of everything; may be called without a start."""
+        """Release everything; may be called without a start."""
 
     @abstractmethod
     def register_tools(self, server: FastMCP) -> None:
-        """Add the module's tools; it was started before."""
+        """Add the tools of the module, which is started."""
 
-    async def session_context(self, prompt: str, butler: str) -> str:  # noqa: ARG002 - for those that know something
-        """Return what a session of this butler should know before it starts, for the system prompt; may be empty."""
+    async def session_context(self, prompt: str, butler: str) -> str:  # noqa: ARG002 - for modules with context
+        """Return context for the system prompt of a session of this butler; may be empty."""
         return ""
 
     async def session_ended(self, session: EndedSession, butler: str) -> None:  # noqa: B027 - optional
-        """Take notice of a session that is over."""
+        """Handle the end of a session."""

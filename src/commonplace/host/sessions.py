@@ -1,4 +1,4 @@
-"""What a host asks a runtime to run, and what comes back."""
+"""Requests to a runtime, and their outcomes."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,11 +12,11 @@ class SessionRequest:
     """A session to run.
 
     Attributes:
-        prompt: What to do.
-        context: What it should know before it starts, for the end of its system prompt; may be empty.
-        trigger_source: Why it runs, such as ``operator`` or ``schedule:consolidation``.
-        tools_name: Name of the host's MCP server, which stands in the names of the tools.
-        endpoint: Where the tools are; ``None`` for a session without tools.
+        prompt: The prompt of the session.
+        context: Text for the end of its system prompt; may be empty.
+        trigger_source: The reason for the session, such as ``operator`` or ``schedule:consolidation``.
+        tools_name: The name of the host's MCP server, which is part of the names of the tools.
+        endpoint: The tools; ``None`` for a session without tools.
     """
 
     prompt: str
@@ -28,14 +28,14 @@ class SessionRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOutcome:
-    """How a session ended.
+    """The outcome of a session.
 
     Attributes:
-        answer: The last thing that it said.
-        session_id: Its id in the runtime, where it has one.
-        failure: Why it did not end well; ``None`` where it did.
-        is_outage: Whether that says nothing about its prompt, which may be tried again: the runtime did not start or
-            ran out of time, or its model is busy, failing, out of reach or refuses whoever asks.
+        answer: The last text of the session.
+        session_id: The id in the runtime, if there is one.
+        failure: The reason of a failure; ``None`` if the session succeeded.
+        is_outage: Whether the failure is not the prompt's fault, so that a retry may succeed: the runtime did not
+            start or timed out, or its model is busy, failing or unreachable, or refuses every request.
     """
 
     answer: str
@@ -45,8 +45,8 @@ class SessionOutcome:
 
 
 class Runtime(Protocol):
-    """Runs sessions: the claude CLI, or a script in a test."""
+    """A runner of sessions: the claude CLI, or a script in a test."""
 
     async def run(self, request: SessionRequest) -> SessionOutcome:
-        """Run a session to its end; a failure of the session is an outcome, not an error."""
+        """Run a session to its end; a failure is part of the outcome, not an error."""
         ...

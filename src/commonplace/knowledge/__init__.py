@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         SearchMode,
     )
     from commonplace.knowledge.consolidation import (
-        COUNTS,
+        RUN_COUNTS,
         ActionKind,
         Approve,
         ConsolidationReport,
@@ -92,12 +92,18 @@ if TYPE_CHECKING:
         OnUpkeep,
         UpkeepProgress,
     )
-    from commonplace.knowledge.workers import FailedJob, ScheduleState, Worker, WorkerStatus, worker_status
+    from commonplace.knowledge.workers import (
+        FailedJob,
+        ScheduleState,
+        Worker,
+        WorkerStatus,
+        in_process_worker,
+        worker_status,
+    )
 
 __all__ = [
     "BATCH_ROWS",
     "CONTEXT_HEADER",
-    "COUNTS",
     "DEFAULT_IMPORTANCE",
     "DEFAULT_MIN_CONFIDENCE",
     "DEFAULT_TOKEN_BUDGET",
@@ -111,6 +117,7 @@ __all__ = [
     "MAX_PROMPT_CHARS",
     "MAX_QUERY_CHARS",
     "MAX_TAGS",
+    "RUN_COUNTS",
     "ActionKind",
     "Approve",
     "Candidate",
@@ -187,6 +194,7 @@ __all__ = [
     "Worker",
     "WorkerStatus",
     "consolidate",
+    "in_process_worker",
     "json_fields",
     "json_safe",
     "model_spawner",
@@ -202,11 +210,13 @@ __getattr__ = lazy_names(
         "browse.graph": "Graph Node Edge",
         "browse.lists": "ListedEntity",
         "browse.reading": "Linked",
-        "config": "DOOR_LIMIT LIST_LIMIT MAX_LIMIT MemoryModuleConfig RetrievalConfig ScoreWeights SearchMode",
+        "config": (
+            "DOOR_LIMIT LIST_LIMIT MAX_LIMIT MemoryModuleConfig RetrievalConfig ScoreWeights SearchMode"
+        ),
         "consolidation": (
-            "COUNTS ActionKind Approve ConsolidationReport DeadLetter Notify PendingGroup Plan PlannedChange "
-            "Policy Run RunAction RunRecord RunState Spawner UndoReport consolidate model_spawner plan_rows "
-            "this_worker without_model"
+            "RUN_COUNTS ActionKind Approve ConsolidationReport DeadLetter Notify PendingGroup Plan "
+            "PlannedChange Policy Run RunAction RunRecord RunState Spawner UndoReport consolidate "
+            "model_spawner plan_rows this_worker without_model"
         ),
         "database": "KnowledgeDatabase",
         "entities": "Candidate Entity EntityType MergePreview MergeReceipt NameMatch UnmergeReceipt",
@@ -231,6 +241,6 @@ __getattr__ = lazy_names(
         "search.request": "DEFAULT_MIN_CONFIDENCE MAX_QUERY_CHARS",
         "serialization": "json_safe",
         "upkeep": "FAINT GONE CleanupReceipt DecayReceipt Event MemoryStats OnUpkeep UpkeepProgress",
-        "workers": "FailedJob ScheduleState Worker WorkerStatus worker_status",
+        "workers": "FailedJob ScheduleState Worker WorkerStatus in_process_worker worker_status",
     },
 )

@@ -5,20 +5,12 @@ words: the pairs of a query are found in every text that holds the same run of c
 """
 
 import re
-import unicodedata
 from typing import Final
 
 from commonplace.core.text import preprocess_search_query, preprocess_text
+from commonplace.language.scripts import UNSPACED, character_pairs, fold
 
-_UNSPACED: Final = re.compile(
-    "["
-    "\u0e00-\u0eff"  # Thai, Lao
-    "\u1000-\u109f\u1780-\u17ff"  # Burmese, Khmer
-    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"  # Japanese
-    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003347f"  # Chinese characters
-    "\uac00-\ud7a3"  # Korean: it has spaces, but not before its endings
-    "]+"
-)
+_UNSPACED: Final = re.compile(f"[{UNSPACED}]+")
 
 
 def search_text(text: str | None) -> str:
@@ -42,13 +34,4 @@ def search_query_text(query: str | None) -> str:
 
 
 def _words(text: str) -> str:
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return _UNSPACED.sub(_bigrams, folded).strip()
-
-
-def _bigrams(run: re.Match[str]) -> str:
-    characters = run[0]
-    if len(characters) == 1:
-        return f" {characters} "
-    pairs = (characters[at : at + 2] for at in range(len(characters) - 1))
-    return f" {' '.join(pairs)} "
+    return _UNSPACED.sub(lambda run: f" {' '.join(character_pairs(run[0]))} ", fold(text)).strip()

@@ -1,12 +1,13 @@
-"""Words of memories, for comparing and finding them. Pure."""
+"""Words of short texts, for comparing and finding them."""
 
 import re
-import unicodedata
 from functools import lru_cache
 from typing import Final
 
+from commonplace.language.scripts import UNSPACED, character_pairs, fold
+
 _WORD: Final = re.compile(r"[^\W_]+(?:['.:/-][^\W_]+)*")
-_UNSPACED: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]{2,}")
+_UNSPACED: Final = re.compile(f"[{UNSPACED}]{{2,}}")
 _ENDING: Final = re.compile(r"(?<=\w{3})(?:ings?|ed|es|s)$")
 
 STOPWORDS: Final = frozenset(
@@ -18,33 +19,24 @@ STOPWORDS: Final = frozenset(
 )
 
 
-def fold(text: str) -> str:
-    """Return a text in which case, width and composition of characters do not count."""
-    return unicodedata.normalize("NFKC", text).casefold()
-
-
 @lru_cache(maxsize=4096)
 def tokens(text: str) -> tuple[str, ...]:
-    """Return the words of a text in order, folded.
-
-    Chinese, Japanese and Korean leave no space where a word ends: of such a run each pair of neighbouring
-    characters is a word.
-    """
+    """Return the folded words of a text in order; of scripts without spaces, each pair of characters is a word."""
     found: list[str] = []
     for word in _WORD.findall(fold(text)):
         runs = () if word.isascii() else _UNSPACED.findall(word)
-        found += [run[at : at + 2] for run in runs for at in range(len(run) - 1)]
+        found += [pair for run in runs for pair in character_pairs(run)]
         rest = _UNSPACED.sub(" ", word) if runs else word
         found += rest.split()
     return tuple(found)
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Return the words of a text that say something, without the commonest English endings."""
+    """Return the words of a text without stopwords and without the commonest English endings."""
     return frozenset(_ENDING.sub("", word) for word in tokens(text) if word not in STOPWORDS)
 
 
 def likeness(one: str, other: str) -> float:
-    """Return which share of the words of either text both have, from 0.0 to 1.0."""
+    """Return the share of content words that two texts have in common, from 0.0 to 1.0."""
     mine, theirs = content_words(one), content_words(other)
     return len(mine & theirs) / len(mine | theirs) if mine and theirs else 0.0

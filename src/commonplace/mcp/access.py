@@ -1,6 +1,6 @@
-"""Which role each tool takes, where a server is reached by people and programs of different roles.
+"""The role that each tool requires over HTTP, where the token of a caller has a role.
 
-On standard input and output there is one caller, who started the server; over HTTP the token says what its owner may.
+On standard input and output there is one caller, who started the server.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,10 +11,10 @@ from fastmcp.exceptions import AuthorizationError
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool, ToolResult
 
-from commonplace.access.roles import Principal, Role
+from commonplace.access import Principal, Role
 
 ROLES: Final[Mapping[str, Role]] = {
-    # Reading one memory or recalling some notes that they were used, which is no change to what is remembered.
+    # memory_get and memory_recall count a use of the memories, which does not change their content.
     **dict.fromkeys(
         (
             "memory_search",
@@ -48,19 +48,19 @@ ROLES: Final[Mapping[str, Role]] = {
         Role.ADMIN,
     ),
 }
-"""The tools of both servers. One that is not here takes an admin, until somebody has thought about it."""
+"""The tools of both servers; any other tool requires an admin."""
 
 
 def role_for(tool: str) -> Role:
-    """Return the role that a tool takes."""
+    """Return the role that a tool requires."""
     return ROLES.get(tool, Role.ADMIN)
 
 
 class RoleGate(Middleware):
-    """Shows callers the tools that they may use, and refuses the others.
+    """Middleware that shows callers the tools that they may use, and refuses the others.
 
     Args:
-        caller: Says, at each request, who it is from.
+        caller: Returns the caller of the current request.
     """
 
     def __init__(self, caller: Callable[[], Principal]) -> None:
@@ -69,7 +69,7 @@ class RoleGate(Middleware):
     async def on_list_tools(
         self, context: MiddlewareContext[Any], call_next: CallNext[Any, Sequence[Tool]]
     ) -> Sequence[Tool]:
-        """Leave out what the caller may not use: a model would try it."""
+        """List only the tools that the caller may use, because a model would try the others."""
         role = self._caller().role
         return [tool for tool in await call_next(context) if role.includes(role_for(tool.name))]
 
@@ -78,13 +78,13 @@ class RoleGate(Middleware):
         context: MiddlewareContext[mcp_types.CallToolRequestParams],
         call_next: CallNext[mcp_types.CallToolRequestParams, ToolResult],
     ) -> ToolResult:
-        """Refuse a tool that takes a higher role; nothing was done then."""
+        """Run a tool, or return an error if it requires a higher role."""
         name = context.message.name
         who, needed = self._caller(), role_for(name)
         if who.role.includes(needed):
             return await call_next(context)
-        message = f"{name} takes the role {needed}, and the token has the role {who.role}"
-        hint = "Go on without it; the same call will be refused again."
+        message = f"{name} requires the role {needed}, but the token has the role {who.role}"
+        hint = "Continue without this tool; the same call will be refused again."
         return ToolResult(
             content=f"{message}. {hint}",
             structured_content={"error": {"message": message, "hint": hint}},
@@ -94,13 +94,13 @@ class RoleGate(Middleware):
     async def check_resource_access(
         self, context: MiddlewareContext[mcp_types.ReadResourceRequestParams]
     ) -> None:
-        """Refuse resources to other tenants: they show memories of the installation.
+        """Refuse resources to other tenants, because resources show memories of the installation.
 
         Raises:
-            AuthorizationError: The caller is of another tenant.
+            AuthorizationError: The caller belongs to another tenant.
         """
         who = self._caller()
         if not who.of_installation:
             raise AuthorizationError(
-                f"{context.message.uri} belongs to the installation, and the token to tenant {who.tenant_id!r}"
+                f"{context.message.uri} belongs to the installation, but the token belongs to tenant {who.tenant_id!r}"
             )

@@ -1,7 +1,7 @@
 """The ``workspace`` MCP server: the three memory tools of one workspace.
 
-Start it with ``python -m commonplace.mcp.workspace``. What it imports decides how soon it answers, and a client
-may wait no longer than a second: nothing here needs a database or a model.
+Start it with ``python -m commonplace.mcp.workspace``. A client may wait no longer than a second for the first answer,
+so nothing imported here needs a database or a model.
 """
 
 import asyncio
@@ -18,18 +18,16 @@ from pydantic import PrivateAttr
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import Settings, load_settings
 from commonplace.mcp.briefing import add_briefing, from_settings
-from commonplace.workspace.guidance import system_prompt_section
-from commonplace.workspace.memory import WorkspaceMemory
-from commonplace.workspace.tools import TOOLS, Tool, call_tool
+from commonplace.workspace import TOOLS, Tool, WorkspaceMemory, call_tool, system_prompt_section
 
 SERVER_NAME = "workspace"
 
 
 class _WorkspaceTool(McpTool):
-    """One built-in tool as MCP shows it.
+    """One built-in tool as an MCP tool.
 
-    Arguments reach the tool as the model sent them: it answers bad ones in the specification's form, where the
-    framework's own validation would answer in another.
+    Arguments reach it as the model sent them, because the specification defines the answer to bad arguments, which
+    differs from that of the framework's own validation.
     """
 
     _memory: WorkspaceMemory = PrivateAttr()
@@ -58,7 +56,7 @@ class _WorkspaceTool(McpTool):
 def build_server(memory: WorkspaceMemory) -> FastMCP:
     """Return an MCP server with ``memory_store``, ``memory_search`` and ``memory_delete`` over an open memory.
 
-    Its instructions are the system prompt section of the specification (WSP-12).
+    Its instructions are the section of the system prompt in the specification (WSP-12).
     """
     server = FastMCP(SERVER_NAME, instructions=system_prompt_section())
     for tool in TOOLS:
@@ -67,7 +65,7 @@ def build_server(memory: WorkspaceMemory) -> FastMCP:
 
 
 async def serve_stdio(settings: Settings) -> None:
-    """Serve the workspace that the settings name on standard input and output until the client hangs up.
+    """Serve the workspace of the settings on standard input and output until the client closes it.
 
     Raises:
         InvalidInputError: The workspace is not a directory.
@@ -80,8 +78,8 @@ async def serve_stdio(settings: Settings) -> None:
 
 
 def main() -> int:
-    """Serve the workspace that the settings name, the current directory by default; return the exit status."""
-    # Each call is durable on its own, and a thread waits on standard input: an interrupt may end us on the spot.
+    """Serve the workspace of the settings, by default the current directory, and return the exit status."""
+    # Each call is durable on its own, and a thread waits on standard input: an interrupt may end the process at once.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         settings = load_settings(read_current_directory=False).settings

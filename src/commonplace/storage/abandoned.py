@@ -1,4 +1,4 @@
-"""Clusters of root whose home is gone: they lie outside of it, so that who deletes a home leaves them behind."""
+"""Abandoned clusters of root: they lie outside of the home, so deleting the home leaves them behind."""
 
 import os
 from collections.abc import Iterator
@@ -12,11 +12,11 @@ from commonplace.storage.postmaster import is_running
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbandonedCluster:
-    """A cluster that no link leads to any more.
+    """A cluster to which no link points any more.
 
     Attributes:
-        directory: Where it lies.
-        link: Where the link to it was last seen.
+        directory: The directory of the cluster.
+        link: The last known path of the link to it.
     """
 
     directory: Path
@@ -24,10 +24,10 @@ class AbandonedCluster:
 
 
 def abandoned_clusters(system_directory: Path = SYSTEM_DIRECTORY) -> list[AbandonedCluster]:
-    """Return the clusters that the link they were reached by does not lead to any more, by directory.
+    """Return the clusters whose last known link no longer points to them, by directory.
 
-    One whose server runs is in use, wherever its link is now. A home that was moved looks abandoned until it is used
-    again, and so does one on a disk that is not mounted.
+    A cluster with a running server is in use, wherever its link is. A moved home looks abandoned until it is used
+    again, and so does a home on a disk that is not mounted.
     """
     return sorted(_abandoned(system_directory), key=lambda cluster: cluster.directory)
 
@@ -35,7 +35,7 @@ def abandoned_clusters(system_directory: Path = SYSTEM_DIRECTORY) -> list[Abando
 def _abandoned(system_directory: Path) -> Iterator[AbandonedCluster]:
     for note in system_directory.glob(f"*/{HOME_FILE}"):
         directory = note.parent
-        with suppress(FileNotFoundError):  # somebody removes it at this moment
+        with suppress(FileNotFoundError):  # another process is removing it
             link = Path(os.fsdecode(note.read_bytes()))
             leads_here = link.is_symlink() and link.readlink() == directory
             if not leads_here and not is_running(directory):

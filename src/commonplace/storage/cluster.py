@@ -1,14 +1,14 @@
-"""The directory of the embedded server: where it is, what is in it, and how it is made.
+"""The directory of the embedded server: its place, its contents, and its creation.
 
-    start.lock, users.lock, server.lock, reaper.lock      who does what: see commonplace.storage.embedded
+    start.lock, users.lock, server.lock, reaper.lock      see commonplace.storage.embedded
     commonplace.conf, pg_hba.conf, pg_ident.conf          rewritten at every start
     data/                                                 PostgreSQL's own, 0700; postgresql.conf in it may be edited
     run/                                                  its socket, 0700
-    log/                                                  its log, seven days of it
-    home                                                  for root: the path of the link that leads here
+    log/                                                  logs of seven days
+    home                                                  for root: the path of the link to this directory
 
-No directory that exists ever changes its mode. For root the directory lies below ``/var/lib/commonplace``,
-where the account that the server runs as can reach it, and a symbolic link stands in its place.
+The mode of an existing directory never changes. For root the directory lies below ``/var/lib/commonplace``, where the
+server's account can reach it, and the home has a symbolic link to it.
 """
 
 import hashlib
@@ -32,12 +32,12 @@ SUPERUSER = "postgres"
 APPLICATION_ROLE = "commonplace"
 DATABASE = "commonplace"
 PORT = 5432
-"""Only part of the socket's name; the server listens on no network."""
+"""Only a part of the socket's name; the server listens on no network."""
 
 SOCKET_NAME = f".s.PGSQL.{PORT}"
 
 MAX_SOCKET_PATH_BYTES = 100
-"""Linux takes 107, macOS 103."""
+"""Linux allows 107, macOS 103."""
 
 INITDB_TIMEOUT_S = 120
 
@@ -56,22 +56,22 @@ TUNING = {
     "timezone": "UTC",
     "log_timezone": "UTC",
     "log_checkpoints": "off",
-    # Error details quote column values, and those are somebody's memories.
+    # Error details quote column values, which are private memories.
     "log_error_verbosity": "terse",
 }
-"""Settings for a small machine, written to ``postgresql.conf`` once; its owner may change them there."""
+"""Settings for a small machine, written to ``postgresql.conf`` once; the user may change them there."""
 
 SET_UP_SQL = f"""\
 CREATE EXTENSION vector;
 CREATE ROLE {APPLICATION_ROLE} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS;
 CREATE DATABASE {DATABASE} OWNER {APPLICATION_ROLE};
 """
-"""Run in ``template1``, so that every database of the cluster has pgvector, which only a superuser can create."""
+"""Runs in ``template1``, so that every database of the cluster has pgvector, which only a superuser can create."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """The embedded server's directory, its account, and the programs to run it with."""
+    """The embedded server's directory, account and programs."""
 
     directory: Path
     account: ServerAccount
@@ -88,19 +88,19 @@ class Cluster:
         return self.directory / "log"
 
     def lock(self, name: str) -> FileLock:
-        """Open one of the cluster's locks, not yet taken."""
+        """Return one of the cluster's locks, not yet taken."""
         return FileLock(self.directory / f"{name}.lock")
 
 
 def locate_cluster(requested: Path) -> Cluster:
-    """Find or make the directory of a cluster, without any data in it yet.
+    """Return the cluster of a directory, which is created if it does not exist, without data in it.
 
     Args:
-        requested: Where the caller wants it, for example ``$COMMONPLACE_HOME/postgres``.
+        requested: The directory, for example ``$COMMONPLACE_HOME/postgres``.
 
     Raises:
-        EmbeddedPostgresError: There is no account to run the server as, no PostgreSQL, or the directory
-            cannot be made or is not this user's.
+        EmbeddedPostgresError: There is no account for the server, PostgreSQL is not installed, or the directory
+            cannot be created or belongs to another user.
     """
     try:
         if os.geteuid() == 0:
@@ -109,13 +109,13 @@ def locate_cluster(requested: Path) -> Cluster:
         requested.mkdir(mode=0o700, parents=True, exist_ok=True)
         return Cluster(directory=requested.resolve(), account=account, programs=bundled_programs())
     except OSError as error:
-        raise EmbeddedPostgresError(f"cannot make the database's directory {requested}: {error}") from error
+        raise EmbeddedPostgresError(f"cannot create the database's directory {requested}: {error}") from error
 
 
 def _locate_for_root(requested: Path) -> Cluster:
     if not SYSTEM_DIRECTORY.is_dir():
         SYSTEM_DIRECTORY.mkdir(parents=True, exist_ok=True)
-        # Whatever the umask: the account that the server runs as has to get through.
+        # Set regardless of the umask, because the server's account must reach the directories below.
         SYSTEM_DIRECTORY.chmod(0o755)
     with FileLock(SYSTEM_DIRECTORY / "install.lock") as lock:
         if not lock.wait(deadline=time.monotonic() + INITDB_TIMEOUT_S):
@@ -131,8 +131,8 @@ def _linked_directory(requested: Path) -> Path | None:
     if not requested.is_symlink():
         if requested.exists():
             raise EmbeddedPostgresError(
-                f"{requested} is in the way: root keeps the database in {SYSTEM_DIRECTORY} and puts a link to it "
-                f"there. Run commonplace as the owner of what is there (user id {requested.stat().st_uid}), or "
+                f"{requested} already exists: root keeps the database in {SYSTEM_DIRECTORY} and puts a link to it "
+                f"there. Run commonplace as its owner (user id {requested.stat().st_uid}), or "
                 "choose another COMMONPLACE_HOME"
             )
         return None
@@ -140,17 +140,17 @@ def _linked_directory(requested: Path) -> Path | None:
     if target.parent != SYSTEM_DIRECTORY or not target.is_dir():
         raise EmbeddedPostgresError(
             f"the database of {requested} was in {target}, which is gone: restore it (in a container, keep "
-            f"{SYSTEM_DIRECTORY} on a volume), or remove the symbolic link to start with an empty one"
+            f"{SYSTEM_DIRECTORY} on a volume), or remove the symbolic link to start with an empty database"
         )
     return target
 
 
 def _link_new_directory(requested: Path, account: ServerAccount) -> Path:
-    """Make a directory that nothing was in before: who deleted a home does not get its memories back."""
+    """Create a new directory: a home that was deleted and created again does not get its old memories back."""
     requested.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     digest = hashlib.sha256(os.fsencode(requested)).hexdigest()[:12]
     directory = Path(tempfile.mkdtemp(prefix=f"{digest}-", dir=SYSTEM_DIRECTORY))
-    # The account may read what is in it and not change it: locks and rules of access stay root's.
+    # The account may read the directory but not change it: locks and rules of access stay root's.
     os.chown(directory, 0, account.gid)
     directory.chmod(0o750)
     requested.symlink_to(directory)
@@ -158,7 +158,7 @@ def _link_new_directory(requested: Path, account: ServerAccount) -> Path:
 
 
 def _note_home(directory: Path, requested: Path) -> None:
-    """Write down which link leads to a directory, also anew where its home was moved."""
+    """Write the path of the link to a directory, again if its home was moved."""
     path, wanted = directory / HOME_FILE, os.fsencode(requested)
     if not path.exists() or path.read_bytes() != wanted:
         draft = directory / f"{HOME_FILE}.draft"
@@ -167,14 +167,14 @@ def _note_home(directory: Path, requested: Path) -> None:
 
 
 def create_data(cluster: Cluster, server_lock: FileLock) -> None:
-    """Make the data directory, complete with role, database and pgvector, or leave none.
+    """Create the data directory with role, database and pgvector, or leave none behind.
 
-    Everything happens in a draft that is renamed at the end; drafts of earlier attempts that were killed are
-    removed. The caller holds ``start.lock`` and ``server_lock``. ``initdb`` inherits the latter, so that
-    whoever finds a draft while holding it knows that nobody writes to that draft any more.
+    Everything happens in a draft that is renamed at the end; drafts of killed attempts are removed. The caller holds
+    ``start.lock`` and ``server_lock``. ``initdb`` inherits the latter, so a process that holds it knows that nobody
+    writes to a draft.
 
     Raises:
-        EmbeddedPostgresError: ``initdb`` failed, with what it said: no space, no permission.
+        EmbeddedPostgresError: ``initdb`` failed; the message has its output.
     """
     for leftover in cluster.directory.glob("draft-*"):
         shutil.rmtree(leftover)
@@ -182,7 +182,7 @@ def create_data(cluster: Cluster, server_lock: FileLock) -> None:
     try:
         _give(draft, cluster.account)
         _initdb(cluster, draft, server_lock)
-        # The draft is root's child and the account's own: only its place changes here.
+        # The draft belongs to the account, its parent directory to root: only the path changes here.
         draft.rename(cluster.data)
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
@@ -212,7 +212,7 @@ def _initdb(cluster: Cluster, draft: Path, server_lock: FileLock) -> None:
         text=SET_UP_SQL,
         timeout_s=INITDB_TIMEOUT_S,
     )
-    # Single-user mode goes on after an error, and ends with status 0.
+    # Single-user mode continues after an error, and ends with status 0.
     if outcome.returncode != 0 or re.search(r"\b(ERROR|FATAL|PANIC):", outcome.stderr):
         raise EmbeddedPostgresError(f"cannot set up the database in {draft}: {outcome.stderr.strip()}")
     with (draft / "postgresql.conf").open("a", encoding="utf-8") as settings:
@@ -221,18 +221,18 @@ def _initdb(cluster: Cluster, draft: Path, server_lock: FileLock) -> None:
 
 
 def configure(cluster: Cluster) -> Path:
-    """Write the settings that every start relies on; return the directory of the socket.
+    """Write the settings that every start relies on, and return the directory of the socket.
 
-    The caller holds ``start.lock`` and no server runs.
+    The caller holds ``start.lock``, and no server runs.
 
     Raises:
-        EmbeddedPostgresError: The data is of another major version, or a directory is somebody else's.
+        EmbeddedPostgresError: The data is of another major version, or a directory belongs to another user.
     """
     found = (cluster.data / "PG_VERSION").read_text(encoding="ascii").strip()
     if found != POSTGRES_MAJOR:
         raise EmbeddedPostgresError(
-            f"{cluster.data} was made by PostgreSQL {found}, and this release brings {POSTGRES_MAJOR}: move the "
-            "data with the pg_dump of the release that made it, or point commonplace at another home"
+            f"{cluster.data} was made by PostgreSQL {found}, but this release includes {POSTGRES_MAJOR}: move the "
+            "data with the pg_dump of the release that made it, or set another COMMONPLACE_HOME"
         )
     sockets = _socket_directory(cluster)
     for directory in (cluster.log, sockets):
@@ -270,7 +270,7 @@ def _write(cluster: Cluster, name: str, lines: list[str]) -> None:
 
 
 def _socket_directory(cluster: Cluster) -> Path:
-    """Return ``run/`` of the cluster, or a short path where that is too long for a socket or has odd characters."""
+    """Return ``run/`` of the cluster, or a short path if that is too long for a socket or has unusual characters."""
     own = cluster.directory / "run"
     digest = hashlib.sha256(os.fsencode(cluster.directory)).hexdigest()[:12]
     short = f"commonplace-{cluster.account.uid}-{digest}"
@@ -279,11 +279,11 @@ def _socket_directory(cluster: Cluster) -> Path:
         socket = path / SOCKET_NAME
         if len(os.fsencode(socket)) <= MAX_SOCKET_PATH_BYTES and re.fullmatch(r"[\w/.+@ -]+", str(path)):
             return path
-    raise EmbeddedPostgresError(f"no path for a socket is short enough: {own}")
+    raise EmbeddedPostgresError(f"no path is short enough for a socket: {own}")
 
 
 def _own_directory(path: Path, account: ServerAccount) -> None:
-    """Make a directory that only the account can enter, or see that the one which is there is such."""
+    """Create a directory that only the account can enter, or check the existing one."""
     try:
         path.mkdir(mode=0o700)
         _give(path, account)

@@ -1,9 +1,8 @@
-"""One face for SQLite and PostgreSQL: transactions that hand out a memory's named statements.
+"""One interface for SQLite and PostgreSQL: transactions that run a memory's named statements.
 
-A store keeps its SQL in ``.sql`` files, loads them once with :meth:`Database.load`, and runs them inside
-:meth:`Database.transaction` or :meth:`Database.reading`. The statements are written in the dialect that both
-servers share: named parameters, ``RETURNING``, ``ON CONFLICT``, ``CAST``, ``IS NOT DISTINCT FROM``. They may lock rows
-with ``FOR UPDATE``, which is left out on SQLite: its transactions that write exclude each other anyway.
+A memory keeps its SQL in ``.sql`` files, in the dialect that both servers share: named parameters, ``RETURNING``,
+``ON CONFLICT``, ``CAST``, ``IS NOT DISTINCT FROM``. A statement may lock rows with ``FOR UPDATE``, which is removed for
+SQLite, whose writing transactions exclude each other anyway.
 """
 
 import re
@@ -25,9 +24,9 @@ Row = Mapping[str, Any]
 class Statements:
     """The named statements of a memory, bound to one connection.
 
-    ``await statements.name(parameter=…)`` runs the statement of that name. What it returns follows from the
-    mark behind its name in the ``.sql`` file: nothing gives a list of rows, ``^`` one row or ``None``, ``$`` one
-    value or ``None``.
+    ``await statements.name(parameter=…)`` runs the statement of that name. The mark behind its name in the ``.sql``
+    file decides what it returns: without a mark a list of rows, with ``^`` one row or ``None``, with ``$`` one value
+    or ``None``.
     """
 
     def __init__(self, queries: Queries, connection: object) -> None:
@@ -36,7 +35,7 @@ class Statements:
 
     @property
     def connection(self) -> Any:  # noqa: ANN401 - asyncpg has no types, and aiosqlite's differ
-        """The driver's own connection, for what no named statement can say."""
+        """The driver's connection, for operations that a named statement cannot express."""
         return self._connection
 
     def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
@@ -53,7 +52,7 @@ class Statements:
 
 
 class Database(Protocol):
-    """A database that is open and migrated, shared by everything in this process."""
+    """An open, migrated database, shared by everything in this process."""
 
     dialect: Dialect
     where: str
@@ -66,12 +65,12 @@ class Database(Protocol):
     def transaction(
         self, queries: Queries, *, lock: str | None = None
     ) -> AbstractAsyncContextManager[Statements]:
-        """Open a transaction that commits at the end of the block, and rolls back on any exception.
+        """Open a transaction that commits at the end of the block and rolls back on any exception.
 
         Args:
-            queries: What :meth:`load` gave.
-            lock: Transactions with the same word run one after the other, in all processes. For a step that
-                reads, decides and writes what no row lock covers.
+            queries: The result of :meth:`load`.
+            lock: Transactions with the same lock run one after the other, in all processes. Use it for a step that
+                reads, decides and writes, and that no row lock covers.
 
         Raises:
             StorageUnavailableError: The database cannot be reached or written; nothing was written.
@@ -95,10 +94,10 @@ _ROW_LOCK: Final = re.compile(r"\s+FOR UPDATE( OF \w+)?(?=;)")
 
 
 class _SQLiteAdapter(AioSQLiteAdapter):
-    """Leaves out the locks of rows, which SQLite has no word for."""
+    """The adapter for SQLite, which has no row locks."""
 
     def process_sql(self, _query_name: str, _op_type: object, sql: str) -> str:
-        """Return a statement without the lock at its end."""
+        """Return a statement without the row lock at its end."""
         return _ROW_LOCK.sub("", sql)
 
 
@@ -111,12 +110,12 @@ _ADAPTERS: Mapping[Dialect, str | type[_SQLiteAdapter]] = {
 def load_queries(
     directories: Iterable[Path], dialect: Dialect, *, gaps: Mapping[str, str] = MappingProxyType({})
 ) -> Queries:
-    """Load the named statements of every ``.sql`` file of some directories, for the driver of one server.
+    """Load the named statements of every ``.sql`` file in some directories, for the driver of one server.
 
     Args:
-        directories: Of the files.
-        dialect: Of the server.
-        gaps: The text that fills ``${name}`` in the files; fixed by the program, never a value of a caller.
+        directories: The directories of the files.
+        dialect: The dialect of the server.
+        gaps: The text that replaces ``${name}`` in the files; a constant of the program, never a caller's value.
     """
     files = [file for directory in directories for file in sorted(directory.glob("*.sql"))]
     text = Template("\n\n".join(file.read_text(encoding="utf-8") for file in files)).safe_substitute(gaps)

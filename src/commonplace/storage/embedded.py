@@ -1,44 +1,42 @@
-"""The embedded PostgreSQL server: started when first needed, shared by all who use it, stopped after the last.
+"""The embedded PostgreSQL server: started at first use, shared by all its users, stopped after the last one.
 
-Four locks in the cluster's directory say who does what. The kernel frees them when their holder dies, by
-whatever means, so that nothing has to be cleaned up after a crash:
+Four locks in the cluster's directory coordinate its users. The kernel releases a lock when its holder dies, for
+whatever reason, so nothing needs cleaning up after a crash:
 
 =============  ==========================================================  ==================================
 lock           held by                                                     meaning
 =============  ==========================================================  ==================================
-``start``      a user, exclusively, while it joins                         nobody else starts anything
-``users``      each user, shared; the reaper, exclusively, while it stops  who needs the server
-``server``     the postmaster and all of its children; initdb before it    the server lives
-``reaper``     the reaper, all its life                                    somebody will stop the server
+``start``      a user, exclusively, while it joins                         no other process starts anything
+``users``      each user, shared; the reaper, exclusively, while it stops  the users of the server
+``server``     the postmaster and all of its children; initdb before it    the server is alive
+``reaper``     the reaper, all its life                                    a process will stop the server
 =============  ==========================================================  ==================================
 
-To join is to take ``start``, then ``users``, then to start a reaper and a server where there is none, in this
+To join the server, a user takes ``start``, then ``users``, then starts a reaper and a server if there is none, in this
 order. The reaper (:mod:`commonplace.storage.reaper`) waits for ``users``, stops the server while ``server``
 is held, and ends.
 
-- *Two start at once.* ``start`` lets one through at a time; the second finds a server and joins it.
+- *Two users start at once.* ``start`` admits one at a time; the second finds a server and joins it.
 - *A user comes while the reaper stops the server.* It waits for ``users`` until the server is gone, and
-  starts it again. The reaper frees ``reaper`` before ``users``, so the newcomer never counts on a reaper that
-  is about to end.
-- *All users are killed.* The kernel frees ``users``, and the reaper does the rest.
-- *A user is killed while it starts the server.* The reaper was there first. It stops the half-started server;
-  when the next user is faster, that one waits until the server answers.
-- *The reaper is killed.* The server goes on. The next user finds ``reaper`` free and starts another reaper.
-- *The postmaster is killed.* ``server`` stays held until its last child is gone, at most moments; then the
-  next user starts a new one, which recovers from the write-ahead log. Its pid files are removed unread: with
-  ``server`` in hand it is known to be a dead one's, though its number may be another process's by now. Who
-  had joined before calls :meth:`EmbeddedPostgres.start` again, as the pool does
-  (:mod:`commonplace.storage.postgres`).
-- *The machine restarts.* No lock is held, whatever files are left.
-- *Set-up is killed.* ``initdb`` works in a draft directory, renamed when it is complete. When its user is
-  killed it may go on alone, and holds ``server`` while it does; the next user waits for that, and removes the
-  draft.
-- *The home is deleted under a running server.* The server notices within a minute and ends. A home made again
-  at the same place has new locks, and the old reaper, seeing that its lock is not the one at that path,
-  leaves the new server alone.
+  starts it again. The reaper releases ``reaper`` before ``users``, so the new user never relies on a reaper
+  that is about to end.
+- *All users are killed.* The kernel releases ``users``, and the reaper does the rest.
+- *A user is killed while it starts the server.* The reaper was started first. It stops the half-started
+  server; if the next user is faster, that user waits until the server answers.
+- *The reaper is killed.* The server keeps running. The next user finds ``reaper`` free and starts another reaper.
+- *The postmaster is killed.* ``server`` stays held until its last child is gone, which takes moments. Then the
+  next user starts a new server, which recovers from the write-ahead log. Old pid files are removed unread: whoever
+  holds ``server`` knows that their process is dead, even if another process has its number. Earlier users call
+  :meth:`EmbeddedPostgres.start` again, as the pool does (:mod:`commonplace.storage.postgres`).
+- *The machine restarts.* No lock is held, whatever files remain.
+- *Set-up is killed.* ``initdb`` works in a draft directory, which is renamed when complete. If its user is killed,
+  ``initdb`` may continue and holds ``server`` meanwhile; the next user waits for it and removes the draft.
+- *The home is deleted under a running server.* The server notices within a minute and ends. A home created
+  again at the same path has new locks; the old reaper sees that its lock is not the one at that path and leaves the
+  new server alone.
 
-A child that a user forks without exec holds ``users`` as its parent did. One home is for one machine or one
-container: processes that do not see each other's pids cannot stop each other's server.
+A child that a user forks without exec holds ``users`` like its parent. Use a home on one machine or in one container
+only: processes that do not see each other's pids cannot stop each other's server.
 """
 
 import asyncio
@@ -71,11 +69,11 @@ from commonplace.storage.postmaster import answering_socket, log_tail, start_pos
 logger = logging.getLogger(__name__)
 
 START_TIMEOUT_S = 60.0
-"""Recovery after a crash may take long; a start takes about a tenth of a second."""
+"""A start takes about a tenth of a second, but recovery after a crash may take long."""
 
 
 class Membership:
-    """One user's hold on the running server, until it is left or the process dies.
+    """One user's membership in the running server, until the user leaves or the process dies.
 
     Args:
         cluster: The server's directory.
@@ -94,21 +92,21 @@ class Membership:
         return f"postgresql://{quote(role)}@/{quote(database)}?{place}"
 
     def leave(self) -> None:
-        """Let go of the server, which is stopped soon after its last user left. Repeating does nothing."""
+        """Leave the server, which stops soon after its last user left. A second call does nothing."""
         self._users.close()
 
 
 def join_server(directory: Path, *, timeout_s: float = START_TIMEOUT_S) -> Membership:
-    """Start the server of a directory, or join it where it runs, and wait until it accepts connections.
+    """Start the server of a directory, or join a running one, and wait until it accepts connections.
 
-    Blocks; :class:`EmbeddedPostgres` is for event loops.
+    This blocks; use :class:`EmbeddedPostgres` in an event loop.
 
     Args:
-        directory: Where the cluster is or shall be, for example ``$COMMONPLACE_HOME/postgres``.
+        directory: The directory of the cluster, created if it does not exist: ``$COMMONPLACE_HOME/postgres``, say.
         timeout_s: Seconds to wait for other processes and for the server.
 
     Raises:
-        EmbeddedPostgresError: It cannot be set up or started, with what PostgreSQL said.
+        EmbeddedPostgresError: The server cannot be set up or started; the message has PostgreSQL's output.
     """
     cluster = locate_cluster(directory)
     deadline = time.monotonic() + timeout_s
@@ -132,12 +130,12 @@ def join_server(directory: Path, *, timeout_s: float = START_TIMEOUT_S) -> Membe
 
 
 def remove_cluster(directory: Path, *, timeout_s: float = START_TIMEOUT_S) -> None:
-    """Delete the server of a directory with everything in it, once its last user has gone.
+    """Delete the server of a directory with all its data, after its last user has left.
 
-    Blocks. A directory where there never was one is left alone.
+    This blocks. A directory without a server is not changed.
 
     Raises:
-        EmbeddedPostgresError: Somebody still uses it after ``timeout_s``, or it cannot be deleted.
+        EmbeddedPostgresError: The server is still in use after ``timeout_s``, or it cannot be deleted.
     """
     if not os.path.lexists(directory):
         return
@@ -160,7 +158,7 @@ def _join_users(cluster: Cluster, deadline: float) -> FileLock:
         return users
     users.close()
     raise EmbeddedPostgresError(
-        f"the server in {cluster.directory} is being stopped, and did not end\n{log_tail(cluster)}"
+        f"the server in {cluster.directory} is being stopped, but did not end\n{log_tail(cluster)}"
     )
 
 
@@ -203,12 +201,12 @@ def _ensure_server(cluster: Cluster, deadline: float) -> Path:
 
 
 class EmbeddedPostgres:
-    """A PostgreSQL server with pgvector that needs no installation; use it with ``async with``.
+    """A PostgreSQL server with pgvector that needs no installation. Use it with ``async with``.
 
     Any number of processes may use one directory at once, and a process may hold several instances.
 
     Args:
-        directory: Where the cluster is or shall be, for example ``$COMMONPLACE_HOME/postgres``.
+        directory: The directory of the cluster, created if it does not exist: ``$COMMONPLACE_HOME/postgres``, say.
         timeout_s: Seconds to wait for other processes and for the server.
     """
 
@@ -219,10 +217,10 @@ class EmbeddedPostgres:
         self._starting = asyncio.Lock()
 
     async def start(self) -> str:
-        """Start or join the server, also when it died since the last time; return the application's URL.
+        """Start or join the server, also after it died, and return the application's URL.
 
         Raises:
-            EmbeddedPostgresError: It cannot be set up or started, with what PostgreSQL said.
+            EmbeddedPostgresError: The server cannot be set up or started; the message has PostgreSQL's output.
         """
         async with self._starting:
             membership = await self._join()
@@ -231,7 +229,7 @@ class EmbeddedPostgres:
             return membership.url()
 
     async def _join(self) -> Membership:
-        """Join in a thread. A thread cannot be cancelled: one whose caller has gone lets go of what it gets."""
+        """Join in a thread. A thread cannot be cancelled: if the caller is gone, the thread leaves the server again."""
         joined: list[Membership] = []
         abandoned = threading.Event()
 
@@ -250,7 +248,7 @@ class EmbeddedPostgres:
             raise
 
     async def close(self) -> None:
-        """Let go of the server, which is stopped soon after its last user left. Repeating does nothing."""
+        """Leave the server, which stops soon after its last user left. A second call does nothing."""
         if self._membership is not None:
             self._membership.leave()
             self._membership = None

@@ -1,4 +1,4 @@
-"""Opens the database that the settings name: SQLite by path, PostgreSQL by URL."""
+"""Opening of the database in the settings: SQLite by path, PostgreSQL by URL."""
 
 from commonplace.core.settings import Settings
 from commonplace.storage.database import Database
@@ -8,10 +8,10 @@ from commonplace.storage.sqlite import SQLiteDatabase
 
 
 async def open_database(settings: Settings, branch: Branch) -> Database:
-    """Open the database of operational and app memory, with the tables of one branch up to date.
+    """Open the database of operational and app memory, with the tables of one branch upgraded.
 
     Raises:
-        StorageError: It cannot be opened or brought up to date, or is newer than this release.
+        StorageError: The database cannot be opened or upgraded, or is newer than this release.
     """
     if settings.database_is_postgres:
         await migrate_postgres(settings.database, branch)

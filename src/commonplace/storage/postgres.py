@@ -1,8 +1,7 @@
-"""Pools of PostgreSQL connections, alike for the embedded server and for one that a URL names.
+"""Pools of PostgreSQL connections, to the embedded server and to a server with a URL.
 
-Every connection speaks the same types: ``jsonb`` and ``json`` are Python objects, encoded once, and
-pgvector's types are lists, arrays or :class:`pgvector.Vector`. A statement that runs too long is cancelled by
-the server.
+Every connection has the same types: ``jsonb`` and ``json`` are Python objects, and pgvector's ``vector`` takes lists
+and arrays, and is read as :class:`pgvector.Vector`. The server cancels a statement that runs too long.
 """
 
 import json
@@ -10,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import asyncpg
-from pgvector.asyncpg import register_vector
+from pgvector import Vector
 
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.storage.embedded import EmbeddedPostgres
@@ -18,11 +17,11 @@ from commonplace.storage.postgres_access import Access, connect, prepare_access
 from commonplace.storage.postgres_url import describe_url
 
 MAX_POOL_SIZE = 10
-"""A server allows 100 connections in all by default, and several processes share it."""
+"""By default a server allows 100 connections, which several processes share."""
 
 STATEMENT_TIMEOUT_S = 30.0
 CLIENT_GRACE_S = 5.0
-"""What the client waits longer than the server, so that the server's own cancellation is what is reported."""
+"""How much longer the client waits than the server, so that the server's cancellation is reported."""
 
 
 async def open_pool(
@@ -32,21 +31,20 @@ async def open_pool(
     max_size: int = MAX_POOL_SIZE,
     statement_timeout_s: float = STATEMENT_TIMEOUT_S,
 ) -> asyncpg.Pool:
-    """Open a pool of connections; the caller closes it, before the embedded server if it is that.
+    """Open a pool of connections. The caller closes it, and closes it before the embedded server.
 
-    With the embedded server a connection that cannot be made starts the server again, once per attempt.
-    With a URL whose role bypasses row-level security, connections assume a plain role: see
-    :mod:`commonplace.storage.postgres_access`.
+    If a connection to the embedded server fails, the server is started again, once per attempt. If the role of a URL
+    bypasses row-level security, connections assume a plain role: see :mod:`commonplace.storage.postgres_access`.
 
     Args:
         source: A URL of PostgreSQL 15 or later with pgvector, or the embedded server.
-        application_name: What the server's list of connections shows.
-        max_size: Most connections at once; one is opened at the beginning.
-        statement_timeout_s: Seconds after which a statement is cancelled.
+        application_name: The name in the server's list of connections.
+        max_size: Most connections at once; one is opened immediately.
+        statement_timeout_s: Seconds until a statement is cancelled.
 
     Raises:
         SettingsError: The URL is not a PostgreSQL URL.
-        StorageUnavailableError: The server cannot be reached or does not fit. No message holds the password.
+        StorageUnavailableError: The server cannot be reached or used. No message holds the password.
         EmbeddedPostgresError: The embedded server cannot be started.
     """
     access = await access_to(source)
@@ -67,11 +65,11 @@ async def open_pool(
 
 
 async def access_to(source: str | EmbeddedPostgres) -> Access:
-    """Return how to connect to a server; the embedded one is started where it does not run.
+    """Return the access to a server; the embedded server is started if it does not run.
 
     Raises:
         SettingsError: The URL is not a PostgreSQL URL.
-        StorageUnavailableError: The server cannot be reached or does not fit. No message holds the password.
+        StorageUnavailableError: The server cannot be reached or used. No message holds the password.
         EmbeddedPostgresError: The embedded server cannot be started.
     """
     if isinstance(source, str):
@@ -99,4 +97,11 @@ async def _set_codecs(vector_schema: str, connection: asyncpg.Connection) -> Non
         await connection.set_type_codec(
             name, schema="pg_catalog", encoder=partial(json.dumps, allow_nan=False), decoder=json.loads
         )
-    await register_vector(connection, schema=vector_schema)
+    # pgvector's own function also looks up two types that no statement returns, at each connection.
+    await connection.set_type_codec(
+        "vector", schema=vector_schema, encoder=_vector_to_binary, decoder=Vector.from_binary, format="binary"
+    )
+
+
+def _vector_to_binary(value: Any) -> bytes:  # noqa: ANN401 - a vector, or numbers to make one of
+    return (value if isinstance(value, Vector) else Vector(value)).to_binary()

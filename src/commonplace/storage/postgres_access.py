@@ -1,10 +1,10 @@
-"""What a PostgreSQL server allows, and the role that the application takes on it.
+"""Access to a PostgreSQL server, and the role that the application has on it.
 
-Row-level security does not hold for superusers and for roles with ``BYPASSRLS``. A URL often names one
+Row-level security does not apply to superusers and to roles with ``BYPASSRLS``. A URL often names such a role
 (``postgres`` in a container, the owner of a managed database). Then every connection assumes the plain role
-``commonplace``, which is created without login when it is missing. The role is set in the start-up packet:
-neither ``RESET ALL``, which the pool sends between two users of a connection, nor ``RESET ROLE`` gives the
-privileges back.
+``commonplace``, which is created without login if it does not exist. The role is set in the start-up packet, so that
+neither ``RESET ALL``, which the pool sends between two users of a connection, nor ``RESET ROLE`` restores the
+privileges.
 """
 
 import logging
@@ -34,6 +34,12 @@ UNION ALL
 SELECT format('GRANT %I TO %I', $1::name, current_user) WHERE NOT pg_has_role(current_user, $1::name,
 'MEMBER')
 """
+_LOOK = """
+SELECT rolsuper OR rolbypassrls AS is_privileged, (
+    SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'
+) AS vector_schema
+FROM pg_roles WHERE rolname = current_user
+"""
 _SERIALISE = "SELECT pg_advisory_xact_lock(hashtext('commonplace access'))"
 _CREATE_VECTOR = "CREATE EXTENSION IF NOT EXISTS vector"
 _VECTOR_SCHEMA = """
@@ -43,10 +49,10 @@ SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extname
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """How to connect to a database so that row-level security holds.
+    """The URL and settings for connections to which row-level security applies.
 
-    ``role`` is the role to assume (the setting ``role`` of each connection), or ``None`` where the URL's own
-    will do. ``vector_schema`` is where pgvector's types are. ``where`` names host and database, for messages.
+    ``role`` is the role to assume (the setting ``role`` of each connection), or ``None`` to keep the URL's role.
+    ``vector_schema`` is the schema of pgvector's types. ``where`` names host and database, for messages.
     """
 
     url: str
@@ -56,7 +62,7 @@ class Access:
 
     @property
     def server_settings(self) -> dict[str, str]:
-        """The start-up settings of every connection: the role, and a path on which pgvector is found."""
+        """The start-up settings of every connection: the role, and a search path that includes pgvector."""
         settings = {"role": self.role} if self.role else {}
         if self.vector_schema != "public":
             quoted = self.vector_schema.replace('"', '""')
@@ -75,11 +81,11 @@ async def connect(
     Args:
         url: A PostgreSQL URL.
         where: Host and database in words, from :func:`~commonplace.storage.postgres_url.describe_url`.
-        **options: More arguments of ``asyncpg.connect``.
+        **options: Further arguments of ``asyncpg.connect``.
 
     Raises:
-        SettingsError: The URL has parameters that are not understood.
-        StorageUnavailableError: The server cannot be reached or refuses. No message holds the password.
+        SettingsError: The URL has unknown parameters.
+        StorageUnavailableError: The server cannot be reached or refuses the connection. No message holds the password.
     """
     try:
         return await asyncpg.connect(url, timeout=CONNECT_TIMEOUT_S, **options)
@@ -91,20 +97,24 @@ async def connect(
 
 
 async def prepare_access(url: str) -> Access:
-    """Look at a server, and set up role and extension where they are missing and the URL's role may do so.
+    """Check a server, and create the role and the extension if they are missing and the URL's role may do so.
 
     Args:
         url: ``postgresql://user:password@host:port/database`` of PostgreSQL 15 or later with pgvector.
 
     Raises:
-        SettingsError: It is not a PostgreSQL URL.
-        StorageUnavailableError: The server cannot be reached or refuses, is too old, has no pgvector, or has
-            no plain role to assume. No message holds the password.
+        SettingsError: The text is not a PostgreSQL URL.
+        StorageUnavailableError: The server cannot be reached or refuses the connection, is too old, or lacks pgvector
+            or a plain role. No message holds the password.
     """
     where = describe_url(url)
     connection = await connect(url, where=where)
     try:
         _require_version(connection.get_server_version().major, where)
+        found = await connection.fetchrow(_LOOK)
+        if found and not found["is_privileged"] and found["vector_schema"]:
+            # One statement is enough for nearly every connection; nothing has to be created.
+            return Access(url=url, where=where, role=None, vector_schema=found["vector_schema"])
         async with connection.transaction():
             await connection.execute(_SERIALISE)
             role = await _plain_role(connection, where)
@@ -119,7 +129,7 @@ async def prepare_access(url: str) -> Access:
 def _require_version(major: int, where: str) -> None:
     if major < MIN_SERVER_MAJOR:
         raise StorageUnavailableError(
-            f"{where} runs PostgreSQL {major}: {MIN_SERVER_MAJOR} or later is needed"
+            f"{where} runs PostgreSQL {major}: version {MIN_SERVER_MAJOR} or later is required"
         )
 
 
@@ -134,7 +144,7 @@ async def _plain_role(connection: asyncpg.Connection, where: str) -> str | None:
             await connection.execute(grant)
     except asyncpg.InsufficientPrivilegeError as error:
         raise StorageUnavailableError(
-            f"{where}: role {login!r} bypasses row-level security, and the role {PLAIN_ROLE!r} to use in its place "
+            f"{where}: role {login!r} bypasses row-level security, and the plain role {PLAIN_ROLE!r} "
             f"cannot be set up ({error}): connect as a plain role that owns the database"
         ) from error
     if await connection.fetchval(_IS_PRIVILEGED, PLAIN_ROLE):
@@ -151,7 +161,7 @@ async def _create_plain_role(connection: asyncpg.Connection) -> None:
         async with connection.transaction():
             await connection.execute(_CREATE_PLAIN_ROLE)
     except (asyncpg.DuplicateObjectError, asyncpg.UniqueViolationError):
-        # Roles belong to the whole server, and the advisory lock to one database.
+        # Roles belong to the whole server, but the advisory lock to one database.
         logger.debug("role %r was created by another process meanwhile", PLAIN_ROLE)
 
 

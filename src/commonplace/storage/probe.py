@@ -1,4 +1,4 @@
-"""Shows that PostgreSQL is there and works, by using it."""
+"""A check that the PostgreSQL server works."""
 
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 async def probe_postgres(settings: Settings) -> str:
-    """Write, search by vector and delete in a temporary table of the server that the settings name.
+    """Write, search by vector and delete in a temporary table of the server in the settings.
 
     Returns:
-        What was seen, in words.
+        The result in words, with the server's versions.
 
     Raises:
-        StorageError: The server cannot be started or reached, or does not do what it should.
+        StorageError: The server cannot be started or reached, or gives a wrong answer.
     """
     async with AsyncExitStack() as stack:
         where = "by URL" if settings.postgres_url else f"embedded, {settings.postgres_directory}"
@@ -43,7 +43,7 @@ async def _use(connection: "PoolConnectionProxy") -> str:
         deleted = await connection.execute("DELETE FROM probe")
     if nearest != vectors[1][0] or deleted != "DELETE 2":
         raise StorageUnavailableError(
-            f"the server found {nearest!r} as the nearest of two vectors, and said {deleted!r}"
+            f"the server returned {nearest!r} as the nearest of two vectors, and {deleted!r} for the delete"
         )
     server = await connection.fetchval("SHOW server_version")
     pgvector = await connection.fetchval("SELECT extversion FROM pg_extension WHERE extname = 'vector'")

@@ -1,14 +1,14 @@
-"""The process that stops the embedded server once its last user has gone.
+"""The process that stops the embedded server after its last user has left.
 
-Run as a script, with nothing but the standard library, so that it is small and starts in milliseconds:
+It runs as a script with the standard library alone, so that it is small and starts in milliseconds:
 
     python -I -S reaper.py CLUSTER PG_CTL UID GID
 
 Standard input is ``reaper.lock``, held for as long as this process lives. Every user of the server holds
-``users.lock`` shared, and this process waits to hold it alone. It then stops the server and ends.
-The order of letting go matters: ``reaper.lock`` first (file descriptor 0, which the kernel also closes first
-when it is killed), then ``users.lock``. A new user waits for the second, and thus never takes a reaper that
-is about to end for one that will look after it.
+``users.lock`` shared; this process waits to hold it alone, then stops the server and ends.
+The order of release matters: ``reaper.lock`` first (file descriptor 0, which the kernel also closes first when the
+process is killed), then ``users.lock``. A new user waits for the second lock, and so never relies on a reaper that is
+about to end.
 """
 
 import fcntl
@@ -23,16 +23,16 @@ POLL_S = 0.02
 
 
 def main(directory: Path, pg_ctl: str, uid: int, gid: int) -> None:
-    """Leave the caller, wait until nobody uses the cluster in ``directory``, then stop its server."""
+    """Detach from the caller, wait until nobody uses the cluster in ``directory``, then stop its server."""
     if os.fork():
-        # The caller waits for this first process only, and gets no zombie; the second belongs to init.
+        # The caller waits for this first process only, so there is no zombie; the second belongs to init.
         os._exit(0)
     users = os.open(directory / "users.lock", os.O_RDWR | os.O_NOFOLLOW)
     fcntl.flock(users, fcntl.LOCK_EX)
     deadline = time.monotonic() + STOP_TIMEOUT_S
     while time.monotonic() < deadline and _is_needed(directory, users):
         switch = os.geteuid() == 0
-        # It fails while the server has yet to write its pid file; the lock tells when it is really gone.
+        # It fails before the server has written its pid file; the lock shows when the server is gone.
         subprocess.run(  # noqa: S603 - PostgreSQL's own program, arguments in a list, no shell
             [pg_ctl, "stop", "-s", "-w", "-t", "60", "-m", "fast", "-D", directory / "data"],
             check=False,
@@ -51,7 +51,7 @@ def main(directory: Path, pg_ctl: str, uid: int, gid: int) -> None:
 
 
 def _is_needed(directory: Path, users: int) -> bool:
-    """Tell whether there is a server, and it is ours: a home deleted and made again has new locks."""
+    """Return whether our server runs: a home that was deleted and created again has new locks."""
     try:
         ours = os.path.samestat(os.fstat(users), (directory / "users.lock").stat())
         return ours and _server_lives(directory / "server.lock")

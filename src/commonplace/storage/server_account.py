@@ -1,7 +1,6 @@
-"""The operating system's account that the embedded PostgreSQL server runs as.
+"""The operating system's account of the embedded PostgreSQL server.
 
-PostgreSQL refuses to run as root. Everybody else runs it as themselves; for root there is a system user of
-its own.
+PostgreSQL refuses to run as root, so root's server runs as a system user; any other user's runs as that user.
 """
 
 import logging
@@ -23,9 +22,9 @@ FALLBACK_USER = "nobody"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerAccount:
-    """Who the server runs as.
+    """The account of the server.
 
-    ``switches`` tells whether that is another account than this process's, which is so for root only.
+    ``switches`` is true if it differs from this process's account, as for root.
     """
 
     name: str
@@ -42,20 +41,20 @@ class ServerAccount:
         text: str = "",
         pass_fds: Collection[int] = (),
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program as this account, in a session of its own and with a bare environment, and wait for it.
+        """Run a program as this account, in a new session and with a minimal environment, and wait for it.
 
-        The bare environment keeps ``PGPORT``, ``PGDATA``, ``TZ`` and their like from changing what it does;
-        the session keeps Ctrl-C in the caller's terminal away from it.
+        The minimal environment keeps variables such as ``PGPORT``, ``PGDATA`` and ``TZ`` from affecting the program;
+        the session keeps Ctrl-C in the caller's terminal from reaching it.
 
         Args:
             command: The program and its arguments.
             directory: The working directory, which the account can enter.
-            timeout_s: Seconds after which it is killed.
-            text: What it reads on standard input.
-            pass_fds: File descriptors that it inherits.
+            timeout_s: Seconds after which the program is killed.
+            text: The program's standard input.
+            pass_fds: File descriptors that the program inherits.
 
         Raises:
-            EmbeddedPostgresError: It cannot be run, or took longer than ``timeout_s``.
+            EmbeddedPostgresError: The program cannot be run, or took longer than ``timeout_s``.
         """
         try:
             return subprocess.run(  # noqa: S603 - our own programs, arguments in a list, no shell
@@ -81,11 +80,10 @@ class ServerAccount:
 
 
 def server_account() -> ServerAccount:
-    """Return the account to run the server as; as root the system user is created when it is missing.
+    """Return the account of the server; for root, the system user is created if it does not exist.
 
     Raises:
-        EmbeddedPostgresError: This process's user id has no name, or root finds no account to run the server
-            as.
+        EmbeddedPostgresError: This process's user id has no name, or there is no account for root's server.
     """
     uid = os.geteuid()
     if uid == 0:
@@ -94,7 +92,7 @@ def server_account() -> ServerAccount:
         entry = pwd.getpwuid(uid)
     except KeyError:
         raise EmbeddedPostgresError(
-            f"PostgreSQL needs a user with a name, and user id {uid} has none in /etc/passwd: "
+            f"PostgreSQL needs a user with a name, but user id {uid} has no name in /etc/passwd: "
             "add one, or set COMMONPLACE_POSTGRES_URL to a server of your own"
         ) from None
     return ServerAccount(name=entry.pw_name, uid=uid, gid=os.getegid(), switches=False)
@@ -107,11 +105,13 @@ def _service_account() -> ServerAccount:
     account = _lookup(FALLBACK_USER)
     if account is None or account.uid == 0:
         raise EmbeddedPostgresError(
-            f"PostgreSQL refuses to run as root, and there is no other account for it: create the user "
+            f"PostgreSQL refuses to run as root, and there is no other account: create the user "
             f"{SERVICE_USER!r} (useradd --system {SERVICE_USER}), or run commonplace as an ordinary user, or set "
             "COMMONPLACE_POSTGRES_URL to a server of your own"
         )
-    logger.warning("no user %r and none can be created: PostgreSQL runs as %r", SERVICE_USER, FALLBACK_USER)
+    logger.warning(
+        "the user %r does not exist and cannot be created: PostgreSQL runs as %r", SERVICE_USER, FALLBACK_USER
+    )
     return account
 
 

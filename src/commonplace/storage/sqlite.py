@@ -1,13 +1,11 @@
 """SQLite as a :class:`~commonplace.storage.database.Database`: one file, several processes.
 
-Write-ahead logging lets readers go on while somebody writes; a busy timeout makes writers of other processes
-wait for each other; foreign keys are enforced. The file is readable by its owner only, and so are the files
-that SQLite puts beside it.
+Write-ahead logging lets readers continue during a write; a busy timeout makes writers of other processes wait for
+each other; foreign keys are enforced. Only the owner can read the file and the files that SQLite puts beside it.
 
 One connection writes, under a lock of this process, and one reads, so that a reader never sees half of a
-transaction. Transactions begin with ``IMMEDIATE``: a writer that has to wait does so before it has read anything
-that could be stale by the time it writes. That serialises all writers, and makes the ``lock`` of a transaction
-needless here.
+transaction. Transactions begin with ``IMMEDIATE``: a writer waits before it reads anything that could be stale when
+it writes. That serialises all writers, so the ``lock`` of a transaction is not needed here.
 """
 
 import asyncio
@@ -32,18 +30,18 @@ BUSY_TIMEOUT_S: Final = 10.0
 OWNER_ONLY: Final = 0o600
 _PAUSE_S: Final = 0.005
 _PRIMARY_CODE: Final = 0xFF
-"""The part of an error code that says what happened, without the details of SQLite's extended codes."""
+"""The primary part of an error code, without SQLite's extended codes."""
 
 
 def connect(path: Path) -> sqlite3.Connection:
     """Open the file with the settings that every connection needs.
 
     Returns:
-        A connection in autocommit mode, for any one thread at a time; transactions are begun by hand.
+        A connection in autocommit mode, for one thread at a time; the caller begins transactions.
 
     Raises:
-        StorageUnavailableError: It cannot be opened or made.
-        StorageError: It is not a SQLite database.
+        StorageUnavailableError: The file cannot be opened or created.
+        StorageError: The file is not a SQLite database.
     """
     _create_private(path)
     with translated_errors(path):
@@ -52,7 +50,7 @@ def connect(path: Path) -> sqlite3.Connection:
         )
         try:
             connection.row_factory = sqlite3.Row
-            # SQLite's own function folds the case of ASCII letters only.
+            # SQLite's own function folds ASCII letters only.
             connection.create_function("lower", 1, _lower, deterministic=True)
             _write_ahead(connection)
             connection.execute("PRAGMA synchronous = FULL")
@@ -64,9 +62,9 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Let readers and a writer work side by side; the file remembers.
+    """Turn write-ahead logging on, which the file keeps.
 
-    Of two that do this at once to a new file, SQLite may refuse one on the spot, whatever the busy timeout says.
+    If two processes do this to a new file at once, SQLite may refuse one immediately, whatever the busy timeout.
     """
     deadline = time.monotonic() + BUSY_TIMEOUT_S
     while True:
@@ -85,10 +83,10 @@ def _lower(value: str | None) -> str | None:
 
 
 def _create_private(path: Path) -> None:
-    """Make the file and its directory for the owner alone; SQLite gives its side files the same mode.
+    """Create the file and its directory for the owner alone; SQLite gives its side files the same mode.
 
-    A file that is there must not be opened: closing it again would drop the locks that this process's other
-    connections hold on it, and with them the writes of whoever relies on those locks.
+    An existing file must not be opened: closing it would drop the locks of this process's other connections, and with
+    them the writes that rely on those locks.
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -100,19 +98,19 @@ def _create_private(path: Path) -> None:
 
 @contextmanager
 def translated_errors(path: Path) -> Generator[None]:
-    """Turn what SQLite raises about the file, not about a statement, into storage errors that name it."""
+    """Turn SQLite's errors about the file, not about a statement, into storage errors that name the file."""
     try:
         yield
     except sqlite3.OperationalError as error:
         raise StorageUnavailableError(f"{path}: {error}") from error
     except sqlite3.DatabaseError as error:
-        if type(error) is not sqlite3.DatabaseError:  # its subclasses speak of statements and values
+        if type(error) is not sqlite3.DatabaseError:  # its subclasses are about statements and values
             raise
         raise StorageError(f"{path}: {error}; move it away, or restore it from a copy") from error
 
 
 class SQLiteDatabase:
-    """A SQLite file, open; see the module for how it is shared."""
+    """An open SQLite file; the module's docstring says how it is shared."""
 
     dialect: Dialect = "sqlite"
 
@@ -126,10 +124,10 @@ class SQLiteDatabase:
 
     @classmethod
     async def open(cls, path: Path) -> "SQLiteDatabase":
-        """Open a file that :func:`~commonplace.storage.migrations.runner.migrate_sqlite` has brought up to date.
+        """Open a file that :func:`~commonplace.storage.migrations.runner.migrate_sqlite` has upgraded.
 
         Raises:
-            StorageUnavailableError: It cannot be opened.
+            StorageUnavailableError: The file cannot be opened.
         """
         writer = await aiosqlite.Connection(lambda: connect(path), iter_chunk_size=256)
         try:
@@ -146,7 +144,7 @@ class SQLiteDatabase:
     @asynccontextmanager
     async def transaction(self, queries: Queries, *, lock: str | None = None) -> AsyncGenerator[Statements]:
         """Open a transaction; see :meth:`Database.transaction`."""
-        del lock  # every transaction of SQLite excludes every other
+        del lock  # writing transactions of SQLite exclude each other anyway
         async with self._writing:
             with span("sqlite.transaction"), translated_errors(self.path):
                 try:
@@ -154,7 +152,7 @@ class SQLiteDatabase:
                     yield Statements(queries, self._writer)
                     await self._writer.commit()
                 except BaseException:
-                    # Also after a cancelled BEGIN, which the connection's thread carries out all the same.
+                    # Also after a cancelled BEGIN, which the connection's thread runs anyway.
                     await self._writer.rollback()
                     raise
 

@@ -1,4 +1,4 @@
-"""A database to try something out on: everything is done for real, and nothing of it stays."""
+"""A database for trials: statements run for real, and everything is rolled back."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -14,15 +14,15 @@ SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
 
 
 class _TrialOverError(Exception):
-    """Makes the transaction roll back; never leaves this module."""
+    """Rolls the transaction back; it is never raised outside of this module."""
 
 
 @asynccontextmanager
 async def trial(database: Database) -> AsyncGenerator[Database]:
-    """Lend a database on which everything happens inside one transaction, which is rolled back at the end.
+    """Yield a database whose work happens inside one transaction, which is rolled back at the end.
 
-    What is written there can be read there, by nobody else and never again. Until the end it holds the locks of what
-    it wrote: on SQLite all who write wait. Closing the one that is lent does nothing.
+    Its rows are visible in it alone. Until the end it holds its locks, so on SQLite all other writers wait. Closing it
+    does nothing.
 
     Raises:
         StorageUnavailableError: The database cannot be reached or written.
@@ -35,7 +35,7 @@ async def trial(database: Database) -> AsyncGenerator[Database]:
 
 
 class _TrialDatabase:
-    """A database within a transaction of another: its own transactions are steps, one after the other."""
+    """A database within a transaction of another database; its transactions are savepoints, one after the other."""
 
     def __init__(self, database: Database, steps: Statements) -> None:
         self.dialect: Dialect = database.dialect
@@ -50,7 +50,7 @@ class _TrialDatabase:
 
     @asynccontextmanager
     async def transaction(self, queries: Queries, *, lock: str | None = None) -> AsyncGenerator[Statements]:
-        """Open a step that is undone where it raises; ``lock`` is not needed, for nobody else sees it."""
+        """Open a savepoint that is undone if the block raises; ``lock`` is not needed, because nobody else sees it."""
         del lock
         async with self._busy:
             await self._steps.begin_step()
@@ -63,9 +63,9 @@ class _TrialDatabase:
 
     @asynccontextmanager
     async def reading(self, queries: Queries) -> AsyncGenerator[Statements]:
-        """Open a view of what was written up to now."""
+        """Open a view of the rows written up to now."""
         async with self._busy:
             yield Statements(queries, self._steps.connection)
 
     async def close(self) -> None:
-        """Do nothing: who opened the database closes it."""
+        """Do nothing; whoever opened the database closes it."""

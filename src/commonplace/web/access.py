@@ -15,7 +15,7 @@ from typing import Annotated, Final, cast
 from fastapi import Depends, Request
 from starlette.requests import HTTPConnection
 
-from commonplace.access.roles import LOCAL, Principal, Role
+from commonplace.access import LOCAL, Principal, Role
 from commonplace.core.context import request_context
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.memories import Memories

@@ -10,9 +10,7 @@ from typing import Final
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from commonplace.access.logins import Logins
-from commonplace.access.roles import LOCAL
-from commonplace.access.tokens import Tokens
+from commonplace.access import LOCAL, Logins, Tokens
 from commonplace.core.errors import CommonplaceError
 from commonplace.web.access import CHALLENGE, Caller, Means
 from commonplace.web.guards import MCP_PREFIX

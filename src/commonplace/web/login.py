@@ -7,7 +7,7 @@ from typing import Annotated, Final, cast
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from commonplace.access.logins import LIFETIME, Logins
+from commonplace.access import LIFETIME, Logins
 from commonplace.web.access import known_caller
 from commonplace.web.authentication import COOKIE, login_in
 from commonplace.web.client_urls import split_url

@@ -13,7 +13,7 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 from mcp_types import CallToolRequestParams
 
-from commonplace.access.roles import Principal
+from commonplace.access import Principal
 from commonplace.briefing import build_briefing
 from commonplace.core.context import RequestContext
 from commonplace.core.tracing import span

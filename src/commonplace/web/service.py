@@ -7,8 +7,7 @@ from typing import Final
 from fastapi import Depends, FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from commonplace.access.logins import Logins
-from commonplace.access.tokens import Tokens
+from commonplace.access import Logins, Tokens
 from commonplace.core.settings import Settings
 from commonplace.llm import Model
 from commonplace.memories import Memories

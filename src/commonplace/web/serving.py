@@ -6,13 +6,13 @@ import signal
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from importlib import import_module
 from typing import Final
 
 import uvicorn
 from fastapi import FastAPI
 
-from commonplace.access.tokens import Tokens
+import commonplace.knowledge
+from commonplace.access import Tokens
 from commonplace.core.errors import AccessError, CommonplaceError
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
@@ -163,8 +163,8 @@ async def _working(settings: Settings, knowledge: KnowledgeMemory, model: Model)
         await asyncio.wait([ended, opening], return_when=asyncio.FIRST_COMPLETED)
         if stopping.is_set():
             return
-        module = await asyncio.to_thread(import_module, "commonplace.knowledge.workers.worker")
-        async with module.in_process_worker(settings, knowledge=knowledge, model=model):
+        in_process_worker = await asyncio.to_thread(lambda: commonplace.knowledge.in_process_worker)
+        async with in_process_worker(settings, knowledge=knowledge, model=model):
             await ended
 
     working = asyncio.create_task(work(), name="background work")

@@ -15,7 +15,7 @@ FILE_NAME: Final = "agent.json"
 
 
 class InjectMode(StrEnum):
-    """Which memories are put into the prompt."""
+    """Which memories go into the prompt."""
 
     RELEVANT = "relevant"
     RECENT_ONLY = "recent_only"
@@ -24,14 +24,14 @@ class InjectMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryConfig:
-    """How much of the memory is kept and shown.
+    """Limits of the memories that are kept and shown.
 
     Attributes:
-        inject_mode: ``relevant`` scores against the last user message, ``recent_only`` takes the newest,
-            ``off`` shows nothing; the tools work in every mode.
-        max_inject_chars: Characters of memory text in the prompt, at most; the frame around it comes on top.
-        max_inject_count: Memories in the prompt, at most.
-        max_total: Memories kept; a store beyond it lets the oldest go.
+        inject_mode: ``relevant`` scores memories against the last user message, ``recent_only`` takes the newest,
+            ``off`` shows none; the tools work in every mode.
+        max_inject_chars: Most characters of memory text in the prompt, without the block's header and ids.
+        max_inject_count: Most memories in the prompt.
+        max_total: Most memories kept; a store beyond it deletes the oldest.
     """
 
     inject_mode: InjectMode = InjectMode.RELEVANT
@@ -41,9 +41,9 @@ class MemoryConfig:
 
 
 def load_config(workspace: Path) -> MemoryConfig:
-    """Read the ``memory`` section of a workspace's ``agent.json``; what is not set has its default.
+    """Read the ``memory`` section of a workspace's ``agent.json``; missing keys have their defaults.
 
-    Other sections belong to others and are not looked at.
+    Other sections belong to other programs and are ignored.
 
     Raises:
         SettingsError: The file cannot be read as JSON, or the section holds an unknown key or a bad value.
@@ -67,7 +67,7 @@ def parse_config(document: object) -> MemoryConfig:
     """Read the ``memory`` section of a parsed ``agent.json``.
 
     Raises:
-        SettingsError: Names the key, what was expected and what came.
+        SettingsError: A key is unknown, or its value is invalid.
     """
     if not isinstance(document, dict):
         raise _bad("the document", "a JSON object", document)

@@ -1,4 +1,4 @@
-"""The ``[Memories]`` block: which memories a model call sees, and how. Pure.
+"""The ``[Memories]`` block: selection and rendering of the memories that a model call sees. Pure.
 
 Source: WSP-07, WSP-08, R-WSP-4.
 """
@@ -14,7 +14,7 @@ from commonplace.workspace.relevance import rank
 
 HEADER: Final = "[Memories]"
 FALLBACK_COUNT: Final = 5
-"""How many of the newest are shown where nothing scores. Source: WSP-07.4."""
+"""How many of the newest memories are shown if none scores. Source: WSP-07.4."""
 
 Message = Mapping[str, Any]
 """A chat message: ``role``, and ``content`` as text or as a list of parts with ``text``."""
@@ -29,15 +29,15 @@ def select(
 ) -> tuple[Memory, ...]:
     """Choose the memories that a model call sees, newest first.
 
-    Candidates come by score (of equal ones the newest) or, in ``recent_only`` and where nothing scores, by
-    age. They are taken in this order until the count or the budget of characters is reached: the first that
-    does not fit ends it, so that a better or newer memory never makes way for a lesser one.
+    Candidates are ordered by score, and by age for equal scores, in ``recent_only``, and if no memory scores.
+    They are taken in this order until the count or the budget of characters is reached. The first memory that does
+    not fit ends the selection, so that a worse or older memory never replaces a better or newer one.
 
     Args:
         memories: From oldest to newest.
         message: The last user message.
         config: Mode, budget and count.
-        now: The present (aware).
+        now: The current time (aware).
     """
     newest_first = tuple(reversed(memories))
     match config.inject_mode:
@@ -54,17 +54,17 @@ def select(
 
 
 def render(memories: Iterable[Memory]) -> str:
-    """Write memories as the block, in the order given; no memories, no block.
+    """Return the block with the memories in the order given; empty if there are no memories.
 
-    Each is one line, ``- (m-2, infra) Project uses PostgreSQL 16``, with its id and first tag. Line breaks and
-    control characters inside become spaces, so that no memory can look like another bullet or a header.
+    Each memory is one line, ``- (m-2, infra) Project uses PostgreSQL 16``, with its id and first tag. Line breaks
+    and control characters in it become spaces, so that no memory can look like another bullet or a header.
     """
     bullets = [f"- ({_label(memory)}) {_one_line(memory.text)}" for memory in memories]
     return "\n".join([HEADER, *bullets]) if bullets else ""
 
 
 def last_user_message(messages: Sequence[Message]) -> str:
-    """Return the text of the last message in which the user wrote some; tool results do not count."""
+    """Return the text of the last user message that has text; tool results do not count."""
     for message in reversed(messages):
         if message.get("role") == "user" and (text := _text_of(message)):
             return text
@@ -72,9 +72,9 @@ def last_user_message(messages: Sequence[Message]) -> str:
 
 
 def insert_block(messages: Sequence[Message], block: str) -> list[Message]:
-    """Return the messages with the block right after the system messages that they begin with.
+    """Return the messages with the block right after the leading system messages.
 
-    A block from an earlier call is taken out, so that memories never pile up in a conversation.
+    A block from an earlier call is removed, so that memories never pile up in a conversation.
 
     Source: WSP-07.5.
     """

@@ -1,8 +1,8 @@
-"""The highest number that an id ever had, kept beside the memories.
+"""The highest number that an id ever had, kept beside the memory file.
 
-The memory file itself shows the highest id as long as that memory stands. The mark matters once it was deleted,
-or the whole file was. It is kept twice, in the lock file and in a file of its own, so that whoever clears away
-one of them does not bring ids back.
+The memory file shows the highest id until that memory, or the whole file, is deleted. From then on the mark keeps ids
+from being used again. It is kept twice, in the lock file and in a file of its own, so that deleting one of them does
+not bring ids back.
 """
 
 import os
@@ -14,14 +14,14 @@ _LONGEST_MARK = 16
 
 
 def read_mark(lock: int, path: Path) -> int:
-    """Return the larger of the two marks; one that is missing or damaged counts as 0.
+    """Return the larger of the two marks; a missing or damaged mark counts as 0.
 
     Args:
         lock: The descriptor of the lock file, which holds one copy.
-        path: The file that holds the other.
+        path: The file that holds the other copy.
 
     Raises:
-        OSError: A mark is there and cannot be read.
+        OSError: An existing mark cannot be read.
     """
     marks = [os.pread(lock, _LONGEST_MARK, 0)]
     try:
@@ -39,10 +39,10 @@ def read_mark(lock: int, path: Path) -> int:
 def note_mark(lock: int, number: int) -> None:
     """Write the mark into the lock file, without waiting for the disk.
 
-    That is enough while the memory file shows the number itself: it survives the end of the process. Where the mark
-    cannot be written, what the memory file shows has to do.
+    That is enough while the memory file shows the number, and survives the end of the process. An error is ignored:
+    the number in the memory file then has to do.
     """
-    try:  # noqa: SIM105 - on the path of every store, where the other way takes as long as the write
+    try:  # noqa: SIM105 - every store runs this, and suppress() takes as long as the write
         os.pwrite(lock, b"%d\n" % number, 0)
     except OSError:
         pass
@@ -51,10 +51,10 @@ def note_mark(lock: int, number: int) -> None:
 def keep_mark(lock: int, path: Path, number: int) -> None:
     """Write the mark to both places and wait for the disk.
 
-    Owed before the highest id leaves the memory file. Marks only grow, so overwriting leaves nothing behind.
+    Call this before the highest id leaves the memory file. Marks only grow, so overwriting leaves no old digits.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The mark cannot be written.
     """
     os.pwrite(lock, b"%d\n" % number, 0)
     os.fsync(lock)

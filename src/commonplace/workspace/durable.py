@@ -1,4 +1,4 @@
-"""Writes that are on the disk when they return, and undone when they fail."""
+"""Writes that are on the disk when they return, and are undone when they fail."""
 
 import os
 from contextlib import suppress
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class AppendedFile:
-    """A file that is appended to, kept open as long as it stands at its path as it was: opening takes its time."""
+    """A file for appending that stays open until it is replaced at its path, because opening takes time."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -14,16 +14,16 @@ class AppendedFile:
         self._identity: tuple[int, ...] = ()
 
     def open(self) -> tuple[int, os.stat_result]:
-        """Return the file that stands at the path now, open for appending and reading, and its status.
+        """Open the file at the path for appending and reading, and return its descriptor and status.
 
-        It is made where there is none.
+        The file is created if it does not exist.
 
         Raises:
-            OSError: It cannot be opened for writing, or a symbolic link stands there.
+            OSError: The file cannot be opened for writing, or the path is a symbolic link.
         """
         if self._descriptor is not None:
             try:
-                # On the path of every store, where pathlib would take as long as the system call itself.
+                # Every store runs this, and pathlib would take as long as the system call itself.
                 status = os.stat(self._path, follow_symlinks=False)  # noqa: PTH116
             except (FileNotFoundError, NotADirectoryError):
                 pass
@@ -47,20 +47,20 @@ class AppendedFile:
 
 
 def _identity(status: os.stat_result) -> tuple[int, ...]:
-    """Return which file it is and who may write it: one that may not be written any more is not kept open."""
+    """Return the file's identity and permissions: a file that became read-only is not kept open."""
     return (status.st_dev, status.st_ino, status.st_mode, status.st_uid, status.st_gid)
 
 
 def open_file(path: Path, flags: int) -> int:
-    """Open a file for its owner; never through a symbolic link, and a named pipe in its place hangs nobody."""
+    """Open a file for its owner, never through a symbolic link and without waiting for a named pipe."""
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
 
 
 def append(descriptor: int, data: bytes, *, length: int) -> None:
-    """Append to a file opened with ``O_APPEND``; when that fails, cut the file back to its ``length``.
+    """Append to a file opened with ``O_APPEND``; on failure, cut the file back to its ``length``.
 
     Raises:
-        OSError: Nothing was appended: the disk is full, or broken.
+        OSError: The disk is full or broken; nothing was appended.
     """
     try:
         rest = memoryview(data)
@@ -74,12 +74,12 @@ def append(descriptor: int, data: bytes, *, length: int) -> None:
 
 
 def replace(path: Path, data: bytes, *, mode: int) -> None:
-    """Put new contents in the place of a file, all or nothing, through ``<path>.tmp``.
+    """Replace the contents of a file atomically, through ``<path>.tmp``.
 
-    The caller keeps others from doing the same at once.
+    The caller makes sure that nobody else does so at the same time.
 
     Raises:
-        OSError: The old file stands as it was.
+        OSError: The contents cannot be written; the file stays as it was.
     """
     temporary = temporary_path(path)
     remove_leftover(path)
@@ -99,18 +99,18 @@ def replace(path: Path, data: bytes, *, mode: int) -> None:
 
 
 def temporary_path(path: Path) -> Path:
-    """Return where ``replace`` prepares the new contents of a file."""
+    """Return the path at which ``replace`` prepares the new contents of a file."""
     return path.with_name(f"{path.name}.tmp")
 
 
 def remove_leftover(path: Path) -> None:
-    """Remove what a crash within ``replace`` left behind, if anything."""
+    """Remove the file that a crash within ``replace`` may have left."""
     with suppress(FileNotFoundError):
         temporary_path(path).unlink()
 
 
 def make_directory(parent: Path, name: str) -> Path:
-    """Make a directory for the owner alone, durably, and return its path; one that is there stays as it is."""
+    """Create a directory for its owner alone, durably, and return its path; keep an existing one as it is."""
     directory = parent / name
     try:
         directory.mkdir(0o700)

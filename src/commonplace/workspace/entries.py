@@ -1,26 +1,22 @@
-"""One memory, and the line of JSON that it is kept as."""
+"""One memory, and the line of JSON that holds it."""
 
 import json
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from operator import attrgetter
-from typing import Any, Final, Literal, cast, get_args
+from typing import Any, Final, cast
 
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import clean_text, collapse_whitespace, require_text
 
-Scope = Literal["user", "workspace", "session"]
-"""Kept for later filtering; nothing filters by it yet."""
-
-SCOPES: Final[tuple[Scope, ...]] = get_args(Scope)
-DEFAULT_SCOPE: Final[Scope] = "workspace"
 MAX_TEXT_CHARS: Final = 500
 MAX_TAGS: Final = 5
 MAX_TAG_CHARS: Final = 50
 MAX_NUMBER: Final = 10**15 - 1
-"""The largest n of an id ``m-<n>``; a line that shows a larger one is damaged."""
+"""The largest n of an id ``m-<n>``; a line with a larger one is damaged."""
 
 _ID = re.compile(r"m-([1-9][0-9]{0,14})")
 _ID_IN_DAMAGE = re.compile(rb'"id"\s{0,8}:\s{0,8}"m-([1-9][0-9]{0,14})"')
@@ -29,14 +25,25 @@ _quote = json.JSONEncoder(ensure_ascii=False).encode
 _LINE_BREAKS = str.maketrans({"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
+class Scope(StrEnum):
+    """The subject of a fact. Stored with the fact; no search filters by it."""
+
+    USER = "user"
+    WORKSPACE = "workspace"
+    SESSION = "session"
+
+
+DEFAULT_SCOPE: Final = Scope.WORKSPACE
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
-    """A fact that the agent keeps.
+    """A fact about the user or the workspace.
 
     Attributes:
-        number: The n of the id ``m-<n>``; it counts up and is never given twice.
+        number: The n of the id ``m-<n>``; it counts up, and no number is used twice.
         text: 1 to 500 characters.
-        scope: ``user``, ``workspace`` or ``session``.
+        scope: The subject of the fact.
         tags: At most five, in the order given.
         created_at: Aware UTC, in whole seconds when this package wrote it.
     """
@@ -49,17 +56,17 @@ class Memory:
 
     @property
     def id(self) -> str:
-        """What the agent calls it: ``m-<n>``."""
+        """The id ``m-<n>``, which the agent sees."""
         return f"m-{self.number}"
 
 
 age_key: Final = attrgetter("created_at", "number")
-"""Sorts memories from oldest to newest: by time, then by id within one second."""
+"""Sort key from oldest to newest: by time, then by id within one second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A memory on its way in: its values are valid, and the store gives it an id."""
+    """A memory with valid values that has no id yet."""
 
     text: str
     scope: Scope
@@ -67,7 +74,7 @@ class Draft:
     created_at: datetime
 
     def numbered(self, number: int) -> Memory:
-        """Return the memory with the id ``m-<number>``, its time cut to the second that the file keeps."""
+        """Return the memory with the id ``m-<number>`` and its time in whole seconds, as the file keeps it."""
         return Memory(
             number=number,
             text=self.text,
@@ -78,16 +85,16 @@ class Draft:
 
 
 def format_line(memory: Memory) -> bytes:
-    """Write a memory as one line of JSON with its newline.
+    """Return a memory as one line of JSON with its newline.
 
-    The fields are exactly id, scope, text, tags and ts. Text is UTF-8; the three Unicode line breaks are
-    escaped, since some readers of JSONL split there too.
+    The fields are id, scope, text, tags and ts, in that order. Text is UTF-8; the three Unicode line breaks are
+    escaped, because some readers of JSONL split lines there.
 
     Source: WSP-01.
     """
     text, tags = _quote(memory.text), ",".join(map(_quote, memory.tags))
     moment = format_timestamp(memory.created_at, precision="seconds")
-    # An encoder of whole objects takes four times as long, on the path of every store.
+    # Encoding a whole object takes four times as long, and every store runs this.
     line = f'{{"id":"{memory.id}","scope":"{memory.scope}","text":{text},"tags":[{tags}],"ts":"{moment}"}}'
     if not line.isascii():
         line = line.translate(_LINE_BREAKS)
@@ -95,10 +102,10 @@ def format_line(memory: Memory) -> bytes:
 
 
 def parse_line(raw: bytes) -> Memory:
-    """Read a memory from one line; fields beyond the five are left to whoever wrote them.
+    """Read a memory from one line; further fields are ignored.
 
     Raises:
-        InvalidInputError: The line is damaged: no JSON object, or a field missing or not of its form.
+        InvalidInputError: The line is damaged: it is not a JSON object, or a field is missing or invalid.
     """
     try:
         record: object = json.loads(raw)
@@ -120,16 +127,16 @@ def parse_line(raw: bytes) -> Memory:
 
 
 def number_in_damage(raw: bytes) -> int:
-    """Return the number of the id that a damaged line still shows, or 0."""
+    """Return the number of the id in a damaged line, or 0 if the line shows no id."""
     found = _ID_IN_DAMAGE.search(raw)
     return int(found[1]) if found else 0
 
 
 def require_id(value: object) -> int:
-    """Return the number of an id ``m-<n>`` that a caller passed, or refuse what cannot be one.
+    """Return the number of an id ``m-<n>``.
 
     Raises:
-        InvalidInputError: It is not ``m-<n>`` with an n of 1 or more.
+        InvalidInputError: The value is not ``m-<n>`` with an n of 1 or more.
     """
     found = _ID.fullmatch(value.strip()) if isinstance(value, str) else None
     if not found:
@@ -138,27 +145,26 @@ def require_id(value: object) -> int:
 
 
 def require_scope(value: object) -> Scope:
-    """Return a scope that a caller passed; ``None`` is ``workspace``, case does not matter.
+    """Return a scope; ``None`` is ``workspace``, and case does not matter.
 
     Raises:
-        InvalidInputError: It is not one of the three.
+        InvalidInputError: The value is not a scope.
     """
     if value is None:
         return DEFAULT_SCOPE
-    wanted = value.strip().lower() if isinstance(value, str) else value
-    for scope in SCOPES:
-        if scope == wanted:
-            return scope
-    raise InvalidInputError("scope", f"one of {', '.join(SCOPES)}", value)
+    try:
+        return Scope(value.strip().lower() if isinstance(value, str) else value)
+    except ValueError:
+        raise InvalidInputError("scope", f"one of {', '.join(Scope)}", value) from None
 
 
 def require_tags(value: object) -> tuple[str, ...]:
-    """Return tags that a caller passed: whitespace collapsed, repeated ones once, in the order given.
+    """Return tags in the order given, with whitespace collapsed and without repeats.
 
-    ``None`` is no tags. A JSON list inside a string is read as the list, since models write that.
+    ``None`` means no tags. A string that holds a JSON list is read as the list, because models write that.
 
     Raises:
-        InvalidInputError: Not a list of strings, too many, or one that is empty or too long.
+        InvalidInputError: The value is not a list of strings, or there are too many, or one is empty or too long.
     """
     if value is None:
         return ()

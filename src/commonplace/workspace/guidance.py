@@ -1,4 +1,4 @@
-"""What the system prompt tells the agent about its memory."""
+"""The section of the system prompt that tells the agent how to use its memory."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What a memory file holds: its lines as they stand, and the memories and problems in them. No I/O."""
+"""Contents of a memory file: its lines, and the memories and problems in them. No I/O."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from commonplace.workspace.entries import Memory, age_key, format_line, number_i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A line that cannot be used as it stands. It is never changed or removed.
+    """A line that cannot be read as a memory. It is never changed or removed.
 
     Attributes:
-        line: Its number, from 1.
-        reason: What is wrong with it.
+        line: The number of the line, from 1.
+        reason: The fault of the line.
     """
 
     line: int
@@ -24,7 +24,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """One line of the file, without its newline: a memory, or damage and why, or blank."""
+    """One line of the file without its newline: a memory, a damaged line with its fault, or a blank line."""
 
     raw: bytes
     memory: Memory | None = None
@@ -37,10 +37,10 @@ class Contents:
 
     Attributes:
         lines: Every line, byte for byte, in file order.
-        memories: What can be used, from oldest to newest.
-        problems: What cannot, in file order.
-        highest: The largest number of an id that the file shows, even in a damaged line; 0 when none.
-        terminated: Whether the last line ends with a newline. One that does not was torn, or typed by hand.
+        memories: The readable memories, from oldest to newest.
+        problems: The unreadable lines, in file order.
+        highest: The largest number of an id in the file, damaged lines included; 0 if there is no id.
+        terminated: Whether the last line ends with a newline. If not, the line was torn or typed by hand.
     """
 
     lines: tuple[Line, ...] = ()
@@ -50,7 +50,7 @@ class Contents:
     terminated: bool = True
 
     def plus(self, *added: Memory) -> "Contents":
-        """Return the contents with more memories, each in a line at the end."""
+        """Return the contents with memories added at the end, one line each."""
         memories = (*self.memories, *added)
         if any(
             age_key(earlier) > age_key(later) for earlier, later in pairwise((*self.memories[-1:], *added))
@@ -64,23 +64,23 @@ class Contents:
         )
 
     def without(self, gone: Iterable[Memory]) -> "Contents":
-        """Return the contents less some memories; every other line stays as it is."""
+        """Return the contents without some memories; every other line stays as it is."""
         dropped = {id(memory) for memory in gone}
         return from_lines(
             line for line in self.lines if line.memory is None or id(line.memory) not in dropped
         )
 
     def to_bytes(self) -> bytes:
-        """Write all lines, each with its newline."""
+        """Return all lines, each with its newline."""
         return b"".join(b"%s\n" % line.raw for line in self.lines)
 
 
 NOTHING: Final = Contents()
-"""What a missing file holds."""
+"""Contents of a missing file."""
 
 
 def read_contents(data: bytes) -> Contents:
-    """Take a memory file apart; damage in one line does not touch another."""
+    """Split a memory file into its lines; damage in one line does not affect another."""
     pieces = data.split(b"\n")
     terminated = not pieces[-1]
     if terminated:
@@ -89,7 +89,7 @@ def read_contents(data: bytes) -> Contents:
 
 
 def from_lines(lines: Iterable[Line], *, terminated: bool = True) -> Contents:
-    """Gather what some lines hold together."""
+    """Return the contents made of some lines."""
     kept = tuple(lines)
     seen: set[int] = set()
     problems: list[Problem] = []

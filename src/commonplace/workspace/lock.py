@@ -1,4 +1,4 @@
-"""A lock on a file that holds across threads and processes."""
+"""A file lock that holds across threads and processes."""
 
 import fcntl
 import os
@@ -15,15 +15,15 @@ _LONGEST_PAUSE_S: Final = 0.02
 
 
 class LockFile:
-    """A file whose lock keeps other holders out, whether threads or processes; it is made where there is none.
+    """A lock on a file, which is created if it does not exist; it excludes other threads and processes.
 
-    It is opened once and kept open, since opening takes longer than locking. Of one object only one thread may ask
-    at a time; two objects exclude each other, in one process too. A lock file that was removed or replaced does not
-    count: the lock is then taken on the one that stands at the path. A forked process opens the file for itself.
+    The file stays open, because opening takes longer than locking. Only one thread at a time may use an object; two
+    objects exclude each other, in one process too. If the lock file was removed or replaced, the lock is taken on the
+    file that is now at the path. A forked process opens the file for itself.
 
     Args:
         path: The lock file.
-        prepare: Called before the file is opened: makes its directory, say, or refuses it.
+        prepare: Called before the file is opened, to create or check its directory.
         timeout_s: How long to wait for another holder.
     """
 
@@ -36,19 +36,19 @@ class LockFile:
         _every.add(self)
 
     def __enter__(self) -> int:
-        """Take the lock; gives the descriptor of the file, open for reading and writing.
+        """Take the lock, and return the descriptor of the file, open for reading and writing.
 
-        The system drops the lock when its holder ends, however it ends.
+        The system releases the lock when its holder ends, for whatever reason.
 
         Raises:
-            StorageUnavailableError: Somebody else held it for too long.
+            StorageUnavailableError: Another holder kept the lock for too long.
             OSError: The lock file cannot be opened.
         """
         descriptor = self._try_lock()
         return self._wait_for_lock() if descriptor is None else descriptor
 
     def __exit__(self, *_: object) -> None:
-        """Let go of the lock by name, since a child that was forked meanwhile shares the descriptor."""
+        """Release the lock explicitly, because a child that was forked meanwhile shares the descriptor."""
         if self._descriptor is not None:
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
@@ -68,20 +68,20 @@ class LockFile:
             if time.monotonic() >= deadline:
                 raise StorageUnavailableError(
                     f"{self._path} has been locked by another process for {self._timeout_s:g} s: "
-                    "see which one holds it, or try again"
+                    "find the process that holds it, or try again"
                 )
             time.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
         return descriptor
 
     def _try_lock(self) -> int | None:
-        """Lock the file that stands at the path now, or return ``None`` where somebody else does, or replaced it."""
+        """Lock the file at the path; return ``None`` if another holder has the lock, or the file was replaced."""
         descriptor = self._open() if self._descriptor is None else self._descriptor
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return None
-        # On the path of every store, where pathlib would take as long as the system call itself.
+        # Every store runs this, and pathlib would take as long as the system call itself.
         try:
             standing = os.stat(self._path, follow_symlinks=False)  # noqa: PTH116
             if (standing.st_dev, standing.st_ino) == self._identity:
@@ -103,7 +103,7 @@ _every: "weakref.WeakSet[LockFile]" = weakref.WeakSet()
 
 
 def _close_in_child() -> None:
-    """Let go of what a fork copied: it would keep a lock alive whose holder was killed."""
+    """Close the descriptors that a fork copied: they would keep the lock of a killed holder alive."""
     for lock in list(_every):
         lock.close()
 

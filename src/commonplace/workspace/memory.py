@@ -1,4 +1,4 @@
-"""Workspace memory as a host uses it: store, search, delete, and a block for every model call."""
+"""The facade of workspace memory: store, get, search, delete, and the block for every model call."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -8,13 +8,21 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import InvalidInputError, SecretRefusedError
+from commonplace.core.errors import InvalidInputError, NotFoundError, SecretRefusedError
 from commonplace.core.secrets import find_secret
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
 from commonplace.workspace.config import MemoryConfig, load_config
 from commonplace.workspace.context import Message, insert_block, last_user_message, render, select
-from commonplace.workspace.entries import MAX_TEXT_CHARS, Draft, require_id, require_scope, require_tags
+from commonplace.workspace.entries import (
+    DEFAULT_SCOPE,
+    MAX_TEXT_CHARS,
+    Draft,
+    Memory,
+    require_id,
+    require_scope,
+    require_tags,
+)
 from commonplace.workspace.lines import Problem
 from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
 from commonplace.workspace.relevance import Relevance, rank
@@ -25,17 +33,17 @@ _T = TypeVar("_T")
 
 
 class WorkspaceMemory:
-    """The memory of one workspace; get one from ``open``.
+    """The memory of one workspace. Use :meth:`open`.
 
-    File work runs on one thread of its own, so that a slow disk does not stop the event loop. Values come
-    unchecked from a model, so each method takes whatever came and says what it expected.
+    File work runs on a thread of its own, so that a slow disk does not stop the event loop. Each method checks its
+    arguments at run time, because they often come from a model.
     """
 
     def __init__(self, store: MemoryStore, config: MemoryConfig, *, clock: Clock) -> None:
         self._store = store
         self._clock = clock
         self.config = config
-        """What ``agent.json`` says."""
+        """The settings in ``agent.json``."""
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="workspace-memory")
 
     @classmethod
@@ -48,12 +56,12 @@ class WorkspaceMemory:
         clock: Clock = utc_now,
         lock_timeout_s: float = DEFAULT_LOCK_TIMEOUT_S,
     ) -> AsyncGenerator[Self]:
-        """Open the memory of a workspace for the ``async with`` block; nothing is made on disk yet.
+        """Open the memory of a workspace for the ``async with`` block. Nothing is written before the first store.
 
         Args:
-            settings: Name the workspace; loaded where neither they nor ``workspace`` are given.
-            workspace: Another directory than the settings name, with or without ``agent.json`` and ``.aegis``.
-            clock: Gives the present.
+            settings: Their ``workspace`` is used if none is given; loaded if they are ``None``.
+            workspace: A directory, with or without ``agent.json`` and ``.aegis``.
+            clock: Returns the current time.
             lock_timeout_s: How long a call waits for another process.
 
         Raises:
@@ -73,24 +81,29 @@ class WorkspaceMemory:
 
     @property
     def path(self) -> Path:
-        """The file of memories, whether or not it is there yet."""
+        """The path of the memory file, which may not exist yet."""
         return self._store.path
 
     async def store(
-        self, text: object, *, tags: object = None, scope: object = None, allow_secrets: bool = False
+        self,
+        text: str,
+        *,
+        tags: Sequence[str] | str | None = None,
+        scope: str | None = DEFAULT_SCOPE,
+        allow_secrets: bool = False,
     ) -> StoreReceipt:
-        """Keep a fact; it is on the disk when this returns.
+        """Store a fact; it is on the disk when this returns.
 
         Args:
             text: 1 to 500 characters.
-            tags: At most five, as a list or a JSON list in a string.
-            scope: ``user``, ``workspace`` (default) or ``session``.
-            allow_secrets: Whether what looks like a secret is stored all the same: an operator's to say.
+            tags: At most five, as a list or as a string that holds a JSON list.
+            scope: ``user``, ``workspace`` or ``session``.
+            allow_secrets: Store text that looks like a secret. Only an operator should ask for that.
 
         Raises:
-            InvalidInputError: A value is not of its form; nothing was written.
+            InvalidInputError: A value is invalid; nothing was written.
             SecretRefusedError: The text or a tag looks like a secret; nothing was written.
-            StorageUnavailableError: It cannot be written; nothing was.
+            StorageUnavailableError: The file cannot be written; nothing was written.
         """
         draft = Draft(
             text=require_text(text, field="text", max_chars=MAX_TEXT_CHARS),
@@ -104,15 +117,29 @@ class WorkspaceMemory:
                 raise SecretRefusedError(field, finding.kind)
         return await self._run(lambda: self._store.store(draft))
 
+    async def get(self, memory_id: str) -> Memory:
+        """Return the memory with an id such as ``m-4``.
+
+        Raises:
+            InvalidInputError: The value is not an id.
+            NotFoundError: No memory has this id.
+            StorageUnavailableError: The file cannot be read.
+        """
+        number = require_id(memory_id)
+        for memory in (await self._run(self._store.load)).memories:
+            if memory.number == number:
+                return memory
+        raise NotFoundError("memory", f"m-{number}")
+
     async def search(
-        self, query: object = None, *, tag: object = None, limit: int | None = MAX_RESULTS
+        self, query: str | None = None, *, tag: str | None = None, limit: int | None = MAX_RESULTS
     ) -> SearchResult:
         """Find memories, newest first, by a substring of the text, a tag, or both.
 
         Args:
-            query: See :func:`~commonplace.workspace.search.search`.
-            tag: Likewise.
-            limit: At most this many, 20 for an agent; ``None`` for all.
+            query: Searched as one piece, spaces included; case does not matter.
+            tag: Compared with whole tags.
+            limit: Most memories returned; ``None`` for all.
 
         Raises:
             InvalidInputError: ``query`` or ``tag`` is neither text nor ``None``.
@@ -123,19 +150,19 @@ class WorkspaceMemory:
             lambda: search(self._store.load().memories, query=wanted, tag=wanted_tag, limit=limit)
         )
 
-    async def delete(self, memory_id: object) -> DeleteReceipt:
-        """Remove the memory with an id such as ``m-4``, durably.
+    async def delete(self, memory_id: str) -> DeleteReceipt:
+        """Delete the memory with an id such as ``m-4``; it is off the disk when this returns.
 
         Raises:
-            InvalidInputError: It is not an id.
-            NotFoundError: No memory has it.
-            StorageUnavailableError: It cannot be written; the memory stands.
+            InvalidInputError: The value is not an id.
+            NotFoundError: No memory has this id.
+            StorageUnavailableError: The file cannot be written; the memory stays.
         """
         number = require_id(memory_id)
         return await self._run(lambda: self._store.delete(number))
 
-    async def context_block(self, message: str) -> str:
-        """Return the ``[Memories]`` block for the last user message; empty where there is nothing to show.
+    async def context(self, message: str) -> str:
+        """Return the ``[Memories]`` block for the last user message; empty if there is no memory to show.
 
         Raises:
             StorageUnavailableError: The file cannot be read.
@@ -144,17 +171,17 @@ class WorkspaceMemory:
         return await self._run(lambda: render(select(self._store.load().memories, message, self.config, now)))
 
     async def assemble(self, messages: Sequence[Message]) -> list[Message]:
-        """Return chat messages with the block right after the system prompt; call it before every model call.
+        """Return chat messages with the block right after the system prompt; call this before every model call.
 
-        The messages themselves are not touched, and a block from an earlier call is replaced.
+        The messages passed are not changed, and a block from an earlier call is replaced.
 
         Raises:
             StorageUnavailableError: The file cannot be read.
         """
-        return insert_block(messages, await self.context_block(last_user_message(messages)))
+        return insert_block(messages, await self.context(last_user_message(messages)))
 
     async def explain(self, message: str) -> tuple[Relevance, ...]:
-        """Return every memory that shares a word with a message, best first, with the words and the score.
+        """Return every memory that shares a word with a message, with words and score, best first.
 
         Raises:
             StorageUnavailableError: The file cannot be read.
@@ -163,7 +190,7 @@ class WorkspaceMemory:
         return await self._run(lambda: rank(self._store.load().memories, message, now))
 
     async def problems(self) -> tuple[Problem, ...]:
-        """Return the lines of the file that cannot be used as they stand.
+        """Return the lines of the file that cannot be read as memories.
 
         Raises:
             StorageUnavailableError: The file cannot be read.

@@ -1,4 +1,4 @@
-"""What a workspace is called, where knowledge memory asks whose session it is."""
+"""The name of a workspace, which is the butler of its sessions in knowledge memory."""
 
 from pathlib import Path
 from typing import Final
@@ -10,5 +10,5 @@ MAX_NAME_CHARS: Final = 100
 
 
 def butler_of(workspace: Path) -> str:
-    """Return the butler whose sessions in a workspace are: the name of its directory, 1 to 100 characters."""
+    """Return the butler of the sessions in a workspace: the name of its directory, 1 to 100 characters."""
     return clean_text(workspace.name).strip()[:MAX_NAME_CHARS].strip() or NAMELESS

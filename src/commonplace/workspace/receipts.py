@@ -1,4 +1,4 @@
-"""What a write did."""
+"""Receipts of stores and deletes."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from commonplace.workspace.entries import Memory
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreReceipt:
-    """The memory as it was written, and the oldest ones that made room for it."""
+    """The stored memory, and the oldest memories that were deleted to make room for it."""
 
     memory: Memory
     pruned: tuple[Memory, ...]
@@ -20,11 +20,11 @@ class StoreReceipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeleteReceipt:
-    """The memories that went: more than one only where the file held the id more than once."""
+    """The deleted memories: more than one only if the file held the id more than once."""
 
     deleted: tuple[Memory, ...]
 
     @property
     def id(self) -> str:
-        """The id that was deleted."""
+        """The id of the deleted memory."""
         return self.deleted[0].id

@@ -1,4 +1,4 @@
-"""How relevant a memory is to a message: the words that both have, and a little for being recent. Pure.
+"""Relevance of memories to a message: the words that both have, and a bonus for recent memories. Pure.
 
 Source: WSP-09, R-WSP-2.
 """
@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
+from commonplace.language.scripts import HAN, HANGUL, KATAKANA, character_pairs
 from commonplace.workspace.entries import Memory
 
 MIN_WORD_CHARS: Final = 3
@@ -28,21 +29,22 @@ STOPWORDS: Final = frozenset(
     project please help want using thing file should
     """.split()  # noqa: SIM905 - reads as the specification's list does
 )
-"""Words too frequent to tell anything. Source: WSP-09.4, the specification's list."""
+"""Words too frequent to count. Source: WSP-09.4, the specification's list."""
 
 _HOUR_S: Final = 3600.0
 _WORD = re.compile(r"[^\W_]+")
-_UNSPACED = re.compile(r"[\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]{2,}")
+# Pairs of hiragana are endings and particles, which every sentence shares.
+_UNSPACED = re.compile(f"[{KATAKANA}{HAN}{HANGUL}]{{2,}}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relevance:
-    """Why a memory was chosen for a message.
+    """The score of a memory for a message.
 
     Attributes:
         memory: The memory.
-        words: The words that it shares with the message.
-        bonus: For being recent, 0.0 to 1.0; 0.0 where no word is shared.
+        words: The words that the memory shares with the message.
+        bonus: The recency bonus, 0.0 to 1.0; 0.0 if no word is shared.
     """
 
     memory: Memory
@@ -59,9 +61,9 @@ class Relevance:
 def words(text: str) -> frozenset[str]:
     """Return the words of a text that count.
 
-    Text is split at whatever is no letter and no digit of any script, and lowered; words under three
-    characters and stopwords drop out. Chinese and Japanese leave no space where a word ends, so that a
-    whole clause would count as one word: of such a run each pair of neighbouring characters counts as well.
+    Text is lowered and split at every character that is neither a letter nor a digit of any script. Words under
+    three characters and stopwords drop out. Chinese and Japanese write no space between words, so a whole clause
+    would count as one word; each pair of neighbouring characters of such a run counts as well.
     """
     found: set[str] = set()
     for word in _WORD.findall(unicodedata.normalize("NFC", text).lower()):
@@ -69,7 +71,7 @@ def words(text: str) -> frozenset[str]:
             found.add(word)
         if not word.isascii():
             for run in _UNSPACED.findall(word):
-                found.update(run[start : start + 2] for start in range(len(run) - 1))
+                found.update(character_pairs(run))
     return frozenset(found)
 
 
@@ -83,19 +85,19 @@ def recency_bonus(created_at: datetime, now: datetime) -> float:
 
 
 def relevance(memory: Memory, message_words: frozenset[str], now: datetime) -> Relevance:
-    """Score one memory against the words of a message; only a shared word earns the bonus."""
+    """Score one memory against the words of a message; without a shared word there is no bonus."""
     shared = words(memory.text) & message_words
     bonus = recency_bonus(memory.created_at, now) if shared else 0.0
     return Relevance(memory=memory, words=shared, bonus=bonus)
 
 
 def rank(memories: Iterable[Memory], message: str, now: datetime) -> tuple[Relevance, ...]:
-    """Return the memories that share a word with a message, best first; of equal ones the newest.
+    """Return the memories that share a word with a message, best first; of equal scores, newest first.
 
     Args:
         memories: From oldest to newest.
         message: The last user message.
-        now: The present (aware).
+        now: The current time (aware).
     """
     message_words = words(message)
     if not message_words:

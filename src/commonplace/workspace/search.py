@@ -1,4 +1,4 @@
-"""Search: a substring, a tag, or both. Pure.
+"""Search by substring, by tag, or by both. Pure.
 
 Source: WSP-05.
 """
@@ -15,29 +15,29 @@ MAX_RESULTS: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """The memories found, newest first; at most 20 for an agent."""
+    """The memories found, newest first."""
 
     memories: tuple[Memory, ...]
 
     @property
     def count(self) -> int:
-        """How many are returned."""
+        """The number of memories returned."""
         return len(self.memories)
 
 
 def search(
     memories: Sequence[Memory], *, query: str = "", tag: str = "", limit: int | None = MAX_RESULTS
 ) -> SearchResult:
-    """Find memories whose text contains the query and that bear the tag.
+    """Find memories whose text contains the query and that have the tag.
 
-    Case does not matter, nor how an accent is encoded. A part that is empty matches everything. Since the query
-    is a substring, text in any script is found, with or without spaces between its words.
+    Case and the encoding of accents do not matter. An empty query or tag matches every memory. The query is a
+    substring, so text in any script is found, with or without spaces between its words.
 
     Args:
         memories: From oldest to newest.
-        query: Looked for within the text, whole, its spaces included.
+        query: Searched as one piece, spaces included.
         tag: Compared with whole tags.
-        limit: At most this many; ``None`` for all.
+        limit: Most memories returned; ``None`` for all.
     """
     wanted, wanted_tag = _fold(query.strip()), _fold(tag.strip())
     found: list[Memory] = []

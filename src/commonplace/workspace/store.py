@@ -1,8 +1,8 @@
-"""The file of memories: ``<workspace>/.aegis/memory/memories.jsonl``.
+"""The memory file: ``<workspace>/.aegis/memory/memories.jsonl``.
 
-Safe for any number of threads and processes at once: whoever writes, or reads a file that changed, holds a file
-lock; an unchanged file is not read again. Nothing is acknowledged before it is on the disk. This module and
-what it imports load fast, so that a tool server answers at once.
+Any number of threads and processes may use it at once. A writer, and a reader of a file that changed, hold a file
+lock; an unchanged file is not read again. A write returns when it is on the disk. This module and its imports load
+fast, so that a tool server answers at once.
 
 Source: WSP-01, WSP-02.3, WSP-04, WSP-06.1, WSP-07.1, WSP-11.
 """
@@ -36,8 +36,8 @@ class MemoryStore:
     """The memories of one workspace.
 
     Args:
-        workspace: An existing directory. Nothing is made in it before the first store.
-        max_total: How many memories are kept, 1 or more; a store beyond it lets the oldest go.
+        workspace: An existing directory. Nothing is created in it before the first store.
+        max_total: How many memories are kept, 1 or more; a store beyond it deletes the oldest.
         lock_timeout_s: How long to wait for another process.
 
     Raises:
@@ -74,17 +74,17 @@ class MemoryStore:
 
     @property
     def path(self) -> Path:
-        """Where the memories are kept, whether or not the file is there yet."""
+        """The path of the memory file, which may not exist yet."""
         return self._path
 
     def close(self) -> None:
-        """Let go of the files; whoever uses the store again opens them again."""
+        """Close the files; the next use opens them again."""
         with self._mutex:
             self._lock.close()
             self._file.close()
 
     def load(self) -> Contents:
-        """Return what the file holds now; it is read again only where it changed.
+        """Return the contents of the file; it is read again only if it changed.
 
         Raises:
             StorageUnavailableError: The file cannot be read, or is locked for too long.
@@ -101,11 +101,11 @@ class MemoryStore:
     def store(self, draft: Draft) -> StoreReceipt:
         """Append a memory under the next id; it is on the disk when this returns.
 
-        Where the store is full, the oldest memories go in the same atomic step.
+        If the store is full, the oldest memories are deleted in the same atomic step.
 
         Raises:
-            StorageUnavailableError: Nothing was written: the disk is full, the file cannot be written, or it is
-                locked for too long.
+            StorageUnavailableError: The disk is full, the file cannot be written, or it is locked for too long;
+                nothing was written.
         """
         try:
             with self._mutex, self._lock as lock:
@@ -124,12 +124,12 @@ class MemoryStore:
         return StoreReceipt(memory=memory, pruned=pruned)
 
     def delete(self, number: int) -> DeleteReceipt:
-        """Remove the memory ``m-<number>``; every other line stays byte for byte.
+        """Delete the memory ``m-<number>``; every other line stays byte for byte.
 
         Raises:
             NotFoundError: No memory has this id.
-            StorageUnavailableError: The old file stands: the disk is full, the file cannot be written, or it is
-                locked for too long.
+            StorageUnavailableError: The disk is full, the file cannot be written, or it is locked for too long;
+                the file stays as it was.
         """
         with self._mutex, self._storage_errors("write"):
             if not os.path.lexists(self._path):
@@ -159,7 +159,7 @@ class MemoryStore:
             durable.sync_directory(self._directory)
             self._has_written = True
         durable.append(descriptor, data, length=self._size)
-        # Gathered when somebody reads: copying all that is there would take longer than the append itself.
+        # Gathered at the next read: copying all memories would take longer than the append itself.
         self._appended.append(memory)
         self._note(os.fstat(descriptor))
         self._mark = memory.number
@@ -180,7 +180,7 @@ class MemoryStore:
         except OSError as error:
             if error.errno not in _CANNOT_MAKE_LOCK:
                 raise
-            # Nothing can be written here, so the lock cannot be made; reading works all the same.
+            # The directory cannot be written, so there can be no lock; reading needs none.
             self._read_locked(None)
 
     def _read_locked(self, lock: int | None) -> None:
@@ -202,7 +202,7 @@ class MemoryStore:
             self._remember(read_contents(_read_all(descriptor, status.st_size)), status)
             self._report()
         if lock is not None and not self._mark_is_current:
-            # Another process has been here: it may have given ids that the file no longer shows.
+            # Another process may have used ids that the file no longer shows.
             self._mark = max(self._mark, counter.read_mark(lock, self._mark_path))
             self._mark_is_current = True
 
@@ -235,7 +235,7 @@ class MemoryStore:
         self._reported = problems
 
     def _prepare_directory(self) -> None:
-        """Make the directory of the memories where there is none, and never outside the workspace."""
+        """Create the directory of the memory file if it does not exist, and never outside the workspace."""
         if not self._directory.is_dir():
             parent = durable.make_directory(self._workspace, ".aegis")
             self._require_inside(parent)
@@ -243,7 +243,7 @@ class MemoryStore:
         self._require_inside(self._directory)
 
     def _require_inside(self, directory: Path) -> None:
-        """Refuse a directory that a symbolic link leads out of the workspace."""
+        """Raise an error if a symbolic link leads out of the workspace."""
         real = directory.resolve()
         if not real.is_relative_to(self._workspace):
             raise StorageUnavailableError(

@@ -1,17 +1,17 @@
-"""The three built-in tools of the agent: what the model reads about them, and what it gets back.
+"""The three built-in tools of the agent, and their answers to the model.
 
 A host with its own loop offers ``TOOLS`` to its model and passes each call to ``call_tool``; the MCP server does
-the same. Whatever the model sends, it gets JSON that says what happened.
+the same. The model always gets JSON, for bad arguments too.
 """
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import CommonplaceError, InvalidInputError, NotFoundError, SecretRefusedError
-from commonplace.workspace.entries import DEFAULT_SCOPE, MAX_TAG_CHARS, MAX_TAGS, MAX_TEXT_CHARS, SCOPES
+from commonplace.workspace.entries import DEFAULT_SCOPE, MAX_TAG_CHARS, MAX_TAGS, MAX_TEXT_CHARS, Scope
 from commonplace.workspace.memory import WorkspaceMemory
 from commonplace.workspace.search import MAX_RESULTS
 
@@ -25,16 +25,16 @@ _Handler = Callable[[WorkspaceMemory, Mapping[str, Any]], Awaitable[dict[str, An
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """A tool as a model API wants it, and what it does.
+    """A tool in the form that model APIs take, with its handler.
 
     Attributes:
-        name: What the model calls.
-        title: For people.
-        description: For the model.
+        name: The name in a model's call.
+        title: The name for people.
+        description: The description for the model.
         parameters: The JSON Schema of the arguments.
-        reads_only: Whether it leaves the memory as it is.
-        destroys: Whether what it does cannot be undone.
-        run: Takes the memory and the arguments, gives the result.
+        reads_only: Whether the tool leaves the memory as it is.
+        destroys: Whether the effect of the tool cannot be undone.
+        run: Takes the memory and the arguments, and returns the result.
     """
 
     name: str
@@ -50,8 +50,8 @@ async def call_tool(memory: WorkspaceMemory, name: str, arguments: Mapping[str, 
     """Run a tool for a model.
 
     Returns:
-        The result of the specification, or ``{"ok": false, "error": …}`` with a sentence that says what to do.
-        Nothing was written then.
+        The result of the specification, or ``{"ok": false, "error": …}`` with a sentence that says what to do;
+        nothing was written then.
     """
     try:
         tool = next((tool for tool in TOOLS if tool.name == name), None)
@@ -66,7 +66,7 @@ async def call_tool(memory: WorkspaceMemory, name: str, arguments: Mapping[str, 
         _log.info("%s", error)
         return _refusal(SECRET_REFUSED)
     except NotFoundError as error:
-        return _refusal(f"{error}: memory_search shows the ids of those that are there")
+        return _refusal(f"{error}: memory_search shows the ids that exist")
     except CommonplaceError as error:
         return _refusal(str(error))
 
@@ -77,7 +77,7 @@ def _refusal(reason: str) -> dict[str, Any]:
 
 async def _store(memory: WorkspaceMemory, arguments: Mapping[str, Any]) -> dict[str, Any]:
     receipt = await memory.store(
-        arguments.get("text"), tags=arguments.get("tags"), scope=arguments.get("scope")
+        cast("str", arguments.get("text")), tags=arguments.get("tags"), scope=arguments.get("scope")
     )
     return {"ok": True, "id": receipt.id}
 
@@ -99,7 +99,7 @@ async def _search(memory: WorkspaceMemory, arguments: Mapping[str, Any]) -> dict
 
 
 async def _delete(memory: WorkspaceMemory, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    await memory.delete(arguments.get("id"))
+    await memory.delete(cast("str", arguments.get("id")))
     return {"ok": True}
 
 
@@ -111,12 +111,12 @@ def _schema(properties: dict[str, Any], *, required: tuple[str, ...] = ()) -> di
 TOOLS: Final = (
     Tool(
         name="memory_store",
-        title="Remember a fact",
+        title="Store a fact",
         description=(
-            "Keep one stable fact about the user or this workspace for later sessions: a preference, a decision, "
-            "how something is set up. One fact a call, written so that it makes sense on its own. Do not store "
-            "secrets, steps of the task at hand, or what stands in files. There is no update: to correct a memory, "
-            "delete the old one and store the new one. Returns the id of the memory."
+            "Store one stable fact about the user or this workspace for later sessions: a preference, a decision, "
+            "a detail of the setup. Store one fact a call, in words that make sense on their own. Do not store "
+            "secrets, steps of the current task, or information already in files. There is no update: to correct "
+            "a memory, delete it and store the corrected fact. Returns the id of the memory."
         ),
         parameters=_schema(
             {
@@ -130,13 +130,13 @@ TOOLS: Final = (
                     "type": "array",
                     "items": {"type": "string", "minLength": 1, "maxLength": MAX_TAG_CHARS},
                     "maxItems": MAX_TAGS,
-                    "description": 'Short labels to find it by, the main one first, such as ["infra", "deploy"].',
+                    "description": 'Short labels for the fact, the main one first, such as ["infra", "deploy"].',
                 },
                 "scope": {
                     "type": "string",
-                    "enum": list(SCOPES),
+                    "enum": list(Scope),
                     "default": DEFAULT_SCOPE,
-                    "description": "What the fact is about: the user, this workspace, or this session only.",
+                    "description": "The subject of the fact: the user, this workspace, or this session only.",
                 },
             },
             required=("text",),
@@ -147,19 +147,19 @@ TOOLS: Final = (
     ),
     Tool(
         name="memory_search",
-        title="Search the memory",
+        title="Search memories",
         description=(
-            f"Find what was remembered in this workspace, newest first, at most {MAX_RESULTS}. With query and tag, "
-            "both must match; with neither, the most recent memories come. The query is matched as one piece of "
-            "text, so use a single telling word rather than a question."
+            f"Find memories of this workspace, newest first, at most {MAX_RESULTS}. With query and tag, both must "
+            "match; with neither, the most recent memories are returned. The query is matched as one piece of text, "
+            "so use a single distinctive word rather than a question."
         ),
         parameters=_schema(
             {
                 "query": {
                     "type": "string",
-                    "description": "Part of the text to look for; case does not matter.",
+                    "description": "A part of the text; case does not matter.",
                 },
-                "tag": {"type": "string", "description": "A whole tag that the memory must bear."},
+                "tag": {"type": "string", "description": "A whole tag of the memory."},
             }
         ),
         reads_only=True,
@@ -168,10 +168,10 @@ TOOLS: Final = (
     ),
     Tool(
         name="memory_delete",
-        title="Forget a memory",
+        title="Delete a memory",
         description=(
-            "Delete a memory that is outdated or wrong, for good. Its id stands in the [Memories] block and in the "
-            "results of memory_search."
+            "Delete an outdated or wrong memory for good. The [Memories] block and the results of memory_search "
+            "show its id."
         ),
         parameters=_schema(
             {"id": {"type": "string", "description": "The id of the memory, such as m-4."}}, required=("id",)

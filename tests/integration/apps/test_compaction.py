@@ -23,6 +23,7 @@ from commonplace.core.errors import ModelRefusedError
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.llm import Hang, Request, Script
+from commonplace.llm.scripted import Step
 from commonplace.storage.opening import open_database
 from support.apps import FaultyDatabase, Meanwhile, digests, fill, said
 
@@ -35,7 +36,7 @@ def opened(database: Settings, clock: ManualClock, engine: EmbeddingEngine) -> O
 
     @asynccontextmanager
     async def opener(
-        *steps: object,
+        *steps: Step,
         script: Script | None = None,
         extractive: bool = False,
         timeout_s: float = 30,

@@ -20,6 +20,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.llm import Hang, Ledger, Request, Script
+from commonplace.llm.scripted import Step
 from support.apps import Meanwhile, digests, eventually, fill, said
 from support.deadlines import DEADLINE_S
 
@@ -32,7 +33,7 @@ def opened(database: Settings, clock: ManualClock, engine: EmbeddingEngine) -> O
 
     @asynccontextmanager
     async def opener(
-        *steps: object,
+        *steps: Step,
         script: Script | None = None,
         ledger: Ledger | None = None,
         energy: EnergyPolicy | None = None,

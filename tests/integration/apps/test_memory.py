@@ -32,6 +32,7 @@ from commonplace.core.errors import (
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.llm import Hang, Request, Script, fenced_texts
+from commonplace.llm.scripted import Step
 from support.apps import Meanwhile, digests, eventually, fill, said
 from support.deadlines import DEADLINE_S
 
@@ -47,7 +48,7 @@ def opened(database: Settings, clock: ManualClock, engine: EmbeddingEngine) -> O
 
     @asynccontextmanager
     async def opener(
-        *steps: object, script: Script | None = None, timeout_s: float = 30
+        *steps: Step, script: Script | None = None, timeout_s: float = 30
     ) -> AsyncIterator[AppMemory]:
         script = script or (Script(*steps) if steps else None)
         model = script.model() if script else None

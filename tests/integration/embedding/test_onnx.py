@@ -203,13 +203,13 @@ def _other_pooling(model: Path) -> None:
         (_truncate_weights, r"model\.safetensors cannot be read"),
         (_reshape_weights, r"expected the tensor .*output\.dense\.weight as \(384, 16\), found \(16, 384\)"),
         (_drop_weights, r"expected the tensor embeddings\.LayerNorm\.bias as \(384,\), found none"),
-        (_other_network, r"config\.json describes no BERT model of 384 dimensions"),
+        (_other_network, r"config\.json does not describe a BERT model of 384 dimensions"),
         (_wrong_heads, "cannot be run"),
-        (_no_config, r"config\.json describes no BERT model"),
+        (_no_config, r"config\.json does not describe a BERT model"),
         (_broken_tokenizer, r"tokenizer\.json is not a tokenizer"),
         (_tokenizer_without_padding, r"no token \[PAD\]"),
         (_broken_length, r"sentence_bert_config\.json is damaged"),
-        (_other_pooling, "pools its tokens in another way"),
+        (_other_pooling, "does not pool its tokens by their mean"),
     ],
 )
 @pytest.mark.parametrize("cached", [True, False])

@@ -140,7 +140,7 @@ async def test_memory_keeps_what_it_is_given_until_it_stops(
     await module.on_startup(NoConfig(), database)
     assert module.memory.config is config
     await module.on_shutdown()
-    with pytest.raises(ModuleError, match="before it was started"):
+    with pytest.raises(ModuleError, match="before it is started"):
         _ = module.memory
 
 
@@ -194,8 +194,8 @@ async def test_modules_start_in_order_and_one_that_fails_stops_no_session(
     assert outcome.answer == "It is 5433."
     assert stats.episodes.total == 1
     assert recorder.seen == ["started", "stopped"]
-    assert "'recorder' gave no context" in caplog.text
-    assert "'recorder' took no notice" in caplog.text
+    assert "'recorder' failed to give context" in caplog.text
+    assert "'recorder' failed at the end" in caplog.text
 
 
 async def test_a_session_with_a_secret_in_it_leaves_an_episode_without_it(
@@ -220,10 +220,10 @@ async def test_a_session_with_a_secret_in_it_leaves_an_episode_without_it(
 @pytest.mark.parametrize(
     ("sections", "error", "message"),
     [
-        ({"calendar": {}}, ModuleError, r"modules\.calendar: there is no such module"),
+        ({"calendar": {}}, ModuleError, r"modules\.calendar: unknown module; expected one of first, memory"),
         ({"recorder": {}}, ModuleError, r"'recorder' needs \[modules\.memory\]"),
         ({"memory": {"retrival": {}}}, SettingsError, r"modules\.memory\.retrival"),
-        ({"first": {}, "second": {}}, ModuleError, "in a circle"),
+        ({"first": {}, "second": {}}, ModuleError, "form a cycle"),
     ],
 )
 async def test_a_host_that_cannot_be_put_together_does_not_start(

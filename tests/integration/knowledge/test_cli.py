@@ -5,6 +5,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import pytest
@@ -87,7 +88,10 @@ def test_a_cleanup_by_hand_keeps_what_the_setting_says(
     for number in range(3):
         knowledge("store-episode", f"turn {number}", "--butler", "web")
     asyncio.run(_consolidate_all(knowledge_url))
-    settings = {"COMMONPLACE_POSTGRES_URL": knowledge_url, "COMMONPLACE_EPISODE_MAX_ENTRIES": "2"}
+    settings: dict[str, Any] = {
+        "COMMONPLACE_POSTGRES_URL": knowledge_url,
+        "COMMONPLACE_EPISODE_MAX_ENTRIES": "2",
+    }
     assert commonplace("knowledge", "cleanup", "--json", **settings).json["capacity_deleted"] == 1
     told = commonplace("knowledge", "cleanup", "--max-entries", "1", "--json", **settings).json
     assert (told["capacity_deleted"], told["remaining"]) == (1, 1)

@@ -301,7 +301,7 @@ async def test_every_older_revision_with_data_reaches_the_same_schema(
     assert [tuple(row) for row in facts] == [("Acme", "superseded", True), ("Bolt", "active", False)]
     states = await connection.fetch("SELECT consolidation_status FROM episodes ORDER BY id")
     assert [row[0] for row in states] == ["consolidated", "pending"]
-    assert tuple(await connection.fetchrow(COUNTS)) == (1, 1, 1)
+    assert [tuple(row) for row in await connection.fetch(COUNTS)] == [(1, 1, 1)]
     await connection.execute("SET commonplace.tenant_id = 'acme'")
     assert await connection.fetchval("SELECT content FROM facts") == "tea"
     await connection.close()

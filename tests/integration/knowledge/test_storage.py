@@ -198,7 +198,8 @@ async def test_batches_are_stored_in_their_order(
     """One statement each; in a batch of facts the later ones supersede the earlier ones of their key."""
     happened_at = datetime(2024, 5, 1, tzinfo=UTC)
     drafts = [EpisodeDraft(content=f"turn {n}", butler="b", created_at=happened_at) for n in range(20)]
-    episodes = await store_episodes(knowledge_pool, engine, drafts)
+    stored = await store_episodes(knowledge_pool, engine, drafts)
+    episodes = [receipt.id for receipt in stored if receipt.id]
     rules = await store_rules(knowledge_pool, engine, [RuleDraft(content=f"rule {n}") for n in range(3)])
     standing = await fact(knowledge_pool, engine, predicate="p0")
     receipts = await store_facts(
@@ -208,11 +209,11 @@ async def test_batches_are_stored_in_their_order(
     )
     ids = [receipt.id for receipt in receipts]
     assert [receipt.superseded_id for receipt in receipts] == [standing, None, ids[0], ids[1], ids[2]]
-    for kind, number, key, text in (("episode", 7, episodes[7].id, "turn"), ("rule", 2, rules[2].id, "rule")):
+    for kind, number, key, text in (("episode", 7, episodes[7], "turn"), ("rule", 2, rules[2].id, "rule")):
         found = await get_memory(knowledge_pool, kind, key)
         assert found is not None
         assert found["content"] == f"{text} {number}"
-    found = await get_memory(knowledge_pool, "episode", episodes[0].id)
+    found = await get_memory(knowledge_pool, "episode", episodes[0])
     assert found is not None
     assert found["created_at"] == happened_at
     active = await row(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from string import Template
 from typing import Any
+from uuid import UUID
 
 import aiosql
 import pytest
@@ -203,7 +204,9 @@ FUNCTIONS: Mapping[str, Call] = {
     "list_episodes": lambda m, _: m.list_episodes(),
     "list_entities": lambda m, w: m.list_entities(name=w.dice.choice([None, "Anna"]), merged=None),
     "list_linked": lambda m, w: m.list_linked(*w.memory()),
-    "names_of": lambda m, w: m.names_of([w.pick(kind) for kind in ("episode", "fact", "rule", "entity")]),
+    "names_of": lambda m, w: m.names_of(
+        [UUID(w.pick(kind)) for kind in ("episode", "fact", "rule", "entity")]
+    ),
     "read_memory": lambda m, w: m.read_memory(*w.memory()),
     "knowledge_graph": lambda m, w: m.knowledge_graph(entity_id=w.dice.choice([None, w.pick("entity")])),
     "list_events": lambda m, w: m.list_events(
@@ -350,7 +353,7 @@ async def test_no_tool_shows_another_tenants_row(tenants: dict[str, KnowledgeMem
             result = await clients[tenant].call_tool(name, arguments, raise_on_error=False)
             if not result.is_error:
                 answered.add(name)
-            answer = (result.structured_content, [block.text for block in result.content])
+            answer = (result.structured_content, [getattr(block, "text", "") for block in result.content])
             assert find_foreign(answer, world) == [], (tenant, name, arguments)
             await learn(world, tenants[tenant])
     assert answered == TOOLS.keys()

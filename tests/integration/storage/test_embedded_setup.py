@@ -144,7 +144,7 @@ def test_data_of_another_major_version_is_left_alone(postgres_directory: Path) -
     cluster = locate_cluster(postgres_directory)
     wait_until(lambda: not is_running(cluster.directory), what="server stopped")
     (cluster.data / "PG_VERSION").write_text("17\n")
-    with pytest.raises(EmbeddedPostgresError, match="PostgreSQL 17, and this release brings 18"):
+    with pytest.raises(EmbeddedPostgresError, match="PostgreSQL 17, but this release includes 18"):
         join_server(postgres_directory)
 
 

@@ -102,7 +102,9 @@ async def test_a_superusers_url_gives_plain_connections(postgres_url: str) -> No
                 for reset in ("RESET ALL", "RESET ROLE"):
                     await connection.execute(reset)
                     who = "SELECT current_user, session_user, current_setting('is_superuser') AS superuser"
-                    assert tuple(await connection.fetchrow(who)) == ("commonplace", SUPERUSER, "off")
+                    assert [tuple(row) for row in await connection.fetch(who)] == [
+                        ("commonplace", SUPERUSER, "off")
+                    ]
         await pool.execute("CREATE TABLE made_by_plain_role (id int)")
 
 
@@ -121,7 +123,7 @@ async def test_the_plain_role_is_created_where_it_is_missing(postgres_directory:
             await pool.execute("CREATE TABLE IF NOT EXISTS public.made_by_plain_role (id int)")
             await pool.close()
         state = "SELECT rolcanlogin, rolsuper, rolbypassrls FROM pg_roles WHERE rolname = 'commonplace'"
-        assert tuple(await admin.fetchrow(state)) == (False, False, False)
+        assert [tuple(row) for row in await admin.fetch(state)] == [(False, False, False)]
         await admin.close()
     finally:
         membership.leave()

@@ -10,7 +10,7 @@ from fastmcp import Client
 from fastmcp.client.transports import StreamableHttpTransport
 from mcp import MCPError
 
-from commonplace.access.roles import Role
+from commonplace.access import Role
 from commonplace.core.settings import Settings
 from commonplace.mcp.access import ROLES, role_for
 from support.mcp import ask
@@ -188,7 +188,7 @@ async def test_every_tool_asks_for_its_role(service: Secured, server: str) -> No
             for tool in tools - shown:
                 refused = await client.call_tool(tool, {}, raise_on_error=False)
                 assert refused.is_error
-                assert f"takes the role {role_for(tool)}" in refused.content[0].text
+                assert f"requires the role {role_for(tool)}" in str(refused.content[0])
 
 
 @pytest.mark.requirement("KNW-29.1", "KNW-29.2")

@@ -47,7 +47,7 @@ async def test_both_servers_offer_the_briefing(url: str) -> None:
     for name in ("workspace", "knowledge"):
         async with Client(f"{url}/mcp/{name}") as client:
             (content,) = await client.read_resource("commonplace://briefing?prompt=staging%20port")
-            assert "The staging port is 5433" in content.text
+            assert "The staging port is 5433" in str(content)
 
 
 @pytest.mark.requirement("KNW-19.1")

@@ -94,7 +94,7 @@ async def test_what_is_stored_is_found(client: httpx2.AsyncClient) -> None:
     assert [each["memoryType"] for each in facts] == ["fact"]
     (recalled,) = (await client.get("/recall?topic=staging+port")).json()["results"]
     assert 0 < recalled["compositeScore"] <= 1
-    block = (await client.get("/context?prompt=staging&butler=ops&budgetTokens=200")).json()["text"]
+    block = (await client.get("/context?prompt=staging+port&butler=ops&budgetTokens=200")).json()["text"]
     assert "The staging port is 5433." in block
     stats = (await client.get("/stats")).json()
     assert (stats["episodes"]["total"], stats["facts"]["active"]) == (1, 1)

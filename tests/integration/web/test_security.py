@@ -103,7 +103,7 @@ async def test_cookies_of_other_programs_lock_nobody_out(service: Secured, forei
         own = login.headers["set-cookie"].partition(";")[0]
         browser.cookies.clear()
         for cookies in (f"{foreign}; {own}", f"{own}; {foreign}", f"a=b; {foreign}; {own}; c=d"):
-            page = await browser.get("/memories", headers={"cookie": cookies.encode()})
+            page = await browser.get("/memories", headers=[(b"cookie", cookies.encode())])
             assert page.status_code == 200, cookies
 
 
@@ -333,7 +333,7 @@ async def test_a_page_proves_that_it_is_ours(service: Secured, open_url: str) ->
             browser.headers["sec-fetch-site"] = "same-origin"
             path = "/api/v1/operational/decay"
             for given in ({}, {"x-csrf-token": "0" * 64}, {"x-csrf-token": other}, {"x-csrf-token": "ä"}):
-                sent = {name: value.encode() for name, value in given.items()}
+                sent = [(name.encode(), value.encode()) for name, value in given.items()]
                 assert problem(await browser.post(path, headers=sent)) == (403, "forged")
             assert (await browser.post(path, headers={"x-csrf-token": own})).status_code == 200
             assert problem(await browser.post(path, data={"csrf_token": other})) == (403, "forged")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.errors import StorageUnavailableError
-from commonplace.workspace.entries import Draft
+from commonplace.workspace.entries import Draft, Scope
 from commonplace.workspace.store import MemoryStore
 
 PROGRAM = Path(__file__).with_name("workspace_processes.py")
@@ -19,7 +19,7 @@ PROGRAM = Path(__file__).with_name("workspace_processes.py")
 
 def draft(text: str) -> Draft:
     """Return a memory to store."""
-    return Draft(text=text, scope="workspace", tags=(), created_at=datetime(2026, 3, 1, tzinfo=UTC))
+    return Draft(text=text, scope=Scope.WORKSPACE, tags=(), created_at=datetime(2026, 3, 1, tzinfo=UTC))
 
 
 @pytest.mark.requirement("WSP-11.1", "WSP-02.3", "R-WSP-1")

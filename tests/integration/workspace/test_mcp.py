@@ -12,7 +12,7 @@ import pytest
 from fastmcp import Client
 from fastmcp.client.transports import StdioTransport
 
-from commonplace.workspace.guidance import system_prompt_section
+from commonplace.workspace import system_prompt_section
 from support.deadlines import DEADLINE_S
 from support.effort import computed_s, importing_s
 

@@ -9,9 +9,7 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import SecretRefusedError, SettingsError
-from commonplace.workspace.guidance import system_prompt_section
-from commonplace.workspace.memory import WorkspaceMemory
-from commonplace.workspace.tools import TOOLS, call_tool
+from commonplace.workspace import TOOLS, WorkspaceMemory, call_tool, system_prompt_section
 
 SECRET_REFUSED = {"ok": False, "error": "text appears to contain a secret — not stored"}
 
@@ -126,10 +124,10 @@ async def test_agent_json_decides(tmp_path: Path, clock: ManualClock) -> None:
         for text in ("first", "second", "third"):
             receipt = await memory.store(text)
         assert [pruned.id for pruned in receipt.pruned] == ["m-1"]
-        assert await memory.context_block("second") == "[Memories]\n- (m-3) third"
+        assert await memory.context("second") == "[Memories]\n- (m-3) third"
     (tmp_path / "agent.json").write_text('{"memory": {"inject_mode": "off"}}')
     async with WorkspaceMemory.open(workspace=tmp_path, clock=clock) as memory:
-        assert await memory.context_block("second") == ""
+        assert await memory.context("second") == ""
         assert (await memory.search("second")).count == 1
     (tmp_path / "agent.json").write_text('{"memory": {"max_total": -1}}')
     with pytest.raises(

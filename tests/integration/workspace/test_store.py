@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
-from commonplace.workspace.entries import Draft
+from commonplace.workspace.entries import Draft, Scope
 from commonplace.workspace.store import MemoryStore
 
 FOREIGN = b'{"id": "m-40", "text": "from elsewhere", "ts": "2026-02-26T12:00:00Z", "stars": 5}\n'
@@ -17,7 +17,9 @@ FOREIGN = b'{"id": "m-40", "text": "from elsewhere", "ts": "2026-02-26T12:00:00Z
 
 def draft(text: str = "a fact", *, hour: int = 12) -> Draft:
     """Return a memory to store."""
-    return Draft(text=text, scope="workspace", tags=("t",), created_at=datetime(2026, 3, 1, hour, tzinfo=UTC))
+    return Draft(
+        text=text, scope=Scope.WORKSPACE, tags=("t",), created_at=datetime(2026, 3, 1, hour, tzinfo=UTC)
+    )
 
 
 def shown(store: MemoryStore) -> list[str]:

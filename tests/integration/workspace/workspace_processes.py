@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.core.errors import CommonplaceError
-from commonplace.workspace.entries import Draft
+from commonplace.workspace.entries import Draft, Scope
 from commonplace.workspace.store import MemoryStore
 
 CALLS = (
@@ -46,7 +46,7 @@ MAX_TOTAL = 6
 
 def draft(text: str) -> Draft:
     """Return a memory to store."""
-    return Draft(text=text, scope="workspace", tags=("t",), created_at=datetime(2026, 3, 1, tzinfo=UTC))
+    return Draft(text=text, scope=Scope.WORKSPACE, tags=("t",), created_at=datetime(2026, 3, 1, tzinfo=UTC))
 
 
 def work(store: MemoryStore, say: Callable[[str], None], *, stores: int) -> None:
@@ -119,7 +119,11 @@ def killed_writer(body: Callable[[Callable[[str], None]], None], *, patience_s: 
         raw_write = os.write
         try:
             os.close(reader)
-            body(lambda word: raw_write(writer, f"{word}\n".encode()) and None)
+
+            def say(word: str) -> None:
+                raw_write(writer, f"{word}\n".encode())
+
+            body(say)
         finally:
             os._exit(0)
     os.close(writer)

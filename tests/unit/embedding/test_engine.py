@@ -85,7 +85,7 @@ def test_options_that_come_too_late_are_logged(caplog: pytest.LogCaptureFixture)
     assert not caplog.records
     assert get_embedding_engine(EmbeddingOptions(model="another/model")) is first
     assert "another/model" in caplog.text
-    assert "not applied" in caplog.text
+    assert "is ignored" in caplog.text
 
 
 @pytest.mark.requirement("KNW-10.3")

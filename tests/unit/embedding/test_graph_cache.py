@@ -45,7 +45,7 @@ def test_a_graph_that_cannot_be_kept_is_given_as_it_is(
     caplog.set_level(logging.WARNING)
     (tmp_path / "file").write_text("in the way")
     assert cached_graph(tmp_path / "file" / "g.onnx", lambda: b"graph") == b"graph"
-    assert "cannot be kept" in caplog.text
+    assert "cannot be cached" in caplog.text
 
 
 def test_damaged_weights_leave_no_graph_behind(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ class _Calls(ast.NodeVisitor):
         names = [
             part.attr
             for part in ast.walk(node.value)
-            if _is_statement(part) and not _is_called(node.value, part)
+            if isinstance(part, ast.Attribute) and _is_statement(part) and not _is_called(node.value, part)
         ]
         for target in node.targets:
             if isinstance(target, ast.Name) and names:
@@ -163,7 +163,7 @@ def test_each_statement_is_used(owner: str) -> None:
 def test_a_misspelt_call_is_found(call: str, fault: str | None) -> None:
     """The check sees misspelt names and parameters, and lets mappings and the connection be."""
     faults = list(_faults(call, "example.py", {"get_run": frozenset({"run_id"})}))
-    assert [fault in each for each in faults[:1]] == ([] if fault is None else [True])
+    assert [fault is not None and fault in each for each in faults[:1]] == ([] if fault is None else [True])
 
 
 def test_a_call_by_a_local_name_is_checked_for_each_statement_behind_it() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from commonplace.workspace.config import InjectMode, MemoryConfig
 from commonplace.workspace.context import insert_block, last_user_message, render, select
-from commonplace.workspace.entries import Memory
+from commonplace.workspace.entries import Memory, Scope
 
 NOW = datetime(2026, 2, 26, 12, 0, tzinfo=UTC)
 DEFAULT = MemoryConfig()
@@ -20,7 +20,7 @@ def remembered(*texts: str, tags: tuple[str, ...] = ()) -> tuple[Memory, ...]:
     return tuple(
         Memory(
             number=n,
-            scope="workspace",
+            scope=Scope.WORKSPACE,
             text=text,
             tags=tags,
             created_at=NOW - timedelta(days=len(texts) + 1 - n),

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.workspace.entries import (
-    SCOPES,
     Draft,
     Memory,
+    Scope,
     format_line,
     parse_line,
     require_id,
@@ -29,7 +29,7 @@ words = (
 drafts = st.builds(
     Draft,
     text=st.text(min_size=1, max_size=500).map(lambda text: text.replace("\x00", "").strip()).filter(bool),
-    scope=st.sampled_from(SCOPES),
+    scope=st.sampled_from(Scope),
     tags=st.lists(words, max_size=5, unique=True).map(tuple),
     created_at=st.datetimes(min_value=datetime(2000, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001 - gets its zone
 )
@@ -38,7 +38,9 @@ drafts = st.builds(
 @pytest.mark.requirement("WSP-01", "WSP-01.1")
 def test_a_line_is_as_the_specification_shows_it() -> None:
     """Five fields, in the specification's order, the time in seconds with Z."""
-    memory = Memory(number=1, scope="user", text="User prefers Python", tags=("preference",), created_at=NOON)
+    memory = Memory(
+        number=1, scope=Scope.USER, text="User prefers Python", tags=("preference",), created_at=NOON
+    )
     assert format_line(memory) == LINE + b"\n"
     assert parse_line(LINE) == memory
 
@@ -76,7 +78,7 @@ def test_tags_are_tidied() -> None:
 def test_a_scope_is_one_of_three() -> None:
     """Workspace unless said otherwise; anything else is refused."""
     assert require_scope(None) == "workspace"
-    assert [require_scope(scope) for scope in ("user", "Workspace", " session ")] == list(SCOPES)
+    assert [require_scope(scope) for scope in ("user", "Workspace", " session ")] == list(Scope)
     with pytest.raises(
         InvalidInputError, match="scope: expected one of user, workspace, session, got 'team'"
     ):
@@ -134,7 +136,7 @@ def test_a_line_of_another_tool_loads_and_stays_as_it_is() -> None:
     data = b'{"ts": "2026-02-26T14:00:00+02:00", "stars": 5, "text": "A fact", "id": "m-7"}\r\n'
     contents = read_contents(data)
     assert contents.memories == (
-        Memory(number=7, scope="workspace", text="A fact", tags=(), created_at=NOON),
+        Memory(number=7, scope=Scope.WORKSPACE, text="A fact", tags=(), created_at=NOON),
     )
     assert contents.problems == ()
     assert contents.to_bytes() == data

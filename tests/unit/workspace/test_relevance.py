@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.workspace.entries import Memory
+from commonplace.workspace.entries import Memory, Scope
 from commonplace.workspace.relevance import STOPWORDS, rank, recency_bonus, relevance, words
 
 NOW = datetime(2026, 2, 26, 12, 0, tzinfo=UTC)
@@ -16,7 +16,7 @@ NOW = datetime(2026, 2, 26, 12, 0, tzinfo=UTC)
 def memory(text: str, *, number: int = 1, hours: float = 1.0) -> Memory:
     """Return a memory of some age."""
     created_at = NOW - timedelta(hours=hours)
-    return Memory(number=number, scope="workspace", text=text, tags=("database",), created_at=created_at)
+    return Memory(number=number, scope=Scope.WORKSPACE, text=text, tags=("database",), created_at=created_at)
 
 
 @pytest.mark.requirement("WSP-09.1")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from commonplace.workspace.entries import Memory
+from commonplace.workspace.entries import Memory, Scope
 from commonplace.workspace.search import search
 
 START = datetime(2026, 2, 26, 12, 0, tzinfo=UTC)
@@ -13,7 +13,7 @@ START = datetime(2026, 2, 26, 12, 0, tzinfo=UTC)
 def remembered(*entries: tuple[str, tuple[str, ...]]) -> tuple[Memory, ...]:
     """Return memories from oldest to newest, an hour apart."""
     return tuple(
-        Memory(number=n, scope="workspace", text=text, tags=tags, created_at=START + timedelta(hours=n))
+        Memory(number=n, scope=Scope.WORKSPACE, text=text, tags=tags, created_at=START + timedelta(hours=n))
         for n, (text, tags) in enumerate(entries, start=1)
     )
 
@@ -27,9 +27,9 @@ MEMORIES = remembered(
 )
 
 
-def found(**wanted: str) -> list[str]:
+def found(*, query: str = "", tag: str = "") -> list[str]:
     """Return the ids that a search gives."""
-    return [memory.id for memory in search(MEMORIES, **wanted).memories]
+    return [memory.id for memory in search(MEMORIES, query=query, tag=tag).memories]
 
 
 @pytest.mark.requirement("WSP-05.1")

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import LoadedSettings, Settings
-from commonplace.workspace.name import butler_of
+from commonplace.workspace import butler_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,7 @@ from commonplace.operational import (
     format_confidence,
 )
 from commonplace.storage.embedded import remove_cluster
-from commonplace.workspace.memory import WorkspaceMemory
+from commonplace.workspace import WorkspaceMemory
 
 TRANSCRIPT: Final = "ops-sessions.jsonl"
 CONVERSATION: Final = "conversation.json"
@@ -164,7 +164,7 @@ async def _remember(out: Console, settings: Settings) -> None:
         out.print(f'\nThe user asks: [bold]"{MESSAGE}"[/] The model call gets:')
         out.print(
             Panel(
-                shown(await memory.context_block(MESSAGE)),
+                shown(await memory.context(MESSAGE)),
                 title="after the system prompt",
                 title_align="left",
             )

@@ -10,9 +10,9 @@ from commonplace.cli.output import JsonOption, console, plain, print_json, shown
 from commonplace.cli.question import confirmed
 from commonplace.core.text import plural, trim_to
 from commonplace.knowledge import (
-    COUNTS,
     LIST_LIMIT,
     MAX_LIMIT,
+    RUN_COUNTS,
     ConsolidationReport,
     KnowledgeMemory,
     Plan,
@@ -251,7 +251,7 @@ def _runs_table(runs: list[Run] | tuple[Run, ...]) -> Any:  # noqa: ANN401 - ric
         "state",
         "started (UTC)",
         "episodes",
-        *(name.replace("_", " ") for name in COUNTS),
+        *(name.replace("_", " ") for name in RUN_COUNTS),
     )
     rows = [
         (
@@ -260,7 +260,7 @@ def _runs_table(runs: list[Run] | tuple[Run, ...]) -> Any:  # noqa: ANN401 - ric
             run.state,
             f"{run.started_at:%Y-%m-%d %H:%M}",
             len(run.episode_ids),
-            *(getattr(run, name) for name in COUNTS),
+            *(getattr(run, name) for name in RUN_COUNTS),
         )
         for run in runs
     ]

@@ -8,7 +8,7 @@ import typer
 from commonplace.cli.output import JsonOption, console, print_json, table
 from commonplace.cli.run import settings, use
 from commonplace.core.clock import format_timestamp
-from commonplace.workspace.memory import WorkspaceMemory
+from commonplace.workspace import Scope, WorkspaceMemory
 
 T = TypeVar("T")
 
@@ -26,9 +26,7 @@ def store(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The fact, at most 500 characters.")],
     *,
     tag: Annotated[list[str] | None, typer.Option(help="A label to search for; at most five.")] = None,
-    scope: Annotated[
-        str | None, typer.Option(help="user, workspace or session.", show_default="workspace")
-    ] = None,
+    scope: Annotated[str, typer.Option(help="user, workspace or session.")] = Scope.WORKSPACE,
     allow_secrets: Annotated[
         bool, typer.Option("--allow-secrets", help="Store text that looks like a secret.")
     ] = False,
@@ -90,7 +88,7 @@ def context(
     as_json: JsonOption = False,
 ) -> None:
     """Print the block for a model call with this message; print nothing if no memory matches."""
-    block = _use(lambda memory: memory.context_block(message))
+    block = _use(lambda memory: memory.context(message))
     if as_json:
         print_json({"text": block})
     elif block:

@@ -7,7 +7,7 @@ from typing import Any
 
 from commonplace.core.clock import format_timestamp
 from commonplace.knowledge.consolidation.dry_run import PlannedRun
-from commonplace.knowledge.consolidation.runs import COUNTS, Run, RunState
+from commonplace.knowledge.consolidation.runs import RUN_COUNTS, Run, RunState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class ConsolidationReport:
         return sum(len(run.episode_ids) for run in self.runs if run.state is RunState.APPLIED)
 
     def total(self, count: str) -> int:
-        """Return the sum of one of the :data:`~.runs.COUNTS` over all runs."""
+        """Return the sum of one of the :data:`~.runs.RUN_COUNTS` over all runs."""
         return sum(getattr(run, count) for run in self.runs)
 
     def counted(self) -> dict[str, Any]:
@@ -69,7 +69,7 @@ class ConsolidationReport:
         return (
             self.counted()
             | {"episodes_consolidated": self.episodes_consolidated}
-            | {name: self.total(name) for name in COUNTS}
+            | {name: self.total(name) for name in RUN_COUNTS}
             | {
                 "runs": [
                     {

@@ -56,7 +56,7 @@ class ActionKind(StrEnum):
         return self.replace("_", "s_")
 
 
-COUNTS: Final = tuple(kind.counted_as for kind in ActionKind)
+RUN_COUNTS: Final = tuple(kind.counted_as for kind in ActionKind)
 """The fields of :class:`Run` that count actions."""
 
 

@@ -148,6 +148,7 @@ def _scored(
     scored = score(memory, relevance, weights, request.now)
     scores = Scores(
         likeness=judged.likeness,
+        similarity=judged.similarity,
         semantic_rank=judged.semantic_rank,
         keyword_rank=judged.keyword_rank,
         rrf_score=judged.rrf_score,

@@ -61,6 +61,7 @@ class Relevance:
         place: The place among the candidates.
         likeness: With the topic, absolute: 0.0 is nothing in common, 1.0 the same topic, more with rare words.
         relevance: 0.0 to 1.0, for the composite score.
+        similarity: Cosine with the topic; ``None`` without vectors.
         semantic_rank: Place by meaning, from 1; ``DEPTH + 1`` for those behind.
         keyword_rank: Place by words, likewise.
         rrf_score: Fusion of both places.
@@ -69,6 +70,7 @@ class Relevance:
     place: int
     likeness: float
     relevance: float
+    similarity: float | None
     semantic_rank: int
     keyword_rank: int
     rrf_score: float
@@ -99,6 +101,7 @@ def relevant(
             place=place,
             likeness=float(likeness[place]),
             relevance=float(relevance[place]),
+            similarity=float(candidates.similarity[place]) if by_meaning else None,
             semantic_rank=int(semantic[place]),
             keyword_rank=int(keyword[place]),
             rrf_score=float(fused[place]),

@@ -1,4 +1,4 @@
-"""What Alembic runs: the revisions, on the connection that the runner has opened."""
+"""Alembic's entry point: it runs the revisions on the connection that the runner opened."""
 
 from alembic import context
 

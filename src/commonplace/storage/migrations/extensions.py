@@ -1,4 +1,4 @@
-"""PostgreSQL extensions that a revision would like, and does without where they cannot be had."""
+"""Optional PostgreSQL extensions of a revision."""
 
 from alembic import op
 from sqlalchemy import text
@@ -9,17 +9,17 @@ DO $$
 BEGIN
     CREATE EXTENSION IF NOT EXISTS "{name}" WITH SCHEMA public;
 EXCEPTION WHEN insufficient_privilege THEN
-    RAISE NOTICE 'extension {name} is done without: this role may not create it';
+    RAISE NOTICE 'extension {name} is not used: this role may not create it';
 END
 $$
 """
 
 
 def create_where_available(name: str) -> None:
-    """Create an extension in ``public`` where the server brings it and the role may; else do nothing.
+    """Create an extension in ``public`` if the server has it and the role may create it.
 
     Args:
-        name: Of an extension that nothing depends on, for example ``"pg_trgm"``.
+        name: The extension, on which nothing depends, for example ``"pg_trgm"``.
     """
     if op.get_bind().execute(_AVAILABLE, {"name": name}).scalar():
         op.execute(_CREATE_IF_ALLOWED.format(name=name))

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, cast
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from commonplace.access.roles import Principal
+from commonplace.access import Principal
 from commonplace.core.errors import NotFoundError
 from commonplace.operational import EventLevel, SessionStatus
 from commonplace.web.access import installation_reader, memories, reader

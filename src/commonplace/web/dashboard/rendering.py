@@ -13,7 +13,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from commonplace.access.roles import Role
+from commonplace.access import Role
 from commonplace.core.text import plural, visible
 from commonplace.web.access import Means, caller_of, csrf_token
 from commonplace.web.client_urls import split_url

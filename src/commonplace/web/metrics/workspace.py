@@ -4,7 +4,7 @@ from typing import Final
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 
-from commonplace.workspace.memory import WorkspaceMemory
+from commonplace.workspace import WorkspaceMemory
 
 PREFIX: Final = "commonplace_workspace_"
 

@@ -46,7 +46,7 @@ def at(hours: float) -> ManualClock:
 
 async def learn(pool: asyncpg.Pool, engine: EmbeddingEngine, hour: int, **fields: Any) -> str:  # noqa: ANN401
     """Store a fact at an hour, and return its id."""
-    given = {"subject": "db", "predicate": f"p{hour}", "content": f"content {hour}"} | fields
+    given: dict[str, Any] = {"subject": "db", "predicate": f"p{hour}", "content": f"content {hour}"} | fields
     return str(await store_fact(pool, engine, clock=at(hour), **given))
 
 

@@ -1,6 +1,7 @@
 """What the pages of knowledge memory read: single memories in any state, links with words, the audit log, previews."""
 
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import asyncpg
@@ -13,6 +14,7 @@ from commonplace.knowledge.entities.merge_preview import preview_merge
 from commonplace.knowledge.entities.merging import entity_merge
 from commonplace.knowledge.episodes import store_episode
 from commonplace.knowledge.facts import store_fact
+from commonplace.knowledge.kinds import Fact, Rule
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.links import create_link
 from commonplace.knowledge.rules import store_rule
@@ -40,8 +42,11 @@ async def test_a_memory_is_read_whatever_its_state(pool: asyncpg.Pool, engine: E
         await forget_memory(pool, kind, memory_id)
         memory = await read_memory(pool, kind, memory_id)
         assert (memory.id, memory.reference_count) == (memory_id, 0)
-    assert (await read_memory(pool, "fact", stored["fact"])).validity == "retracted"
-    assert (await read_memory(pool, "rule", stored["rule"])).is_forgotten
+    fact, rule = [await read_memory(pool, kind, stored[kind]) for kind in ("fact", "rule")]
+    assert isinstance(fact, Fact)
+    assert fact.validity == "retracted"
+    assert isinstance(rule, Rule)
+    assert rule.is_forgotten
     for kind in stored:
         with pytest.raises(NotFoundError):
             await read_memory(pool, kind, uuid4())
@@ -100,7 +105,8 @@ async def test_entries_are_found_by_time(pool: asyncpg.Pool, engine: EmbeddingEn
     fact = await store_fact(pool, engine, subject="port", predicate="is", content="1")
     (entry,) = await list_events(pool)
     at, moment = entry.created_at, timedelta(microseconds=1)
-    for which in ({}, {"memory_id": fact}):
+    choices: list[dict[str, Any]] = [{}, {"memory_id": fact}]
+    for which in choices:
         assert await list_events(pool, since=at, until=at, **which) == [entry]
         assert await list_events(pool, since=at + moment, **which) == []
         assert await list_events(pool, until=at - moment, **which) == []

@@ -135,7 +135,7 @@ def test_an_interrupt_at_the_question_ends_the_command(
     )
     ours, theirs = os.openpty()
     command = [sys.executable, "-c", IN_A_TERMINAL, COMMAND, "knowledge", "consolidate", "--preview"]
-    streams = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    streams: dict[str, Any] = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
     with subprocess.Popen(command, env=environment, start_new_session=True, **streams) as process:
         os.close(theirs)
         said = b""

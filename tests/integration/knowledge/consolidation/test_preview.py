@@ -42,7 +42,7 @@ class Desk:
 
     async def know(self, predicate: str, content: str, scope: str) -> UUID:
         """Store a fact about the build."""
-        key = {"subject": "build", "predicate": predicate}
+        key: dict[str, Any] = {"subject": "build", "predicate": predicate}
         return await store_fact(self.pool, self.engine, content=content, scope=scope, clock=self.clock, **key)
 
     async def look(self, said: Any, *, approved: bool = True) -> ConsolidationReport:  # noqa: ANN401

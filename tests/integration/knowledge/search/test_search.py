@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,6 +18,7 @@ from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_ep
 from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.search.found import Found
 from commonplace.knowledge.search.request import MAX_QUERY_CHARS
 from commonplace.knowledge.search.search import hybrid_search, keyword_search, memory_search, semantic_search
 from commonplace.knowledge.search.statements import TABLES, search_queries
@@ -44,7 +46,7 @@ async def facts(pool: asyncpg.Pool, engine: EmbeddingEngine, *, scope: str = "gl
     await store_facts(pool, engine, drafts)
 
 
-def contents(found: list[dict[str, Any]]) -> list[str]:
+def contents(found: Sequence[Found]) -> list[str]:
     """The texts of results, in their order."""
     return [each.memory.content for each in found]
 
@@ -61,7 +63,7 @@ async def test_semantic_search_orders_by_cosine(
     found = await semantic_search(knowledge_pool, query, "episodes")
 
     assert found[0].memory.content == FACTS["oncall"]
-    similarities = [each.scores.similarity for each in found]
+    similarities = [each.scores.similarity or 0.0 for each in found]
     assert similarities == sorted(similarities, reverse=True)
     vector = engine.embed(found[0].memory.content)
     assert similarities[0] == pytest.approx(sum(a * b for a, b in zip(query, vector, strict=True)), abs=1e-5)
@@ -75,7 +77,7 @@ async def test_keyword_search_matches_any_word(knowledge_pool: asyncpg.Pool, eng
     found = await keyword_search(knowledge_pool, "when is the deploying archived elsewhere?", "facts")
 
     assert set(contents(found)) == {FACTS["deploys"], FACTS["database"]}
-    ranks = [each.scores.rank for each in found]
+    ranks = [each.scores.rank or 0.0 for each in found]
     assert ranks == sorted(ranks, reverse=True)
     assert all(rank > 0 for rank in ranks)
 
@@ -488,7 +490,7 @@ async def test_equal_results_come_in_the_same_order_always(
 
     for mode in MODES:
         found = await memory_search(knowledge_pool, engine, "tent", mode=mode, types=["episode"], clock=clock)
-        assert [each.memory.id for each in found] == [*sorted(second), *sorted(first)], mode
+        assert [each.memory.id for each in found] == [*sorted(second, key=str), *sorted(first, key=str)], mode
 
 
 async def words_of(pool: asyncpg.Pool, table: str, memory: UUID) -> set[str]:

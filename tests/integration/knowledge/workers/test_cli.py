@@ -1,6 +1,7 @@
 """``commonplace worker status``."""
 
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 
@@ -14,7 +15,10 @@ async def test_an_operator_sees_workers_schedules_and_failures(
     knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock, commonplace: CommandLine
 ) -> None:
     """Before the first worker, while one works, and after."""
-    named = {"COMMONPLACE_POSTGRES_URL": knowledge_url, "COMMONPLACE_CONSOLIDATION_CRON": "off"}
+    named: dict[str, Any] = {
+        "COMMONPLACE_POSTGRES_URL": knowledge_url,
+        "COMMONPLACE_CONSOLIDATION_CRON": "off",
+    }
     before = commonplace("worker", "status", "--json", **named)
     assert before.status == 0, before.err
     assert before.json["began"] is False

@@ -13,7 +13,7 @@ from commonplace.knowledge.workers.schema import known_steps, prepare_schema
 from commonplace.storage.cluster import SUPERUSER
 from commonplace.storage.embedded import Membership
 from commonplace.storage.migrations.runner import migrate_postgres
-from commonplace.storage.postgres_access import prepare_access
+from commonplace.storage.postgres_access import Access, prepare_access
 
 TABLES = "SELECT count(*) FROM pg_tables WHERE schemaname = 'procrastinate'"
 OWNERS = "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'procrastinate'"
@@ -94,7 +94,7 @@ async def test_a_superusers_url_works_as_the_plain_role(
     access = await prepare_access(url)
     assert access.role == "commonplace"
     await prepare_schema(access)
-    async with open_queue(access, name="tester", concurrency=1, on_register=id) as app:
+    async with open_queue(access, name="tester", concurrency=1, on_register=lambda _: None) as app:
         who = await app.connector.execute_query_one_async(
             "SELECT current_user::text AS role, current_schema()::text AS place"
         )
@@ -107,13 +107,13 @@ async def test_a_superusers_url_works_as_the_plain_role(
 async def test_a_url_that_only_one_driver_understands_is_refused_by_name(postgres_url: str) -> None:
     """Without its password."""
     access = await prepare_access(postgres_url)
-    odd = schema.Access(
+    odd = Access(
         url="postgresql://me:hunter2@db/memory?jit=off",
         where="db",
         role=None,
         vector_schema=access.vector_schema,
     )
     with pytest.raises(SettingsError, match="jit") as caught:
-        async with open_queue(odd, name="tester", concurrency=1, on_register=id):
+        async with open_queue(odd, name="tester", concurrency=1, on_register=lambda _: None):
             pass
     assert "hunter2" not in str(caught.value)

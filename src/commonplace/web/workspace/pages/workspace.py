@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import visible
 from commonplace.web.access import OpenMemories, installation_reader, installation_writer
 from commonplace.web.dashboard.errors import PageRoute, message_of
@@ -14,8 +14,7 @@ from commonplace.web.dashboard.forms import INVALID, Text
 from commonplace.web.dashboard.paging import PAGE_SIZE, counted_pager
 from commonplace.web.dashboard.rendering import done, render, render_dialog
 from commonplace.web.paging import Offset
-from commonplace.workspace.entries import MAX_TAGS, SCOPES, Memory
-from commonplace.workspace.memory import WorkspaceMemory
+from commonplace.workspace import MAX_TAGS, Memory, Scope
 
 PATH: Final = "/workspace"
 CHANGED: Final = "workspace-changed"
@@ -34,7 +33,7 @@ CHANGING: Final = [Depends(installation_writer)]
 async def workspace_page(
     request: Request, memories: OpenMemories, search: Search = "", tag: Search = "", offset: Offset = 0
 ) -> HTMLResponse:
-    """Show memories, newest first; to HTMX the table alone."""
+    """Show memories, newest first; HTMX gets the table alone."""
     workspace = memories.workspace
     everything = (await workspace.search(limit=None)).memories
     found = (await workspace.search(search, tag=tag, limit=None)).memories
@@ -66,7 +65,7 @@ async def block(
         request,
         "workspace/block.html",
         message=message,
-        block=await memories.workspace.context_block(message),
+        block=await memories.workspace.context(message),
         scores=await memories.workspace.explain(message) if message else (),
         config=memories.workspace.config,
     )
@@ -75,7 +74,7 @@ async def block(
 @router.get("/new", dependencies=CHANGING)
 async def new_form(request: Request) -> HTMLResponse:
     """Show the form for a new memory."""
-    return _new_form(request, {"text": "", "tags": "", "scope": "workspace"}, {})
+    return _new_form(request, {"text": "", "tags": "", "scope": Scope.WORKSPACE}, {})
 
 
 @router.post("", dependencies=CHANGING)
@@ -95,7 +94,7 @@ async def store(
 @router.get("/{memory_id}/delete", dependencies=CHANGING)
 async def delete_form(request: Request, memories: OpenMemories, memory_id: str) -> HTMLResponse:
     """Ask before a memory is deleted."""
-    memory = await _get(memories.workspace, memory_id)
+    memory = await memories.workspace.get(memory_id)
     return render_dialog(request, "workspace/delete.html", memory=memory)
 
 
@@ -113,7 +112,7 @@ def _new_form(request: Request, values: dict[str, str], errors: dict[str, str]) 
         http_status=INVALID if errors else 200,
         values=values,
         errors=errors,
-        scopes=SCOPES,
+        scopes=list(Scope),
         max_tags=MAX_TAGS,
     )
 
@@ -121,10 +120,3 @@ def _new_form(request: Request, values: dict[str, str], errors: dict[str, str]) 
 def _tag_choices(everything: Sequence[Memory]) -> list[tuple[str, str]]:
     tags = sorted({tag for memory in everything for tag in memory.tags}, key=str.casefold)
     return [("", "Any"), *((tag, visible(tag)) for tag in tags)]
-
-
-async def _get(workspace: WorkspaceMemory, memory_id: str) -> Memory:
-    for memory in (await workspace.search(limit=None)).memories:
-        if memory.id == memory_id:
-            return memory
-    raise NotFoundError("memory", memory_id)

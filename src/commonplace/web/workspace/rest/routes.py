@@ -10,8 +10,7 @@ from pydantic import Field
 from commonplace.web.access import OpenMemories, installation_reader, installation_writer
 from commonplace.web.problems import INVALID_INPUT, NOT_FOUND, REFUSED, SECRET_REFUSED, TOO_LARGE, may_answer
 from commonplace.web.shape import Shape, Wanted
-from commonplace.workspace.entries import Memory, Scope
-from commonplace.workspace.memory import WorkspaceMemory
+from commonplace.workspace import Memory, Scope, WorkspaceMemory
 
 MAX_QUERY_CHARS: Final = 1000
 MAX_MESSAGE_CHARS: Final = 10_000
@@ -22,15 +21,15 @@ router = APIRouter(prefix="/api/v1/workspace", tags=["workspace memory"], respon
 class NoteShape(Shape):
     """A fact of the workspace."""
 
-    id: str = Field(description="`m-` and a number; never used again")
+    id: str = Field(description="`m-` and a number; no id is used twice")
     text: str
-    scope: Scope = Field(description="what the fact is about")
+    scope: Scope = Field(description="the subject of the fact")
     tags: list[str]
     created_at: datetime
 
     @classmethod
     def of(cls, memory: Memory) -> Self:
-        """Show a memory."""
+        """Return the shape of a memory."""
         return cls(
             id=memory.id,
             text=memory.text,
@@ -48,14 +47,14 @@ class NotesShape(Shape):
 
 
 class StoredNoteShape(Shape):
-    """A fact that was stored, and the oldest ones that made room for it."""
+    """A stored fact, and the oldest facts that were deleted to make room for it."""
 
     memory: NoteShape
     pruned: list[NoteShape]
 
 
 class DeletedNoteShape(Shape):
-    """A fact is gone."""
+    """A deleted fact."""
 
     id: str
 
@@ -63,7 +62,7 @@ class DeletedNoteShape(Shape):
 class BlockShape(Shape):
     """Text for a prompt."""
 
-    text: str = Field(description="empty where there is nothing to show")
+    text: str = Field(description="empty if there is no fact to show")
 
 
 class NewNote(Wanted):
@@ -71,11 +70,11 @@ class NewNote(Wanted):
 
     text: str = Field(description="1 to 500 characters")
     tags: list[str] = Field(default_factory=list, description="at most five")
-    scope: Scope = Field(default="workspace", description="what the fact is about")
+    scope: Scope = Field(default=Scope.WORKSPACE, description="the subject of the fact")
 
 
 def workspace(memories: OpenMemories) -> WorkspaceMemory:
-    """Return workspace memory."""
+    """Return the workspace memory of the service."""
     return memories.workspace
 
 
@@ -87,17 +86,19 @@ NoteId = Annotated[str, Path(alias="memoryId", max_length=100, description="the 
     "/memories",
     operation_id="searchNotes",
     dependencies=[Depends(installation_reader)],
-    response_description="What was found",
+    response_description="The facts found",
     summary="Find facts of the workspace",
 )
 async def search(
     memory: Workspace,
     query: Annotated[
-        str | None, Query(max_length=MAX_QUERY_CHARS, description="text that the fact holds, as one piece")
+        str | None, Query(max_length=MAX_QUERY_CHARS, description="a part of the text, searched as one piece")
     ] = None,
-    tag: Annotated[str | None, Query(max_length=MAX_QUERY_CHARS, description="a tag that it bears")] = None,
+    tag: Annotated[
+        str | None, Query(max_length=MAX_QUERY_CHARS, description="a whole tag of the fact")
+    ] = None,
 ) -> NotesShape:
-    """With query and tag both must match; with neither the most recent come."""
+    """With query and tag, both must match; with neither, the most recent facts are returned."""
     found = await memory.search(query, tag=tag)
     return NotesShape(memories=[NoteShape.of(one) for one in found.memories], count=found.count)
 
@@ -107,7 +108,7 @@ async def search(
     operation_id="storeNote",
     dependencies=[Depends(installation_writer)],
     status_code=HTTPStatus.CREATED,
-    response_description="It is on the disk",
+    response_description="The fact is on the disk",
     summary="Store a fact of the workspace",
     responses=may_answer(REFUSED, INVALID_INPUT, SECRET_REFUSED, TOO_LARGE),
 )
@@ -125,12 +126,12 @@ async def store(
     "/memories/{memoryId}",  # noqa: FAST003 - NoteId takes it
     operation_id="deleteNote",
     dependencies=[Depends(installation_writer)],
-    response_description="It is gone",
+    response_description="The fact is deleted",
     summary="Delete a fact of the workspace",
     responses=may_answer(NOT_FOUND),
 )
 async def delete(memory: Workspace, memory_id: NoteId) -> DeletedNoteShape:
-    """For good."""
+    """The fact is deleted for good, and its id is never used again."""
     return DeletedNoteShape(id=(await memory.delete(memory_id)).id)
 
 
@@ -143,9 +144,7 @@ async def delete(memory: Workspace, memory_id: NoteId) -> DeletedNoteShape:
 )
 async def context(
     memory: Workspace,
-    message: Annotated[
-        str, Query(max_length=MAX_MESSAGE_CHARS, description="the last thing that the user said")
-    ],
+    message: Annotated[str, Query(max_length=MAX_MESSAGE_CHARS, description="the last message of the user")],
 ) -> BlockShape:
-    """The facts that matter for what the user said last, as `agent.json` wants them."""
-    return BlockShape(text=await memory.context_block(message))
+    """The facts that match the last message, selected as `agent.json` says."""
+    return BlockShape(text=await memory.context(message))
