@@ -33,8 +33,7 @@ from rich.table import Table
 
 from commonplace.core.context import request_context
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.bulk import import_episodes
-from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
+from commonplace.knowledge.episodes import EpisodeDraft, import_episodes, store_episodes
 from commonplace.knowledge.search.context import memory_context
 from commonplace.knowledge.search.recall import recall
 from commonplace.knowledge.search.search import hybrid_search, memory_search, semantic_search

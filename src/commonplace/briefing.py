@@ -28,12 +28,15 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import Settings
 from commonplace.core.text import collapse_whitespace, trim_to, visible
-from commonplace.knowledge.config import SearchMode
-from commonplace.knowledge.facts import GLOBAL_SCOPE
-from commonplace.knowledge.kinds import Memory, MemoryType
-from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.search.context import MAX_PROMPT_CHARS
-from commonplace.knowledge.search.context_block import HEADER as KNOWLEDGE_TITLE
+from commonplace.knowledge import (
+    CONTEXT_HEADER,
+    GLOBAL_SCOPE,
+    MAX_PROMPT_CHARS,
+    KnowledgeMemory,
+    Memory,
+    MemoryType,
+    SearchMode,
+)
 from commonplace.llm.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
 from commonplace.memories import Memories
 from commonplace.operational import OperationalMemory
@@ -328,7 +331,7 @@ def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None)
         block = await doors.knowledge().context(
             prompt, butler or GLOBAL_SCOPE, token_budget=_tokens(chars), with_note=False
         )
-        return "" if block == KNOWLEDGE_TITLE else block
+        return "" if block == CONTEXT_HEADER else block
 
     async def sessions(chars: int | None) -> str:
         block = await _sessions_block(doors.knowledge(), prompt, butler or GLOBAL_SCOPE)

@@ -8,8 +8,7 @@ from typing import Self
 from commonplace.apps.memory import AppMemory
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.settings import Settings
-from commonplace.knowledge.config import MemoryModuleConfig
-from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge import KnowledgeMemory, MemoryModuleConfig
 from commonplace.llm import Model
 from commonplace.operational import OperationalMemory
 from commonplace.workspace import WorkspaceMemory

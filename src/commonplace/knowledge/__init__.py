@@ -1,7 +1,7 @@
-"""Knowledge memory: episodes, facts and rules of many tenants, on PostgreSQL with pgvector (KNW).
+"""Knowledge memory: episodes, facts, rules and entities of many tenants, on PostgreSQL.
 
-Each room is a folder with its SQL; ``memory.py`` is the facade. Import from here: the names below are public, and each
-one loads when it is first used.
+:class:`KnowledgeMemory` is the way in. Import from here: the names below are public, and each one loads when it is
+first used. The rooms of the package are private to it.
 """
 
 from typing import TYPE_CHECKING
@@ -9,16 +9,35 @@ from typing import TYPE_CHECKING
 from commonplace.core.public_names import lazy_names
 
 if TYPE_CHECKING:
-    from commonplace.knowledge.browse.graph import Graph, Node
-    from commonplace.knowledge.config import DOOR_LIMIT, MAX_LIMIT, MemoryModuleConfig, SearchMode
+    from commonplace.knowledge.browse.graph import Edge, Graph, Node
+    from commonplace.knowledge.browse.lists import ListedEntity
+    from commonplace.knowledge.browse.reading import Linked
+    from commonplace.knowledge.config import (
+        DOOR_LIMIT,
+        LIST_LIMIT,
+        MAX_LIMIT,
+        MemoryModuleConfig,
+        RetrievalConfig,
+        ScoreWeights,
+        SearchMode,
+    )
     from commonplace.knowledge.consolidation import (
-        LISTED_RUNS,
         RUN_COUNTS,
         ActionKind,
+        Approve,
         ConsolidationReport,
+        DeadLetter,
+        Notify,
+        PendingGroup,
         Plan,
+        PlannedChange,
+        Policy,
         Run,
+        RunAction,
+        RunRecord,
         RunState,
+        Spawner,
+        UndoReport,
         consolidate,
         model_spawner,
         plan_rows,
@@ -26,69 +45,149 @@ if TYPE_CHECKING:
         without_model,
     )
     from commonplace.knowledge.database import KnowledgeDatabase
-    from commonplace.knowledge.entities import Entity, EntityType, MergeReceipt, NameMatch, UnmergeReceipt
+    from commonplace.knowledge.entities import (
+        Candidate,
+        Entity,
+        EntityType,
+        MergePreview,
+        MergeReceipt,
+        NameMatch,
+        UnmergeReceipt,
+    )
+    from commonplace.knowledge.episodes import EpisodeDraft, EpisodeReceipt, ImportReceipt
     from commonplace.knowledge.events import EventType
-    from commonplace.knowledge.kinds import Episode, EpisodeStatus, Fact, Memory, MemoryType, Rule, Validity
+    from commonplace.knowledge.facts import FactDraft, FactReceipt
+    from commonplace.knowledge.inputs import MAX_TAGS
+    from commonplace.knowledge.kinds import (
+        DEFAULT_IMPORTANCE,
+        GLOBAL_SCOPE,
+        MAX_IMPORTANCE,
+        Episode,
+        EpisodeStatus,
+        Fact,
+        Memory,
+        MemoryType,
+        Rule,
+        Validity,
+    )
+    from commonplace.knowledge.lifecycle.feedback import Outcome, RuleApplication
     from commonplace.knowledge.lifecycle.maturity import Maturity
+    from commonplace.knowledge.lifecycle.permanence import Permanence
+    from commonplace.knowledge.links import Direction, Link, LinkReceipt, Relation
     from commonplace.knowledge.memory import KnowledgeMemory
-    from commonplace.knowledge.reembedding import BATCH_ROWS, MoveReceipt, MoveState, MoveStatus, Progress
-    from commonplace.knowledge.search.found import Found, Scores, json_fields
-    from commonplace.knowledge.search.request import MAX_QUERY_CHARS
+    from commonplace.knowledge.reembedding import BATCH_ROWS, MoveProgress, MoveReceipt, MoveState, MoveStatus
+    from commonplace.knowledge.rules import RuleDraft, RuleReceipt
+    from commonplace.knowledge.search.context import DEFAULT_TOKEN_BUDGET, MAX_PROMPT_CHARS
+    from commonplace.knowledge.search.context_block import CONTEXT_HEADER, ContextQuotas, SectionQuota
+    from commonplace.knowledge.search.found import Explanation, Found, Scores, json_fields
+    from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE, MAX_QUERY_CHARS
     from commonplace.knowledge.serialization import json_safe
     from commonplace.knowledge.upkeep import (
         FAINT,
         GONE,
         CleanupReceipt,
         DecayReceipt,
+        Event,
+        MemoryStats,
         OnUpkeep,
         UpkeepProgress,
     )
-    from commonplace.knowledge.workers import FailedJob, ScheduleState, Worker, WorkerStatus, worker_status
-    from commonplace.knowledge.workers.worker import in_process_worker
+    from commonplace.knowledge.workers import (
+        FailedJob,
+        ScheduleState,
+        Worker,
+        WorkerStatus,
+        in_process_worker,
+        worker_status,
+    )
 
 __all__ = [
     "BATCH_ROWS",
+    "CONTEXT_HEADER",
+    "DEFAULT_IMPORTANCE",
+    "DEFAULT_MIN_CONFIDENCE",
+    "DEFAULT_TOKEN_BUDGET",
     "DOOR_LIMIT",
     "FAINT",
+    "GLOBAL_SCOPE",
     "GONE",
-    "LISTED_RUNS",
+    "LIST_LIMIT",
+    "MAX_IMPORTANCE",
     "MAX_LIMIT",
+    "MAX_PROMPT_CHARS",
     "MAX_QUERY_CHARS",
+    "MAX_TAGS",
     "RUN_COUNTS",
     "ActionKind",
+    "Approve",
+    "Candidate",
     "CleanupReceipt",
     "ConsolidationReport",
+    "ContextQuotas",
+    "DeadLetter",
     "DecayReceipt",
+    "Direction",
+    "Edge",
     "Entity",
     "EntityType",
     "Episode",
+    "EpisodeDraft",
+    "EpisodeReceipt",
     "EpisodeStatus",
+    "Event",
     "EventType",
+    "Explanation",
     "Fact",
+    "FactDraft",
+    "FactReceipt",
     "FailedJob",
     "Found",
     "Graph",
+    "ImportReceipt",
     "KnowledgeDatabase",
     "KnowledgeMemory",
+    "Link",
+    "LinkReceipt",
+    "Linked",
+    "ListedEntity",
     "Maturity",
     "Memory",
     "MemoryModuleConfig",
+    "MemoryStats",
     "MemoryType",
+    "MergePreview",
     "MergeReceipt",
+    "MoveProgress",
     "MoveReceipt",
     "MoveState",
     "MoveStatus",
     "NameMatch",
     "Node",
+    "Notify",
     "OnUpkeep",
+    "Outcome",
+    "PendingGroup",
+    "Permanence",
     "Plan",
-    "Progress",
+    "PlannedChange",
+    "Policy",
+    "Relation",
+    "RetrievalConfig",
     "Rule",
+    "RuleApplication",
+    "RuleDraft",
+    "RuleReceipt",
     "Run",
+    "RunAction",
+    "RunRecord",
     "RunState",
     "ScheduleState",
+    "ScoreWeights",
     "Scores",
     "SearchMode",
+    "SectionQuota",
+    "Spawner",
+    "UndoReport",
     "UnmergeReceipt",
     "UpkeepProgress",
     "Validity",
@@ -108,22 +207,40 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "browse.graph": "Graph Node",
-        "config": "DOOR_LIMIT MAX_LIMIT MemoryModuleConfig SearchMode",
-        "consolidation": "LISTED_RUNS RUN_COUNTS ActionKind ConsolidationReport Plan Run "
-        "RunState consolidate model_spawner plan_rows this_worker without_model",
+        "browse.graph": "Graph Node Edge",
+        "browse.lists": "ListedEntity",
+        "browse.reading": "Linked",
+        "config": (
+            "DOOR_LIMIT LIST_LIMIT MAX_LIMIT MemoryModuleConfig RetrievalConfig ScoreWeights SearchMode"
+        ),
+        "consolidation": (
+            "RUN_COUNTS ActionKind Approve ConsolidationReport DeadLetter Notify PendingGroup Plan "
+            "PlannedChange Policy Run RunAction RunRecord RunState Spawner UndoReport consolidate "
+            "model_spawner plan_rows this_worker without_model"
+        ),
         "database": "KnowledgeDatabase",
-        "entities": "Entity EntityType MergeReceipt NameMatch UnmergeReceipt",
+        "entities": "Candidate Entity EntityType MergePreview MergeReceipt NameMatch UnmergeReceipt",
+        "episodes": "EpisodeDraft EpisodeReceipt ImportReceipt",
         "events": "EventType",
-        "kinds": "Episode EpisodeStatus Fact Memory MemoryType Rule Validity",
+        "facts": "FactDraft FactReceipt",
+        "inputs": "MAX_TAGS",
+        "kinds": (
+            "DEFAULT_IMPORTANCE GLOBAL_SCOPE MAX_IMPORTANCE Episode EpisodeStatus Fact Memory MemoryType Rule "
+            "Validity"
+        ),
+        "lifecycle.feedback": "Outcome RuleApplication",
         "lifecycle.maturity": "Maturity",
+        "lifecycle.permanence": "Permanence",
+        "links": "Direction Link LinkReceipt Relation",
         "memory": "KnowledgeMemory",
-        "reembedding": "BATCH_ROWS MoveReceipt MoveState MoveStatus Progress",
-        "search.found": "Found Scores json_fields",
-        "search.request": "MAX_QUERY_CHARS",
+        "reembedding": "BATCH_ROWS MoveProgress MoveReceipt MoveState MoveStatus",
+        "rules": "RuleDraft RuleReceipt",
+        "search.context": "DEFAULT_TOKEN_BUDGET MAX_PROMPT_CHARS",
+        "search.context_block": "CONTEXT_HEADER ContextQuotas SectionQuota",
+        "search.found": "Explanation Found Scores json_fields",
+        "search.request": "DEFAULT_MIN_CONFIDENCE MAX_QUERY_CHARS",
         "serialization": "json_safe",
-        "upkeep": "FAINT GONE CleanupReceipt DecayReceipt OnUpkeep UpkeepProgress",
-        "workers": "FailedJob ScheduleState Worker WorkerStatus worker_status",
-        "workers.worker": "in_process_worker",
+        "upkeep": "FAINT GONE CleanupReceipt DecayReceipt Event MemoryStats OnUpkeep UpkeepProgress",
+        "workers": "FailedJob ScheduleState Worker WorkerStatus in_process_worker worker_status",
     },
 )

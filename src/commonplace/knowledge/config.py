@@ -1,4 +1,4 @@
-"""What a host may set for knowledge memory: ``[modules.memory]`` of its ``butler.toml`` (KNW-23)."""
+"""Settings of knowledge memory in a host: ``[modules.memory]`` of its ``butler.toml`` (KNW-23)."""
 
 from enum import StrEnum
 from typing import Annotated, Final
@@ -8,10 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from commonplace.knowledge.search.context_block import ContextQuotas
 
 MAX_LIMIT: Final = 1_000
-"""Most results of one search."""
+"""Most results of one search or list."""
+
+LIST_LIMIT: Final = 50
+"""Most items of a list that is called without a limit."""
 
 DOOR_LIMIT: Final = 10
-"""Results of a search by a tool, a command or a request, where nothing is configured. Source: KNW-19.5."""
+"""Most results of a search by a tool, a command or a request, unless configured. Source: KNW-19.5."""
 
 
 DEFAULT_MIN_RELEVANCE: Final = 0.58
@@ -25,14 +28,14 @@ class SearchMode(StrEnum):
     KEYWORD = "keyword"
     HYBRID = "hybrid"
     CONTEXTUAL = "contextual"
-    """Episodes by what was said around them as well; facts and rules as in hybrid."""
+    """Episodes by the turns around them as well; facts and rules as in hybrid."""
 
 
 Weight = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 
 
 class ScoreWeights(BaseModel):
-    """What each part of a recalled memory's score counts; by default they sum to 1. Source: KNW-08."""
+    """Weights of the parts of a recall score; the defaults sum to 1. Source: KNW-08."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -43,26 +46,26 @@ class ScoreWeights(BaseModel):
 
 
 class RetrievalConfig(BaseModel):
-    """``[modules.memory.retrieval]``: what searches and blocks use where a call says nothing else."""
+    """``[modules.memory.retrieval]``: defaults of searches and blocks."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     context_token_budget: Annotated[int, Field(ge=0)] = 3000
     """Tokens of the block for a prompt."""
     default_limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = 20
-    """Results of a search, and those that a block is chosen from."""
+    """Most results of a search, and most memories that a block is chosen from."""
     default_mode: SearchMode = SearchMode.HYBRID
     min_relevance: Annotated[float, Field(ge=0.0, le=1.0)] = DEFAULT_MIN_RELEVANCE
     """The floor of recalls and blocks: likeness that the best memory must have; 0 for no floor."""
     score_weights: ScoreWeights = ScoreWeights()
     section_quotas: ContextQuotas = ContextQuotas()
-    """What facts and rules may each take of the block."""
+    """The most that facts and rules may each take of the block."""
 
     @property
     def door_limit(self) -> int:
-        """Results of a search by a tool, a command or a request that names no limit.
+        """Most results of a search by a tool, a command or a request that names no limit.
 
-        The tools' own default is 10, and this section's is 20: what a host sets counts for both.
+        The default of tools is 10, the default of this section is 20; a host's setting replaces both.
 
         Source: KNW-19.5, KNW-23.2.
         """
@@ -70,7 +73,7 @@ class RetrievalConfig(BaseModel):
 
 
 class MemoryModuleConfig(BaseModel):
-    """``[modules.memory]``: everything that a host may set."""
+    """``[modules.memory]``: all settings of a host."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -1,7 +1,7 @@
-"""Opens the database of knowledge memory: starts or reaches PostgreSQL, migrates it, and connects, once.
+"""The database of knowledge memory: PostgreSQL, embedded or by URL, started, migrated and connected once.
 
 A client of an MCP server waits about a second for the handshake, and a first start of PostgreSQL takes longer. So
-the database is opened in the background, and whoever needs it waits for it.
+the database is opened in the background, and the first call waits for it.
 """
 
 import asyncio
@@ -18,14 +18,13 @@ from commonplace.storage.postgres import access_to, open_pool
 from commonplace.storage.postgres_access import Access
 
 CLOSING_S: Final = 2.0
-"""How long connections in use are waited for at the end; what then still runs is cut off."""
+"""How long closing waits for connections in use before it cuts them off."""
 
 
 class KnowledgeDatabase:
-    """The server that the settings name, embedded or by URL, opened when it is first asked for.
+    """The server that the settings name, opened by the first call of :meth:`pool`.
 
-    An opening that failed is tried again by the next who asks. After :meth:`close` nobody may ask. ``settings`` are
-    those that it was made with.
+    A call after a failed opening tries again. No call is allowed after :meth:`close`.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -34,29 +33,29 @@ class KnowledgeDatabase:
         self._resources = AsyncExitStack()
         self._source: str | EmbeddedPostgres = settings.postgres_url or ""
         self.was_tried = False
-        """Whether an opening has come to its end, good or bad: from then on an answer may be expected at once."""
+        """Whether an opening has ended, with success or without: from then on, answers come at once."""
         self.answered_at = -math.inf
-        """When work on it last came to a good end, in seconds of the event loop's clock."""
+        """When work on the database last succeeded, in seconds of the event loop's clock."""
 
     def begin(self) -> asyncio.Task[asyncpg.Pool]:
-        """Start opening in the background, unless that is under way or done; return the task, not to be cancelled."""
+        """Start to open the database in the background, if necessary, and return the task; do not cancel the task."""
         if self._opening is None or (self._opening.done() and _failed(self._opening)):
             self._opening = asyncio.create_task(self._open(), name="opening knowledge memory")
             self._opening.add_done_callback(self._note)
         return self._opening
 
     async def pool(self) -> asyncpg.Pool:
-        """Return the pool of connections, when it is open.
+        """Return the pool of connections; wait until the database is open.
 
         Raises:
             SettingsError: The URL is not a PostgreSQL URL.
             StorageError: The server cannot be started or reached, or its schema is newer than this release.
         """
-        # The opening serves all who wait; one of them giving up must not end it.
+        # The opening serves all callers; a cancelled caller must not end it.
         return await asyncio.shield(self.begin())
 
     async def access(self) -> Access:
-        """Return how another driver connects to the same database, when it is open; a server that died is started.
+        """Return the access of another driver to the same database; start the server if it died.
 
         Raises:
             SettingsError: The URL is not a PostgreSQL URL.
@@ -66,7 +65,7 @@ class KnowledgeDatabase:
         return await access_to(self._source)
 
     async def close(self) -> None:
-        """Close the connections, and let go of the embedded server."""
+        """Close the connections, and release the embedded server."""
         if self._opening is not None and not self._opening.done():
             self._opening.cancel()
             await asyncio.wait([self._opening])
@@ -92,7 +91,7 @@ class KnowledgeDatabase:
 
 
 def _failed(opening: asyncio.Task[asyncpg.Pool]) -> bool:
-    """Tell whether an opening ended badly; asyncio then counts its error as seen."""
+    """Return whether an opening failed; asyncio then counts its error as seen."""
     return opening.cancelled() or opening.exception() is not None
 
 

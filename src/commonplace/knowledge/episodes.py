@@ -1,23 +1,29 @@
-"""Episodes: what happened in a session, kept for days until it is consolidated."""
+"""Storing episodes: events of a session, kept for days until they are consolidated."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, Final
 from uuid import UUID, uuid4
 
 import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
+from commonplace.core.lookahead import one_ahead
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
-from commonplace.knowledge.embeddings import Embeddings, embed
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+from commonplace.knowledge.vectors import Embeddings, embed
 
-DEFAULT_IMPORTANCE: Final = 5.0
 LIFETIME: Final = timedelta(days=7)
-"""Until an episode expires. Source: KNW-05.1."""
+"""The time until an episode expires. Source: KNW-05.1."""
+
+BATCH_ROWS: Final = 250
+"""Episodes of a batch: enough to make a transaction cheap, few enough to repeat after a failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,10 +78,7 @@ async def store_episode(
     allow_secrets: bool = False,
     clock: Clock = utc_now,
 ) -> UUID:
-    """Store an episode; for the parameters see :class:`EpisodeDraft`, for the errors :func:`store_episodes`.
-
-    Returns:
-        Its id.
+    """Store an episode and return its id; see :class:`EpisodeDraft` and :func:`store_episodes`.
 
     Source: KNW-05.1.
     """
@@ -100,13 +103,13 @@ async def store_episodes(
     allow_secrets: bool = False,
     clock: Clock = utc_now,
 ) -> list[EpisodeReceipt]:
-    """Store up to 5,000 episodes with one computation of vectors and one statement; all of them, or none.
+    """Store up to 5,000 episodes with one computation of vectors and one statement, all or none.
 
     Returns:
         A receipt for each draft, in the order of the drafts.
 
     Raises:
-        InvalidInputError: A draft holds what cannot be stored; the message names the field.
+        InvalidInputError: A value of a draft is invalid; the message names the field.
         SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
         TenantUnsetError: No request context is set.
         EmbeddingError: The model cannot be used.
@@ -121,7 +124,7 @@ async def store_episodes(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedEpisodes:
-    """Checked episodes as the columns of their statement, with their vectors."""
+    """Checked episodes as columns of a statement, with their vectors."""
 
     columns: Mapping[str, list[Any]]
     embeddings: Embeddings
@@ -130,7 +133,7 @@ class PreparedEpisodes:
 async def prepare_episodes(
     engine: EmbeddingEngine, drafts: Sequence[EpisodeDraft], *, allow_secrets: bool, clock: Clock
 ) -> PreparedEpisodes:
-    """Check one to 5,000 drafts and compute their vectors; no connection is taken. See :func:`store_episodes`."""
+    """Check 1 to 5,000 drafts and compute their vectors without a connection; see :func:`store_episodes`."""
     require_context()
     now = clock()
     rows = [_row(draft, now, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
@@ -139,7 +142,7 @@ async def prepare_episodes(
 
 
 async def insert_episodes(pool: asyncpg.Pool, prepared: PreparedEpisodes) -> list[UUID]:
-    """Store prepared episodes, all of them or none; return their ids in their order. See :func:`store_episodes`."""
+    """Store prepared episodes, all or none, and return their ids; see :func:`store_episodes`."""
     columns, embeddings = prepared.columns, prepared.embeddings
     async with unit_of_work(pool) as sql:
         await sql.insert_episodes(
@@ -164,3 +167,70 @@ def _row(draft: EpisodeDraft, now: datetime, *, allow_secrets: bool) -> dict[str
         "created_at": now if happened_at is None else inputs.require_moment(happened_at, field="created_at"),
         "expires_at": now + LIFETIME,
     }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReceipt:
+    """The numbers of stored episodes and of their batches."""
+
+    stored: int
+    batches: int
+
+
+async def import_episodes(
+    pool: asyncpg.Pool,
+    engine: EmbeddingEngine,
+    drafts: Iterable[EpisodeDraft],
+    *,
+    batch_rows: int = BATCH_ROWS,
+    on_stored: Callable[[Sequence[UUID]], object] | None = None,
+    allow_secrets: bool = False,
+    clock: Clock = utc_now,
+) -> ImportReceipt:
+    """Store any number of episodes in their order, batch by batch; embed the next batch while one is stored.
+
+    Each batch is stored as a whole, and is durable when ``on_stored`` is called. A failure ends the import and keeps
+    the batches before it, so a caller that counts the ids of ``on_stored`` can go on after them.
+
+    Args:
+        pool: Of knowledge memory.
+        engine: Computes the vectors.
+        drafts: Read one batch ahead; may be a generator of any length.
+        batch_rows: Episodes a batch, 1 to 5,000.
+        on_stored: Called with the ids of each batch, in the order of its drafts.
+        allow_secrets: Whether text that looks like a secret is stored.
+        clock: Gives the present.
+
+    Raises:
+        InvalidInputError: ``batch_rows`` is out of range, or a draft of the batch holds what cannot be stored.
+        SecretRefusedError: A text of the batch looks like a secret, and ``allow_secrets`` is not set.
+        TenantUnsetError: No request context is set.
+        EmbeddingError: The model cannot be used, or is not that of the memories.
+        StorageUnavailableError: The server cannot be reached.
+
+    Source: KNW-05.1; measured in docs/benchmarks.md.
+    """
+    require_context()
+    rows = inputs.require_batch_rows(batch_rows)
+    stored = batches = 0
+    prepared = _prepared(engine, drafts, rows, allow_secrets=allow_secrets, clock=clock)
+    async with aclosing(one_ahead(prepared)) as ahead:
+        async for batch in ahead:
+            ids = await insert_episodes(pool, batch)
+            stored, batches = stored + len(ids), batches + 1
+            if on_stored is not None:
+                on_stored(ids)
+    return ImportReceipt(stored=stored, batches=batches)
+
+
+async def _prepared(
+    engine: EmbeddingEngine,
+    drafts: Iterable[EpisodeDraft],
+    batch_rows: int,
+    *,
+    allow_secrets: bool,
+    clock: Clock,
+) -> AsyncGenerator[PreparedEpisodes]:
+    left = iter(drafts)
+    while batch := list(islice(left, batch_rows)):
+        yield await prepare_episodes(engine, batch, allow_secrets=allow_secrets, clock=clock)

@@ -1,8 +1,8 @@
-"""The audit stream: one entry for each change of a memory, written in the transaction that makes the change.
+"""The audit trail: one event for each change of a memory, written in the transaction that makes the change.
 
-Entries can never be changed or removed, so they hold what a memory was and became (state, numbers, ids), and no
-text of an episode, fact or rule. Statements that change many rows at once write their own entries. All that a run of
-consolidation does carries its ``run_id``, which the database adds.
+Events can never be changed or removed, so they hold the state, numbers and ids before and after the change, but not the
+text of an episode, fact or rule. Statements that change many rows write their own events. The database adds the
+``run_id`` to all events of a consolidation run.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from commonplace.storage.database import Statements
 
 
 class EventType(StrEnum):
-    """Every word that an entry can have for what happened. Source: KNW-33, KNW-18."""
+    """The types of events. Source: KNW-33, KNW-18."""
 
     EPISODE_CREATED = "episode_created"
     EPISODE_FORGOTTEN = "episode_forgotten"
@@ -55,14 +55,11 @@ class EventType(StrEnum):
 
 
 async def record_event(sql: Statements, event_type: EventType, *, payload: Mapping[str, Any]) -> UUID:
-    """Add an entry to the audit stream, with the tenant and actor of the transaction.
+    """Add an event to the audit trail, with the tenant and actor of the transaction, and return its id.
 
     Args:
-        sql: Inside the transaction that makes the change.
-        event_type: What happened.
-        payload: JSON-safe; by habit ``memory_type``, ``memory_id``, ``before`` and ``after``.
-
-    Returns:
-        The entry's id.
+        sql: The transaction that makes the change.
+        event_type: The type of the change.
+        payload: JSON; usually ``memory_type``, ``memory_id``, ``before`` and ``after``.
     """
     return await sql.record_event(event_type=event_type, payload=dict(payload))

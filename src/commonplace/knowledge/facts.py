@@ -1,4 +1,4 @@
-"""Facts: what is known of a subject, one active fact a key, each new one superseding the one before."""
+"""Storing facts: one active fact for each key; a new fact supersedes the fact before it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,16 +12,15 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
-from commonplace.knowledge.embeddings import Embeddings, embed
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE
 from commonplace.knowledge.lifecycle.permanence import DECAY_RATES, Permanence, require_permanence
 from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+from commonplace.knowledge.vectors import Embeddings, embed
 from commonplace.storage.database import Statements
 
-DEFAULT_IMPORTANCE: Final = 5.0
-GLOBAL_SCOPE: Final = "global"
 RESERVED_METADATA: Final = frozenset({"status"})
-"""``status`` says that a fact is fading. Source: KNW-02."""
+"""``status`` marks a fading fact. Source: KNW-02."""
 
 _SEPARATOR: Final = "\x1f"
 
@@ -31,16 +30,17 @@ class FactDraft:
     """A fact to store.
 
     Attributes:
-        subject: Whom or what it is about, 1 to 256 characters. With predicate and scope the fact's key.
+        subject: The person or thing, 1 to 256 characters. With predicate and scope, the key of the fact.
         predicate: The attribute or relation, such as ``lives_in``, 1 to 256 characters.
-        content: What is known, 1 to 1,000,000 characters.
+        content: The statement, 1 to 1,000,000 characters.
         importance: 0.0 to 10.0.
-        permanence: How long it is expected to hold: a :class:`~commonplace.knowledge.lifecycle.permanence.Permanence`.
-        scope: ``"global"``, or the butler that it is for.
+        permanence: How long the fact is expected to hold: a
+            :class:`~commonplace.knowledge.lifecycle.permanence.Permanence`.
+        scope: ``"global"``, or the butler that the fact is for.
         tags: At most 50, of at most 100 characters.
-        entity_id: The entity that the subject is; takes the subject's place in the key.
-        source_butler: Who learned it.
-        source_episode_id: The episode that it was learned from.
+        entity_id: The entity of the subject; replaces the subject in the key.
+        source_butler: The butler that learned the fact.
+        source_episode_id: The episode that the fact was learned from.
         metadata: A JSON object without the key ``status``.
     """
 
@@ -83,10 +83,7 @@ async def store_fact(
     allow_secrets: bool = False,
     clock: Clock = utc_now,
 ) -> UUID:
-    """Store a fact; for the parameters see :class:`FactDraft`, for the errors :func:`store_facts`.
-
-    Returns:
-        Its id.
+    """Store a fact and return its id; see :class:`FactDraft` and :func:`store_facts`.
 
     Source: KNW-05.2, KNW-05.3.
     """
@@ -115,17 +112,17 @@ async def store_facts(
     allow_secrets: bool = False,
     clock: Clock = utc_now,
 ) -> list[FactReceipt]:
-    """Store up to 5,000 facts with one computation of vectors and one statement; all of them, or none.
+    """Store up to 5,000 facts with one computation of vectors and one statement, all or none.
 
-    A fact supersedes the active one of its key, ``(scope, subject, predicate)`` or ``(scope, entity, predicate)``;
+    A fact supersedes the active fact of its key, ``(scope, subject, predicate)`` or ``(scope, entity, predicate)``;
     of two drafts with one key the later supersedes the earlier.
 
     Returns:
-        A receipt for each draft, in their order.
+        A receipt for each draft, in the order of the drafts.
 
     Raises:
-        InvalidInputError: A draft holds what cannot be stored, or names an entity or episode that does not
-            exist; the message names the field.
+        InvalidInputError: A value of a draft is invalid, or names an entity or episode that does not exist; the
+            message names the field.
         SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
         TenantUnsetError: No request context is set.
         EmbeddingError: The model cannot be used.
@@ -144,10 +141,10 @@ async def store_facts(
 
 
 def fact_row(draft: FactDraft, *, allow_secrets: bool = False) -> dict[str, Any]:
-    """Return what the database takes of a draft, checked, with a new id.
+    """Return the checked columns of a draft, with a new id.
 
     Raises:
-        InvalidInputError: The draft holds what cannot be stored; the message names the field.
+        InvalidInputError: A value of the draft is invalid; the message names the field.
         SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
     """
     permanence = require_permanence(draft.permanence)
@@ -174,12 +171,12 @@ def fact_row(draft: FactDraft, *, allow_secrets: bool = False) -> dict[str, Any]
 
 
 def fact_text(row: Mapping[str, Any]) -> str:
-    """Return the text by which a fact is found, and of which its vector is made."""
+    """Return the text that a fact is found by and that its vector is computed from."""
     return f"{row['subject']} {row['predicate']} {row['content']}"
 
 
 def fact_key(row: Mapping[str, Any]) -> str:
-    """Return the key of a fact for ``serialise_fact_keys``, to be called once before facts are inserted."""
+    """Return the key of a fact for ``serialise_fact_keys``, which runs once before facts are inserted."""
     return _SEPARATOR.join((row["scope"], row["predicate"], str(row["entity_id"] or row["subject"])))
 
 
@@ -191,15 +188,14 @@ async def insert_facts(
     Args:
         sql: The transaction.
         rows: From :func:`fact_row`, at least one.
-        embeddings: Of :func:`fact_text` of each.
+        embeddings: Of the :func:`fact_text` of each row.
         now: The present.
 
     Returns:
-        A receipt for each row, in their order.
+        A receipt for each row, in the order of the rows.
 
     Raises:
-        InvalidInputError: A row names an entity or episode that does not exist; the transaction, or the savepoint,
-            has to be rolled back.
+        InvalidInputError: A row names an entity or episode that does not exist; roll back the transaction or savepoint.
     """
     await _require_entities(sql, {row["entity_id"] for row in rows} - {None})
     try:

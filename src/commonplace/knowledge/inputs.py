@@ -1,4 +1,4 @@
-"""What callers may pass to knowledge memory, and the form in which it reaches the database."""
+"""Checks of the values that callers pass to knowledge memory, and their form in the database."""
 
 import json
 import math
@@ -10,30 +10,29 @@ from uuid import UUID
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.secrets import find_secret, find_secret_in_json
 from commonplace.core.text import clean_text, require_text
-from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.kinds import MAX_IMPORTANCE, MemoryType
 
 MAX_CONTENT_CHARS: Final = 1_000_000
 MAX_KEY_CHARS: Final = 256
-"""Of a subject or predicate: they are keys of an index, which takes 2,700 bytes together."""
+"""Most characters of a subject or predicate: an index holds both, and has room for 2,700 bytes."""
 
 MAX_SCOPE_CHARS: Final = 100
 MAX_TAGS: Final = 50
 MAX_TAG_CHARS: Final = 100
-MAX_IMPORTANCE: Final = 10.0
 MAX_METADATA_CHARS: Final = 64 * 1024
 MAX_METADATA_DEPTH: Final = 16
 MAX_METADATA_BITS: Final = 1024
-"""Of a whole number: as far as a double reaches, and beyond what any counter needs."""
+"""Most bits of a whole number: the range of a double."""
 MAX_BATCH_ROWS: Final = 5_000
 
 _Row = TypeVar("_Row")
 
 
 def require_memory_type(value: str, *, field: str = "memory_type") -> MemoryType:
-    """Return a kind of memory, or refuse the word.
+    """Return a kind of memory.
 
     Raises:
-        InvalidInputError: It is none of the three.
+        InvalidInputError: The word is not a kind of memory.
     """
     try:
         return MemoryType(value)
@@ -42,10 +41,10 @@ def require_memory_type(value: str, *, field: str = "memory_type") -> MemoryType
 
 
 def require_id(value: object, *, field: str) -> UUID:
-    """Return an id that came as a UUID or as its text.
+    """Return an id from a UUID or its text.
 
     Raises:
-        InvalidInputError: It is neither.
+        InvalidInputError: The value is neither.
     """
     if isinstance(value, UUID):
         return value
@@ -61,11 +60,11 @@ def optional_id(value: object, *, field: str) -> UUID | None:
 
 
 def require_content(value: object, *, field: str = "content", allow_secrets: bool) -> str:
-    """Return the text of a memory, cleaned.
+    """Return the cleaned text of a memory.
 
     Raises:
-        InvalidInputError: Not a text, empty, or over 1,000,000 characters.
-        SecretRefusedError: It looks like it holds a secret, and the operator did not allow that.
+        InvalidInputError: The value is not a text, is empty, or has over 1,000,000 characters.
+        SecretRefusedError: The text looks like a secret, and the operator did not allow secrets.
     """
     return _without_secret(
         require_text(value, field=field, max_chars=MAX_CONTENT_CHARS), field, allowed=allow_secrets
@@ -73,7 +72,7 @@ def require_content(value: object, *, field: str = "content", allow_secrets: boo
 
 
 def require_key(value: object, *, field: str, allow_secrets: bool) -> str:
-    """Return a subject or predicate, cleaned; see :func:`require_content`."""
+    """Return a cleaned subject or predicate; see :func:`require_content`."""
     return _without_secret(
         require_text(value, field=field, max_chars=MAX_KEY_CHARS), field, allowed=allow_secrets
     )
@@ -107,7 +106,7 @@ def require_importance(value: object) -> float:
     """Return an importance.
 
     Raises:
-        InvalidInputError: Not a number from 0.0 to 10.0.
+        InvalidInputError: The value is not a number from 0.0 to 10.0.
     """
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_IMPORTANCE:
         raise InvalidInputError("importance", f"a number from 0.0 to {MAX_IMPORTANCE}", value)
@@ -115,11 +114,11 @@ def require_importance(value: object) -> float:
 
 
 def require_tags(value: object, *, allow_secrets: bool) -> list[str]:
-    """Return tags, cleaned, each once, in their order.
+    """Return cleaned tags without repeats, in their order.
 
     Raises:
-        InvalidInputError: Not a list of at most 50 texts of at most 100 characters each.
-        SecretRefusedError: One looks like a secret.
+        InvalidInputError: The value is not a list of at most 50 texts of at most 100 characters each.
+        SecretRefusedError: A tag looks like a secret.
     """
     if value is None:
         return []
@@ -142,7 +141,7 @@ def require_moment(value: object, *, field: str) -> datetime:
     """Return a moment in UTC.
 
     Raises:
-        InvalidInputError: Not a datetime with a time zone.
+        InvalidInputError: The value is not a datetime with a time zone.
     """
     if not isinstance(value, datetime) or value.tzinfo is None:
         raise InvalidInputError(field, "a datetime with a time zone", value)
@@ -150,16 +149,16 @@ def require_moment(value: object, *, field: str) -> datetime:
 
 
 def require_metadata(value: object, *, reserved: Collection[str] = (), allow_secrets: bool) -> dict[str, Any]:
-    """Return metadata, every text in it cleaned.
+    """Return metadata with cleaned texts.
 
     Args:
-        value: A mapping of texts to what JSON can say, or ``None`` for nothing.
-        reserved: Keys that the lifecycle keeps itself.
-        allow_secrets: Whether an operator allows what looks like a secret.
+        value: A mapping that JSON can hold, or ``None``.
+        reserved: Keys that callers may not set, because the lifecycle does.
+        allow_secrets: Whether the operator allows text that looks like a secret.
 
     Raises:
-        InvalidInputError: Not such a mapping, too deep, too large, or with a reserved key.
-        SecretRefusedError: A text in it looks like a secret, by itself or under its key.
+        InvalidInputError: The value is not such a mapping, is too deep or too large, or has a reserved key.
+        SecretRefusedError: A text looks like a secret, alone or together with its key.
     """
     if value is None:
         return {}
@@ -168,9 +167,7 @@ def require_metadata(value: object, *, reserved: Collection[str] = (), allow_sec
     cleaned = cast("dict[str, Any]", _clean_json(cast("object", value), depth=0))
     taken = sorted(set(reserved) & cleaned.keys())
     if taken:
-        raise InvalidInputError(
-            "metadata", "keys other than those that the lifecycle keeps", ", ".join(taken)
-        )
+        raise InvalidInputError("metadata", "keys that are not reserved", ", ".join(taken))
     length = len(json.dumps(cleaned, ensure_ascii=False))
     if length > MAX_METADATA_CHARS:
         raise InvalidInputError("metadata", f"at most {MAX_METADATA_CHARS} characters of JSON", f"{length}")
@@ -192,7 +189,7 @@ def _clean_json(value: object, *, depth: int) -> object:
             raise InvalidInputError(
                 "metadata",
                 f"whole numbers of at most {MAX_METADATA_BITS} bits",
-                f"one of {value.bit_length()}",
+                f"a number of {value.bit_length()} bits",
             )
         return value
     if isinstance(value, float) and math.isfinite(value):
@@ -203,7 +200,7 @@ def _clean_json(value: object, *, depth: int) -> object:
     if isinstance(value, list | tuple):
         given = cast("Iterable[object]", value)
         return [_clean_json(item, depth=depth + 1) for item in given]
-    raise InvalidInputError("metadata", "what JSON can say", value)
+    raise InvalidInputError("metadata", "values that JSON can hold", value)
 
 
 def _json_key(key: object) -> str:
@@ -213,10 +210,10 @@ def _json_key(key: object) -> str:
 
 
 def require_batch(rows: Sequence[_Row]) -> Sequence[_Row]:
-    """Return a batch that one statement can take.
+    """Return a batch that fits one statement.
 
     Raises:
-        InvalidInputError: More than 5,000 rows.
+        InvalidInputError: The batch has more than 5,000 rows.
     """
     if len(rows) > MAX_BATCH_ROWS:
         raise InvalidInputError("batch", f"at most {MAX_BATCH_ROWS} rows", f"{len(rows)} rows")
@@ -224,10 +221,10 @@ def require_batch(rows: Sequence[_Row]) -> Sequence[_Row]:
 
 
 def require_batch_rows(batch_rows: int) -> int:
-    """Return how many rows a batch shall have.
+    """Return the size of a batch.
 
     Raises:
-        InvalidInputError: Not 1 to 5,000.
+        InvalidInputError: The size is not 1 to 5,000.
     """
     if isinstance(batch_rows, bool) or not 1 <= batch_rows <= MAX_BATCH_ROWS:
         raise InvalidInputError("batch", f"1 to {MAX_BATCH_ROWS} rows", batch_rows)
@@ -235,10 +232,10 @@ def require_batch_rows(batch_rows: int) -> int:
 
 
 def by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return rows of equal keys as one list for each key, for a statement that takes them apart again."""
+    """Return rows of equal keys as one list for each key, as statements with ``unnest`` take them."""
     return {name: [row[name] for row in rows] for name in rows[0]}
 
 
 def json_text(value: object) -> str:
-    """Write a checked value as JSON, for an array of them that a statement takes apart."""
+    """Return a checked value as JSON text."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)

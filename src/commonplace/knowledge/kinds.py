@@ -16,6 +16,11 @@ from commonplace.knowledge.lifecycle.maturity import Maturity
 from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.storage.database import Row
 
+DEFAULT_IMPORTANCE: Final = 5.0
+MAX_IMPORTANCE: Final = 10.0
+GLOBAL_SCOPE: Final = "global"
+"""The scope of facts and rules that are for every butler."""
+
 
 class MemoryType(StrEnum):
     """The three kinds of memory."""

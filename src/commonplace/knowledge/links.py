@@ -1,4 +1,4 @@
-"""Links: where a memory came from, and what it supports, contradicts or replaces (KNW-26)."""
+"""Links between memories: origin, support, contradiction and replacement (KNW-26)."""
 
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -105,10 +105,10 @@ async def get_links(
     """Return the links of a memory, oldest first.
 
     Args:
-        pool: Of the database.
+        pool: The pool of the database.
         memory_type: ``"episode"``, ``"fact"`` or ``"rule"``.
-        memory_id: Of the memory.
-        direction: ``"outgoing"`` where it is the source, ``"incoming"`` where it is the target, or ``"both"``.
+        memory_id: The id of the memory.
+        direction: ``"outgoing"`` if the memory is the source, ``"incoming"`` if it is the target, or ``"both"``.
 
     Raises:
         InvalidInputError: A parameter is malformed.

@@ -8,14 +8,13 @@ from uuid import UUID
 
 import asyncpg
 
-from commonplace.knowledge import bulk, episodes, facts, links, rules
+from commonplace.knowledge import episodes, facts, links, rules
 from commonplace.knowledge.browse import graph, lists, reading
-from commonplace.knowledge.bulk import ImportReceipt
-from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.config import LIST_LIMIT, ScoreWeights
 from commonplace.knowledge.entities.facade import EntityMethods
-from commonplace.knowledge.episodes import EpisodeDraft, EpisodeReceipt
+from commonplace.knowledge.episodes import EpisodeDraft, EpisodeReceipt, ImportReceipt
 from commonplace.knowledge.facts import FactDraft, FactReceipt
-from commonplace.knowledge.kinds import Episode, Fact, Memory, Rule
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Episode, Fact, Memory, Rule
 from commonplace.knowledge.lifecycle import any_memory, feedback
 from commonplace.knowledge.lifecycle.feedback import RuleApplication
 from commonplace.knowledge.lifecycle.permanence import Permanence
@@ -48,7 +47,7 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         content: str,
         butler: str,
         session_id: UUID | str | None = None,
-        importance: float = episodes.DEFAULT_IMPORTANCE,
+        importance: float = DEFAULT_IMPORTANCE,
         metadata: Mapping[str, Any] | None = None,
         created_at: datetime | None = None,
         allow_secrets: bool = False,
@@ -97,13 +96,13 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         self,
         drafts: Iterable[EpisodeDraft],
         *,
-        batch_rows: int = bulk.BATCH_ROWS,
+        batch_rows: int = episodes.BATCH_ROWS,
         on_stored: Callable[[Sequence[UUID]], object] | None = None,
         allow_secrets: bool = False,
     ) -> ImportReceipt:
-        """Store any number of episodes in batches; see :func:`~commonplace.knowledge.bulk.import_episodes`."""
+        """Store any number of episodes in batches; see :func:`~commonplace.knowledge.episodes.import_episodes`."""
         async with self.acting() as pool:
-            return await bulk.import_episodes(
+            return await episodes.import_episodes(
                 pool,
                 self.engine,
                 drafts,
@@ -119,9 +118,9 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         subject: str,
         predicate: str,
         content: str,
-        importance: float = facts.DEFAULT_IMPORTANCE,
+        importance: float = DEFAULT_IMPORTANCE,
         permanence: str = Permanence.STANDARD,
-        scope: str = facts.GLOBAL_SCOPE,
+        scope: str = GLOBAL_SCOPE,
         tags: Sequence[str] | None = None,
         entity_id: UUID | str | None = None,
         source_butler: str | None = None,
@@ -162,7 +161,7 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         self,
         *,
         content: str,
-        scope: str = facts.GLOBAL_SCOPE,
+        scope: str = GLOBAL_SCOPE,
         tags: Sequence[str] | None = None,
         source_butler: str | None = None,
         source_episode_id: UUID | str | None = None,
@@ -424,7 +423,7 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         status: str | None = None,
         butler: str | None = None,
         live: bool = False,
-        limit: int = lists.DEFAULT_LIMIT,
+        limit: int = LIST_LIMIT,
         offset: int = 0,
     ) -> list[Episode]:
         """Return episodes, the newest first; see :func:`~.browse.lists.list_episodes`."""
@@ -440,7 +439,7 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         fading: bool | None = None,
         scope: str | None = None,
         entity_id: UUID | str | None = None,
-        limit: int = lists.DEFAULT_LIMIT,
+        limit: int = LIST_LIMIT,
         offset: int = 0,
     ) -> list[Fact]:
         """Return facts, the newest first; see :func:`~.browse.lists.list_facts`."""
@@ -467,7 +466,7 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         maturity: str | None = None,
         forgotten: bool | None = None,
         scope: str | None = None,
-        limit: int = lists.DEFAULT_LIMIT,
+        limit: int = LIST_LIMIT,
         offset: int = 0,
     ) -> list[Rule]:
         """Return rules, the newest first; see :func:`~.browse.lists.list_rules`."""
@@ -483,7 +482,7 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
             )
 
     async def list_applications(
-        self, rule_id: UUID | str, *, limit: int = lists.DEFAULT_LIMIT
+        self, rule_id: UUID | str, *, limit: int = LIST_LIMIT
     ) -> list[RuleApplication]:
         """Return the applications of a rule, the latest first; see :func:`~.browse.lists.list_applications`."""
         async with self.acting() as pool:

@@ -1,6 +1,6 @@
-"""What a session must not wait for: a database that is gone, or that does not answer.
+"""Outages: limits on the time that a session waits for a database that is gone or does not answer.
 
-Source: KNW-24. Memory failing never stops the agent; what breaks an invariant is raised all the same.
+A failure of memory never stops the agent; a broken invariant is raised all the same. Source: KNW-24.
 """
 
 import asyncio
@@ -14,30 +14,30 @@ from commonplace.knowledge.database import KnowledgeDatabase
 from commonplace.knowledge.unit_of_work import unit_of_work
 
 PATIENCE_S: Final = 1.5
-"""After this long without a result, the database is asked whether it is there."""
+"""After this time without a result, the database is asked for a sign of life."""
 
 ANSWER_S: Final = 1.0
-"""How soon it must say so."""
+"""Time for that sign of life."""
 
 WAITS: Final = 10
-"""Time is waited for in so many parts. While a model is loaded this process itself may stand still for a second, which
-is then one part of them, and does not look as if the database had been silent for all of it."""
+"""Parts of each wait. This process itself may stand still for a second while it loads a model; that second then counts
+as one part, not as silence of the database for the whole wait."""
 
 FIRST_OPENING_S: Final = 20.0
-"""A first start sets up a server and loads a model; it is under way, and worth waiting for."""
+"""Time for a first opening, which may set up a server and load a model."""
 
 OUTAGES: Final = (StorageError, EmbeddingError)
-"""What a session goes on without."""
+"""The errors of an outage; a session goes on without memory."""
 
 _T = TypeVar("_T")
 _given_up: set[asyncio.Task[Any]] = set()
 
 
 async def open_soon(database: KnowledgeDatabase) -> asyncpg.Pool:
-    """Return the pool; wait long for a first opening, and not for one that follows a failure.
+    """Return the pool; wait long for a first opening, and briefly for one that follows a failure.
 
     Raises:
-        StorageError: It cannot be opened, or not soon enough.
+        StorageError: The database cannot be opened in time.
     """
     patience_s = PATIENCE_S if database.was_tried else FIRST_OPENING_S
     try:
@@ -50,14 +50,14 @@ async def open_soon(database: KnowledgeDatabase) -> asyncpg.Pool:
 async def while_it_answers(
     database: KnowledgeDatabase, pool: asyncpg.Pool, work: Coroutine[Any, Any, _T]
 ) -> _T:
-    """Do some work on the database for as long as the database answers, however long the work takes.
+    """Return the result of some work, and wait for it as long as the database answers.
 
-    Work that is slow for other reasons, such as a queue before the embedding model, is not given up. Who asks for an
-    answer may have to queue for a connection, so work of others that ended meanwhile is an answer too. To cancel a
-    statement on a server that hangs may hang as well, so the work is left behind, not waited for.
+    Slow work is not given up if the database answers. The question for a sign of life may queue for a connection, so
+    other work that ended meanwhile counts as an answer. Cancelling a statement on a server that hangs may hang too, so
+    the work is abandoned without waiting for its end.
 
     Raises:
-        StorageUnavailableError: The server does not answer; whether the work was done is not known.
+        StorageUnavailableError: The server does not answer; the work may or may not be done.
     """
     loop, task = asyncio.get_running_loop(), asyncio.create_task(work)
 
@@ -82,7 +82,7 @@ async def while_it_answers(
 
 async def _ask(pool: asyncpg.Pool) -> None:
     async with unit_of_work(pool, readonly=True):
-        """Its tenant was set: the server answers."""
+        """Return: the server has set the tenant, so it answers."""
 
 
 async def _one_ends_within(seconds: float, *tasks: asyncio.Task[Any]) -> bool:
@@ -97,7 +97,7 @@ def _ended_well(task: asyncio.Task[Any]) -> bool:
 
 
 def _leave(task: asyncio.Task[Any]) -> None:
-    """End a task without waiting for its end; one that has ended stays as it is."""
+    """Cancel a task that still runs, without waiting for its end."""
     if not task.done():
         _given_up.add(task)
         task.add_done_callback(_forget)

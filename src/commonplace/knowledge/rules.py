@@ -1,4 +1,4 @@
-"""Rules: guidance for behaviour, candidates at first."""
+"""Storing rules: guidance for how to act, at first as candidates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,19 +12,19 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
-from commonplace.knowledge.embeddings import Embeddings, embed
-from commonplace.knowledge.facts import GLOBAL_SCOPE
+from commonplace.knowledge.kinds import GLOBAL_SCOPE
 from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+from commonplace.knowledge.vectors import Embeddings, embed
 from commonplace.storage.database import Statements
 
 DECAY_RATE: Final = 0.01
-"""Of every rule that is stored. Source: KNW-05.4, R-KNW-1."""
+"""The decay rate of every stored rule. Source: KNW-05.4, R-KNW-1."""
 
 RESERVED_METADATA: Final = frozenset(
     {"status", "forgotten", "needs_inversion", "harmful_reasons", "original_content"}
 )
-"""What the lifecycle keeps in a rule's metadata. Source: KNW-03.5, KNW-05.9, KNW-09.3, KNW-21."""
+"""Keys that the lifecycle sets in the metadata of a rule. Source: KNW-03.5, KNW-05.9, KNW-09.3, KNW-21."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +32,11 @@ class RuleDraft:
     """A rule to store.
 
     Attributes:
-        content: What to do, 1 to 1,000,000 characters.
-        scope: ``"global"``, or the butler that it is for.
+        content: The guidance, 1 to 1,000,000 characters.
+        scope: ``"global"``, or the butler that the rule is for.
         tags: At most 50, of at most 100 characters.
-        source_butler: Who learned it.
-        source_episode_id: The episode that it was learned from.
+        source_butler: The butler that learned the rule.
+        source_episode_id: The episode that the rule was learned from.
         metadata: A JSON object without the keys of :data:`RESERVED_METADATA`.
     """
 
@@ -68,10 +68,7 @@ async def store_rule(
     allow_secrets: bool = False,
     clock: Clock = utc_now,
 ) -> UUID:
-    """Store a rule; for the parameters see :class:`RuleDraft`, for the errors :func:`store_rules`.
-
-    Returns:
-        Its id.
+    """Store a rule and return its id; see :class:`RuleDraft` and :func:`store_rules`.
 
     Source: KNW-05.4.
     """
@@ -95,14 +92,14 @@ async def store_rules(
     allow_secrets: bool = False,
     clock: Clock = utc_now,
 ) -> list[RuleReceipt]:
-    """Store up to 5,000 rules with one computation of vectors and one statement; all of them, or none.
+    """Store up to 5,000 rules with one computation of vectors and one statement, all or none.
 
     Returns:
         A receipt for each draft, in the order of the drafts.
 
     Raises:
-        InvalidInputError: A draft holds what cannot be stored, or names an episode that does not exist; the
-            message names the field.
+        InvalidInputError: A value of a draft is invalid, or names an episode that does not exist; the message names
+            the field.
         SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
         TenantUnsetError: No request context is set.
         EmbeddingError: The model cannot be used.
@@ -126,15 +123,14 @@ async def insert_rules(
     Args:
         sql: The transaction.
         rows: From :func:`rule_row`, at least one.
-        embeddings: Of the content of each.
+        embeddings: Of the content of each row.
         now: The present.
 
     Returns:
-        Their ids, in the order of the rows.
+        The ids, in the order of the rows.
 
     Raises:
-        InvalidInputError: A row names an episode that does not exist; the transaction, or the savepoint, has to be
-            rolled back.
+        InvalidInputError: A row names an episode that does not exist; roll back the transaction or savepoint.
     """
     columns = inputs.by_column(rows)
     try:
@@ -154,10 +150,10 @@ async def insert_rules(
 
 
 def rule_row(draft: RuleDraft, *, allow_secrets: bool = False) -> dict[str, Any]:
-    """Return what the database takes of a draft, checked, with a new id.
+    """Return the checked columns of a draft, with a new id.
 
     Raises:
-        InvalidInputError: The draft holds what cannot be stored; the message names the field.
+        InvalidInputError: A value of the draft is invalid; the message names the field.
         SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
     """
     metadata = inputs.require_metadata(

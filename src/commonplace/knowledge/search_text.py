@@ -1,7 +1,7 @@
-"""The words of a text, as the keyword search compares them: the same for what is stored and for what is asked.
+"""The words of memories and queries as the keyword search compares them.
 
-PostgreSQL's English configuration finds words between spaces. Scripts that write none get their character
-bigrams as words: a question's bigrams are found in every text that holds the same run of characters.
+PostgreSQL's English configuration finds words between spaces. In scripts without spaces, pairs of characters serve as
+words: the pairs of a query are found in every text that holds the same run of characters.
 """
 
 import re
@@ -14,11 +14,11 @@ _UNSPACED: Final = re.compile(f"[{UNSPACED}]+")
 
 
 def search_text(text: str | None) -> str:
-    """Return what goes into the search vector of a text, for the database's ``commonplace_search_vector``.
+    """Return the words of a text for the database's ``commonplace_search_vector``.
 
     Returns:
-        Without NUL and lone surrogates, whitespace collapsed, cut to 1 MiB, in compatibility form and folded
-        case (the database may know the case of ASCII letters only); runs of unspaced script as their bigrams.
+        The text without NUL and lone surrogates, with collapsed whitespace, cut to 1 MiB, in compatibility form and
+        folded case (the database may fold ASCII only), with runs of unspaced script as pairs of characters.
 
     Source: KNW-11.
     """
@@ -26,7 +26,7 @@ def search_text(text: str | None) -> str:
 
 
 def search_query_text(query: str | None) -> str:
-    """Return what goes into ``plainto_tsquery`` for a query: as :func:`search_text`, and never cut.
+    """Return the words of a query for ``plainto_tsquery``: as :func:`search_text`, but never cut.
 
     Source: KNW-11.3.
     """

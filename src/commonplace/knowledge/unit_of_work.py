@@ -1,7 +1,7 @@
 """One transaction of one tenant, with the named statements of knowledge memory.
 
-Row-level security shows a transaction the rows of its tenant and no other's, whatever its statements say; without
-a tenant it shows nothing. So the tenant is set here, once, for everything that knowledge memory does.
+Row-level security shows a transaction only the rows of its tenant, and no rows without a tenant. The tenant is set
+here for all of knowledge memory.
 """
 
 from collections.abc import AsyncGenerator
@@ -16,8 +16,8 @@ from aiosql.queries import Queries
 from commonplace.core.context import RequestContext, current_context, require_tenant
 from commonplace.core.errors import TenantUnsetError
 from commonplace.core.tracing import span
-from commonplace.knowledge.active_model import refused_vectors
 from commonplace.knowledge.kinds import COLUMN_GAPS
+from commonplace.knowledge.vectors import refused_vectors
 from commonplace.storage.database import Statements, load_queries
 from commonplace.storage.postgres_database import translated_errors
 
@@ -34,15 +34,15 @@ _WHERE: Final = "the database of knowledge memory"
 
 @cache
 def queries() -> Queries:
-    """Return the named statements of every ``.sql`` file of knowledge memory; read once."""
+    """Return the named statements of every ``.sql`` file of knowledge memory."""
     return load_queries(SQL_DIRECTORIES, "postgresql", gaps=COLUMN_GAPS)
 
 
 def require_context() -> RequestContext:
-    """Return the tenant and actor of the work at hand.
+    """Return the tenant and actor of the current work.
 
     Raises:
-        TenantUnsetError: None was set.
+        TenantUnsetError: No request context is set.
         InvalidInputError: The tenant's id is not 1 to 64 letters, digits, ``_``, ``.`` or ``-``.
     """
     context = current_context()
@@ -58,7 +58,7 @@ async def unit_of_work(pool: asyncpg.Pool, *, readonly: bool = False) -> AsyncGe
 
     Args:
         pool: From :func:`commonplace.storage.postgres.open_pool`.
-        readonly: One consistent view, in which nothing can be written.
+        readonly: Open one consistent view that cannot write.
 
     Yields:
         The statements; ``.connection`` is the asyncpg connection under them.
@@ -66,7 +66,7 @@ async def unit_of_work(pool: asyncpg.Pool, *, readonly: bool = False) -> AsyncGe
     Raises:
         TenantUnsetError: No request context is set.
         InvalidInputError: The tenant's id is malformed.
-        ModelMismatchError: Vectors were to be stored that another model made than those of the memories.
+        ModelMismatchError: The vectors to store are of another model than the vectors of the memories.
         StorageUnavailableError: The server cannot be reached; nothing was written.
     """
     context = require_context()

@@ -33,7 +33,7 @@ def test_what_is_stored_is_found(knowledge: Knowledge) -> None:
     """Facts, rules and episodes; as tables and as JSON, with the reasons where they are asked for."""
     first = knowledge("store-fact", "staging", "port", "It listens on 5433", "--tag", "infra", "--json").json
     again = knowledge("store-fact", "staging", "port", "It listens on 5434", "--importance", "9")
-    assert again.out.splitlines()[1] == f"in place of {first['id']}"
+    assert again.out.splitlines()[1] == f"replaced fact {first['id']}"
     fact_id = again.out.split()[2]
     assert knowledge("store-rule", "Check the port before a deploy", "--scope", "web").status == 0
     assert "stored episode" in knowledge("store-episode", "The port was moved", "--butler", "web").out

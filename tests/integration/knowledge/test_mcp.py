@@ -14,6 +14,7 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.search.found import json_fields
 from commonplace.mcp.knowledge.reading import SHOWN_CHARS
 from commonplace.mcp.knowledge.server import INSTRUCTIONS, build_server
 from support.facade import open_knowledge
@@ -227,8 +228,8 @@ async def test_the_context_is_text_and_nothing_else(client: Client[Any]) -> None
         assert block in {"", "# Memory Context\n"} or "[Anna]" in block
 
 
-@pytest.mark.requirement("KNW-27.1", "KNW-27.2", "R-KNW-9")
-async def test_results_are_json_without_vectors(client: Client[Any]) -> None:
+@pytest.mark.requirement("KNW-27.1", "KNW-27.2", "R-KNW-9", "HSE-01.1")
+async def test_results_are_json_without_vectors(client: Client[Any], memory: KnowledgeMemory) -> None:
     """Ids as text, times in ISO 8601, and neither ``embedding`` nor ``search_vector`` anywhere."""
     entity = await ask(client, "entity_create", canonical_name="A", entity_type="other", tenant_id="default")
     fact = await ask(client, "memory_store_fact", subject="a", predicate="b", content="c d")
@@ -243,6 +244,9 @@ async def test_results_are_json_without_vectors(client: Client[Any]) -> None:
     for answer in answers:
         assert not re.search(r'"(embedding|search_vector)":', json.dumps(answer))
     read = answers[4]
+    assert read.keys() == json_fields(await memory.read_memory("fact", read["id"])).keys()
+    assert "effective_confidence" in read
+    assert not read.keys() & {"tenant_id", "embedding_model", "embedding_version"}
     assert re.fullmatch(r"[0-9a-f-]{36}", read["id"])
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", read["created_at"])
     assert read["last_confirmed_at"] == read["created_at"]

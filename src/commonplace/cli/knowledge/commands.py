@@ -21,7 +21,16 @@ from commonplace.cli.knowledge.options import (
 )
 from commonplace.cli.output import JsonOption, console, print_json
 from commonplace.core.errors import StorageUnavailableError
-from commonplace.knowledge import DOOR_LIMIT, json_fields, json_safe
+from commonplace.knowledge import (
+    DEFAULT_IMPORTANCE,
+    DEFAULT_MIN_CONFIDENCE,
+    DOOR_LIMIT,
+    GLOBAL_SCOPE,
+    Permanence,
+    SearchMode,
+    json_fields,
+    json_safe,
+)
 
 HELP = "Knowledge memory: episodes, facts, rules and entities."
 
@@ -29,22 +38,23 @@ app = typer.Typer(add_completion=False, help=HELP, no_args_is_help=True)
 
 ImportanceOption = Annotated[float, typer.Option(help="0 to 10.")]
 TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A label; may be given more than once.")]
-StoreScope = Annotated[str, typer.Option("--scope", help="global, or the butler that it is for.")]
-ExplainOption = Annotated[bool, typer.Option("--explain", help="Say of each result why it was found.")]
+StoreScope = Annotated[str, typer.Option("--scope", help="global, or the butler that the memory is for.")]
+ModeOption = Annotated[str, typer.Option(help=f"How memories are found: {', '.join(SearchMode)}.")]
+ExplainOption = Annotated[bool, typer.Option("--explain", help="Explain each result.")]
 
 
 @app.command("store-episode")
 def store_episode(
-    content: Annotated[str, typer.Argument(metavar="TEXT", help="What happened.")],
+    content: Annotated[str, typer.Argument(metavar="TEXT", help="The event, in whole sentences.")],
     *,
-    butler: Annotated[str, typer.Option(help="Whose session it was.")],
+    butler: Annotated[str, typer.Option(help="Agent whose session it was.")],
     session: Annotated[str | None, typer.Option(help="The session's id, a UUID.")] = None,
-    importance: ImportanceOption = 5.0,
+    importance: ImportanceOption = DEFAULT_IMPORTANCE,
     tenant: TenantOption = TENANT,
     allow_secrets: AllowSecrets = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Store what happened in a session; it is kept for seven days, or until it is consolidated."""
+    """Store an event of a session; it is kept for seven days, or until it is consolidated."""
     receipt = use(
         tenant,
         lambda memory: memory.store_episode(
@@ -65,24 +75,26 @@ def store_episode(
 
 @app.command("store-fact")
 def store_fact(
-    subject: Annotated[str, typer.Argument(metavar="SUBJECT", help="Whom or what it is about.")],
+    subject: Annotated[
+        str, typer.Argument(metavar="SUBJECT", help="Person or thing that the fact is about.")
+    ],
     predicate: Annotated[
         str, typer.Argument(metavar="PREDICATE", help="The attribute or relation, such as lives_in.")
     ],
-    content: Annotated[str, typer.Argument(metavar="TEXT", help="What is known.")],
+    content: Annotated[str, typer.Argument(metavar="TEXT", help="The fact, as one sentence.")],
     *,
-    importance: ImportanceOption = 5.0,
+    importance: ImportanceOption = DEFAULT_IMPORTANCE,
     permanence: Annotated[
-        str, typer.Option(help="permanent, stable, standard, volatile or ephemeral.")
-    ] = "standard",
-    scope: StoreScope = "global",
+        str, typer.Option(help=f"How long the fact is expected to hold: {', '.join(Permanence)}.")
+    ] = Permanence.STANDARD,
+    scope: StoreScope = GLOBAL_SCOPE,
     tag: TagOption = None,
     entity: Annotated[str | None, typer.Option(help="Id of the entity that the subject is.")] = None,
     tenant: TenantOption = TENANT,
     allow_secrets: AllowSecrets = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Store a fact; it takes the place of the one with the same subject, predicate and scope."""
+    """Store a fact; it replaces the fact of the same subject, predicate and scope."""
     receipt = use(
         tenant,
         lambda memory: memory.store_fact(
@@ -102,14 +114,14 @@ def store_fact(
         return
     typer.echo(f"stored fact {receipt.id}")
     if receipt.superseded_id is not None:
-        typer.echo(f"in place of {receipt.superseded_id}")
+        typer.echo(f"replaced fact {receipt.superseded_id}")
 
 
 @app.command("store-rule")
 def store_rule(
     content: Annotated[str, typer.Argument(metavar="TEXT", help="What to do, and when.")],
     *,
-    scope: StoreScope = "global",
+    scope: StoreScope = GLOBAL_SCOPE,
     tag: TagOption = None,
     tenant: TenantOption = TENANT,
     allow_secrets: AllowSecrets = False,
@@ -134,9 +146,11 @@ def search(
         list[str] | None, typer.Option("--type", help="episode, fact or rule; may be given more than once.")
     ] = None,
     scope: ScopeOption = None,
-    mode: Annotated[str, typer.Option(help="hybrid, semantic, keyword or contextual.")] = "hybrid",
+    mode: ModeOption = SearchMode.HYBRID,
     limit: Annotated[int, typer.Option(help="Most results.")] = DOOR_LIMIT,
-    min_confidence: Annotated[float, typer.Option(help="Least confidence of facts and rules today.")] = 0.2,
+    min_confidence: Annotated[
+        float, typer.Option(help="Least confidence of facts and rules today.")
+    ] = DEFAULT_MIN_CONFIDENCE,
     explain: ExplainOption = False,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
@@ -162,7 +176,7 @@ def search(
 
 @app.command()
 def recall(
-    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="What it is about.")],
+    topic: Annotated[str, typer.Argument(metavar="TOPIC", help="The topic.")],
     *,
     scope: ScopeOption = None,
     limit: Annotated[int, typer.Option(help="Most results.")] = DOOR_LIMIT,
@@ -170,7 +184,7 @@ def recall(
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:
-    """Recall the facts and rules that matter most for a topic, and count that they were used."""
+    """Recall the facts and rules that matter most for a topic, and count a use of each."""
     found = use(tenant, lambda memory: memory.recall(topic, scope=scope, limit=limit, explain=explain))
     if as_json:
         print_json(json_safe({"count": len(found), "results": found}))
@@ -186,7 +200,7 @@ def get(
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:
-    """Print a memory whole, and count that it was used."""
+    """Print all fields of a memory, and count a use."""
     found = use(tenant, lambda memory: memory.get_memory(memory_type, memory_id))
     if as_json:
         print_json(json_safe(found))
@@ -197,8 +211,8 @@ def get(
 @app.command()
 def context(
     *,
-    prompt: Annotated[str, typer.Option(help="What the session begins with.")],
-    butler: Annotated[str, typer.Option(help="Whose session.")],
+    prompt: Annotated[str, typer.Option(help="The beginning of the session.")],
+    butler: Annotated[str, typer.Option(help="Agent whose session it is.")],
     budget: Annotated[
         int | None, typer.Option(min=0, help="Tokens for the block.", show_default="3000")
     ] = None,

@@ -10,7 +10,7 @@ from commonplace.cli.output import JsonOption, console, plain, print_json, shown
 from commonplace.cli.question import confirmed
 from commonplace.core.text import plural, trim_to
 from commonplace.knowledge import (
-    LISTED_RUNS,
+    LIST_LIMIT,
     MAX_LIMIT,
     RUN_COUNTS,
     ConsolidationReport,
@@ -185,7 +185,7 @@ def list_command(
     state: Annotated[
         str | None, typer.Option(help=f"Only this state: {', '.join(RunState)}.", show_default="any")
     ] = None,
-    limit: Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="The most runs to list.")] = LISTED_RUNS,
+    limit: Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="The most runs to list.")] = LIST_LIMIT,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""What the commands of knowledge memory share: whose memory, how it is opened, and how memories are shown."""
+"""Options, opening and tables that the commands of knowledge memory share."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -16,15 +16,17 @@ from commonplace.knowledge import Fact, Found, KnowledgeMemory, Memory, Scores
 
 TENANT: Final = DEFAULT_TENANT
 SHOWN_CHARS: Final = 300
-"""Of a text in a table; ``--json`` and ``get`` show it whole."""
+"""Most characters of a text in a table; ``--json`` and ``get`` show the whole text."""
 
 SCORES: Final = ("composite_score", "contextual_score", "rrf_score", "similarity", "rank")
-"""What a result is ranked by: the first of these that it has."""
+"""The scores that rank results; a result shows the first one that it has."""
 
-TenantOption = Annotated[str, typer.Option("--tenant", help="Whose memories.")]
+TenantOption = Annotated[str, typer.Option("--tenant", help="Owner of the memories.")]
 ScopeOption = Annotated[
     str | None,
-    typer.Option("--scope", help="Name of a butler: what is global or its own.", show_default="everything"),
+    typer.Option(
+        "--scope", help="Name of a butler: memories that are global or its own.", show_default="everything"
+    ),
 ]
 AllowSecrets = Annotated[bool, typer.Option("--allow-secrets", help="Store text that looks like a secret.")]
 TypeArgument = Annotated[str, typer.Argument(metavar="TYPE", help="episode, fact or rule.")]
@@ -96,7 +98,7 @@ def json_object(text: str | None, *, field: str) -> dict[str, Any] | None:
     """Read an option that is a JSON object.
 
     Raises:
-        InvalidInputError: It is not.
+        InvalidInputError: The text is not a JSON object.
     """
     if text is None:
         return None

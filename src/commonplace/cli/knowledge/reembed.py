@@ -12,8 +12,7 @@ from commonplace.cli.run import settings
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge import BATCH_ROWS, MoveReceipt, MoveState, MoveStatus
-from commonplace.knowledge import Progress as MoveProgress
+from commonplace.knowledge import BATCH_ROWS, MoveProgress, MoveReceipt, MoveState, MoveStatus
 
 app = typer.Typer()
 

@@ -1,4 +1,4 @@
-"""A picture of what is known: entities, their facts, and the links between memories."""
+"""A graph of entities, their facts, and the links between memories."""
 
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -15,7 +15,7 @@ MOST_ENTITIES: Final = 30
 FACTS_OF_ONE: Final = 40
 FACTS_OF_EACH: Final = 5
 MOST_LINKS: Final = 200
-"""More than that nobody can look at."""
+"""Most links of a graph that a person can read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,24 +38,24 @@ class Edge:
 
 @dataclass(slots=True, kw_only=True)
 class Graph:
-    """Nodes in the order in which they were found, each once, and the edges between them."""
+    """Nodes in the order in which they were found, and the edges between them."""
 
     nodes: dict[str, Node] = field(default_factory=dict[str, Node])
     edges: list[Edge] = field(default_factory=list[Edge])
 
     def add(self, node: Node) -> None:
-        """Add a node, unless it is there."""
+        """Add a node, unless the graph has it."""
         self.nodes.setdefault(node.id, node)
 
 
 async def knowledge_graph(pool: asyncpg.Pool, *, entity_id: UUID | str | None = None) -> Graph:
-    """Return an entity with its most important active facts and what they are linked to.
+    """Return an entity with its most important active facts and the memories that they are linked to.
 
     Without an entity: the 30 entities with the most active facts, five facts each.
 
     Raises:
         InvalidInputError: The id is malformed.
-        NotFoundError: There is no such entity, or it was merged into another.
+        NotFoundError: The entity does not exist, or was merged into another.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
     """

@@ -1,4 +1,4 @@
-"""Lists for people: what is in a memory, a page at a time. Nothing here counts as a reading of a memory."""
+"""Lists of memories and entities for people, a page at a time. Reading them does not count as a use."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -12,7 +12,7 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
-from commonplace.knowledge.config import MAX_LIMIT
+from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
 from commonplace.knowledge.entities.fields import EntityType, require_type
 from commonplace.knowledge.entities.names import fold_name
 from commonplace.knowledge.kinds import Episode, EpisodeStatus, Fact, Rule, Validity
@@ -21,7 +21,6 @@ from commonplace.knowledge.lifecycle.maturity import Maturity
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Row
 
-DEFAULT_LIMIT: Final = 50
 MAX_OFFSET: Final = 2**31 - 1
 
 
@@ -61,21 +60,21 @@ async def list_facts(
     fading: bool | None = None,
     scope: str | None = None,
     entity_id: UUID | str | None = None,
-    limit: int = DEFAULT_LIMIT,
+    limit: int = LIST_LIMIT,
     offset: int = 0,
     clock: Clock = utc_now,
 ) -> list[Fact]:
     """Return facts, the newest first, then by id.
 
     Args:
-        pool: Of the database.
-        validity: Of this one only: ``active``, ``superseded``, ``expired`` or ``retracted``.
-        fading: Only those that are marked as fading, or only those that are not.
-        scope: Of this scope alone; the global one is not added.
-        entity_id: Of this entity only.
-        limit: At most this many, 1 to 1,000.
-        offset: After skipping this many.
-        clock: The present.
+        pool: The pool of the database.
+        validity: Return facts of this validity only: ``active``, ``superseded``, ``expired`` or ``retracted``.
+        fading: Return only facts that are marked as fading, or only other facts.
+        scope: Return facts of this scope only, without the global one.
+        entity_id: Return facts about this entity only.
+        limit: Most facts, 1 to 1,000.
+        offset: The number of facts to skip.
+        clock: Gives the present.
 
     Raises:
         InvalidInputError: A parameter is malformed.
@@ -96,7 +95,7 @@ async def list_facts(
 
 
 async def fact_chain(pool: asyncpg.Pool, fact_id: UUID | str, *, clock: Clock = utc_now) -> list[Fact]:
-    """Return a fact with all that it superseded and that superseded it, the newest first; empty where there is none.
+    """Return a fact with the facts before and after it, the newest first; an empty list if the fact does not exist.
 
     Raises:
         InvalidInputError: The id is malformed.
@@ -114,20 +113,20 @@ async def list_rules(
     maturity: str | None = None,
     forgotten: bool | None = None,
     scope: str | None = None,
-    limit: int = DEFAULT_LIMIT,
+    limit: int = LIST_LIMIT,
     offset: int = 0,
     clock: Clock = utc_now,
 ) -> list[Rule]:
     """Return rules, the newest first, then by id.
 
     Args:
-        pool: Of the database.
-        maturity: Of this one only: ``candidate``, ``established``, ``proven`` or ``anti_pattern``.
-        forgotten: Only those that are forgotten, or only those that are not.
-        scope: Of this scope alone.
-        limit: At most this many, 1 to 1,000.
-        offset: After skipping this many.
-        clock: The present.
+        pool: The pool of the database.
+        maturity: Return rules of this maturity only: ``candidate``, ``established``, ``proven`` or ``anti_pattern``.
+        forgotten: Return only forgotten rules, or only other rules.
+        scope: Return rules of this scope only, without the global one.
+        limit: Most rules, 1 to 1,000.
+        offset: The number of rules to skip.
+        clock: Gives the present.
 
     Raises:
         InvalidInputError: A parameter is malformed.
@@ -147,7 +146,7 @@ async def list_rules(
 
 
 async def list_applications(
-    pool: asyncpg.Pool, rule_id: UUID | str, *, limit: int = DEFAULT_LIMIT
+    pool: asyncpg.Pool, rule_id: UUID | str, *, limit: int = LIST_LIMIT
 ) -> list[RuleApplication]:
     """Return the applications of a rule, the latest first.
 
@@ -172,20 +171,19 @@ async def list_episodes(
     status: str | None = None,
     butler: str | None = None,
     live: bool = False,
-    limit: int = DEFAULT_LIMIT,
+    limit: int = LIST_LIMIT,
     offset: int = 0,
     clock: Clock = utc_now,
 ) -> list[Episode]:
     """Return episodes, the newest first, then by id.
 
     Args:
-        pool: Of the database.
-        status: Of this state of consolidation only: ``pending``, ``consolidated``, ``failed`` or ``dead_letter``.
-        butler: Of this one only.
-        live: Only what a search could find; otherwise those that expired or were forgotten are among them, until they
-            are cleaned up.
-        limit: At most this many, 1 to 1,000.
-        offset: After skipping this many.
+        pool: The pool of the database.
+        status: Return episodes of this state only: ``pending``, ``consolidated``, ``failed`` or ``dead_letter``.
+        butler: Return episodes of this butler only.
+        live: Leave out episodes that expired or were forgotten and wait for the cleanup.
+        limit: Most episodes, 1 to 1,000.
+        offset: The number of episodes to skip.
         clock: Gives the present.
 
     Raises:
@@ -212,18 +210,18 @@ async def list_entities(
     name: str | None = None,
     entity_type: str | None = None,
     merged: bool | None = False,
-    limit: int = DEFAULT_LIMIT,
+    limit: int = LIST_LIMIT,
     offset: int = 0,
 ) -> list[ListedEntity]:
     """Return entities by canonical name, then by id.
 
     Args:
-        pool: Of the database.
-        name: Only those one of whose names holds this text, whatever its case.
-        entity_type: Of this type only.
-        merged: Only those that were merged into another, only those that were not, or both for ``None``.
-        limit: At most this many, 1 to 1,000.
-        offset: After skipping this many.
+        pool: The pool of the database.
+        name: Return entities with this text in one of their names, in any case of letters.
+        entity_type: Return entities of this type only.
+        merged: Return only entities that were merged into another, only other entities, or all for ``None``.
+        limit: Most entities, 1 to 1,000.
+        offset: The number of entities to skip.
 
     Raises:
         InvalidInputError: A parameter is malformed.

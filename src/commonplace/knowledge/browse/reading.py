@@ -1,4 +1,4 @@
-"""Single memories for people: as they are, whatever their state. Nothing here counts as a reading of a memory."""
+"""Single memories for people, in any state. Reading them does not count as a use."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -15,20 +15,20 @@ from commonplace.knowledge.kinds import Episode, Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Statements
 
-NO_TEXT = "it is not there any more"
+NO_TEXT = "deleted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Linked:
-    """A link of a memory, as seen from it.
+    """The other memory of a link.
 
     Attributes:
-        relation: What the link says.
-        is_outgoing: Whether the memory is its source, so that the relation reads from it to the other one.
-        memory_type: Of the other one: ``"episode"``, ``"fact"`` or ``"rule"``.
-        memory_id: Of the other one.
-        text: Its first 300 characters, or that it is gone.
-        state: A fact's validity, a rule's maturity or an episode's state of consolidation; ``None`` where it is gone.
+        relation: The relation of the link's source to its target.
+        is_outgoing: Whether the other memory is the target.
+        memory_type: The kind of the other memory.
+        memory_id: The id of the other memory.
+        text: The first 300 characters of the other memory, or ``"deleted"``.
+        state: The validity, maturity or consolidation status of the other memory; ``None`` if it was deleted.
         created_at: When the link was made (aware UTC).
     """
 
@@ -80,7 +80,7 @@ async def read_one(sql: Statements, kind: MemoryType, key: UUID, *, now: datetim
 
 
 async def list_linked(pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str) -> list[Linked]:
-    """Return what a memory is linked to, in both directions, the oldest link first, with words of the other one.
+    """Return the memories that a memory is linked to in either direction, the oldest link first.
 
     Raises:
         InvalidInputError: The type or id is malformed.
@@ -115,15 +115,15 @@ async def list_linked(pool: asyncpg.Pool, memory_type: str, memory_id: UUID | st
 
 
 async def names_of(pool: asyncpg.Pool, ids: Collection[UUID], *, clock: Clock = utc_now) -> dict[UUID, str]:
-    """Return a few words for each memory or entity: what a fact is about, a name, or how a text begins.
+    """Return the key of a fact, the name of an entity or the beginning of a text for each memory or entity.
 
     Args:
-        pool: Of the database.
+        pool: The pool of the database.
         ids: Of episodes, facts, rules and entities.
-        clock: Tells which episodes are over.
+        clock: Gives the present.
 
     Returns:
-        At most 120 characters by id. What was forgotten, has expired as an episode or is not there any more is missing.
+        At most 120 characters for each id. Forgotten memories, expired episodes and unknown ids are left out.
 
     Raises:
         TenantUnsetError: No request context is set.

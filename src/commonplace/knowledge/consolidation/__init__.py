@@ -17,7 +17,6 @@ from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.preview import PlannedChange, plan_rows
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.runs import (
-    LISTED_RUNS,
     RUN_COUNTS,
     ActionKind,
     Run,
@@ -31,7 +30,6 @@ from commonplace.knowledge.consolidation.spawner import Spawner, model_spawner
 from commonplace.knowledge.consolidation.undo import UndoReport, undo_run
 
 __all__ = [
-    "LISTED_RUNS",
     "RUN_COUNTS",
     "ActionKind",
     "Approve",

@@ -12,7 +12,6 @@ import asyncpg
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.text import collapse_whitespace
-from commonplace.knowledge.active_model import refused_vectors
 from commonplace.knowledge.consolidation.leases import Lease, describe
 from commonplace.knowledge.consolidation.policy import OUTAGES
 from commonplace.knowledge.consolidation.runs import ActionKind
@@ -20,6 +19,7 @@ from commonplace.knowledge.consolidation.steps import Confirm, Step, Steps, Stor
 from commonplace.knowledge.facts import GLOBAL_SCOPE, fact_key, insert_facts
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.rules import insert_rules
+from commonplace.knowledge.vectors import refused_vectors
 from commonplace.storage.database import Statements
 
 _SERVER_FAULTS: Final = (

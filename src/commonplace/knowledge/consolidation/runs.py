@@ -11,12 +11,10 @@ import asyncpg
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.lists import MAX_OFFSET
-from commonplace.knowledge.config import MAX_LIMIT
+from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Row
-
-LISTED_RUNS: Final = 50
 
 
 class RunState(StrEnum):
@@ -158,7 +156,7 @@ async def list_runs(
     *,
     butler: str | None = None,
     state: str | None = None,
-    limit: int = LISTED_RUNS,
+    limit: int = LIST_LIMIT,
     offset: int = 0,
 ) -> list[Run]:
     """Return the tenant's runs, the latest first.

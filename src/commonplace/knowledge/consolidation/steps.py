@@ -15,11 +15,11 @@ from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.results import ConsolidationResult, NewFact, NewRule, UpdatedFact
-from commonplace.knowledge.embeddings import Embeddings, embed
 from commonplace.knowledge.facts import FactDraft, fact_row, fact_text
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.rules import RuleDraft, rule_row
 from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.vectors import Embeddings, embed
 from commonplace.storage.database import Row
 
 

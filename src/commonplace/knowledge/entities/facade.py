@@ -6,6 +6,7 @@ from uuid import UUID
 
 from commonplace.core.errors import NotFoundError
 from commonplace.knowledge.browse import lists
+from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.entities import merge_preview, merging, registry, resolution, unmerging
 from commonplace.knowledge.entities.merge_preview import MergePreview
 from commonplace.knowledge.entities.merging import MergeReceipt
@@ -101,7 +102,7 @@ class EntityMethods(KnowledgeSession):
         name: str | None = None,
         entity_type: str | None = None,
         merged: bool | None = False,
-        limit: int = lists.DEFAULT_LIMIT,
+        limit: int = LIST_LIMIT,
         offset: int = 0,
     ) -> list[lists.ListedEntity]:
         """Return entities by canonical name; see :func:`~.browse.lists.list_entities`."""

@@ -1,4 +1,4 @@
-"""Feedback on rules: what helped, what harmed, and the inversion of a rule into the warning against itself."""
+"""Feedback on rules: helpful and harmful applications, and the inversion of a rule into a warning."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
@@ -14,18 +14,18 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
-from commonplace.knowledge.embeddings import embed
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.kinds import Rule
 from commonplace.knowledge.lifecycle import maturity
 from commonplace.knowledge.lifecycle.maturity import Maturity, Standing
 from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.vectors import embed
 from commonplace.storage.database import Row, Statements
 
 MAX_REASON_CHARS: Final = 1_000
 MAX_REASONS: Final = 100
-"""Kept in a rule's metadata, the latest; ``rule_applications`` keeps all."""
+"""The number of latest reasons in a rule's metadata; ``rule_applications`` keeps all."""
 
 
 class Outcome(StrEnum):
@@ -60,13 +60,13 @@ async def mark_helpful(
     context: Mapping[str, Any] | None = None,
     clock: Clock = utc_now,
 ) -> Rule:
-    """Count an application of a rule that helped, and promote the rule where it has earned that.
+    """Count a helpful application of a rule, and promote the rule if it qualifies.
 
     Args:
-        pool: Of the database.
-        rule_id: The rule.
-        context: What it was applied to: a JSON object for ``rule_applications``.
-        clock: The present.
+        pool: The pool of the database.
+        rule_id: The id of the rule.
+        context: A JSON object about the application, for ``rule_applications``.
+        clock: Gives the present.
 
     Returns:
         The rule as it is now.
@@ -100,14 +100,14 @@ async def mark_harmful(
     context: Mapping[str, Any] | None = None,
     clock: Clock = utc_now,
 ) -> Rule:
-    """Count an application of a rule that did harm, which weighs four times, and demote the rule where that is due.
+    """Count a harmful application of a rule, which weighs four times, and demote the rule if necessary.
 
     Args:
-        pool: Of the database.
-        rule_id: The rule.
-        reason: Why, added to ``metadata.harmful_reasons``; shortened to 1,000 characters.
-        context: What it was applied to: a JSON object for ``rule_applications``.
-        clock: The present.
+        pool: The pool of the database.
+        rule_id: The id of the rule.
+        reason: The harm, added to ``metadata.harmful_reasons``; shortened to 1,000 characters.
+        context: A JSON object about the application, for ``rule_applications``.
+        clock: Gives the present.
 
     Returns:
         The rule as it is now, with ``metadata.needs_inversion`` if its opposite has become the better rule.
@@ -115,7 +115,7 @@ async def mark_harmful(
     Raises:
         InvalidInputError: A parameter is malformed.
         NotFoundError: The rule does not exist, or is forgotten.
-        SecretRefusedError: The reason looks like it holds a secret.
+        SecretRefusedError: The reason looks like a secret.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
 
@@ -143,7 +143,7 @@ async def mark_harmful(
 async def invert_to_anti_pattern(
     pool: asyncpg.Pool, engine: EmbeddingEngine, rule_id: UUID | str, *, clock: Clock = utc_now
 ) -> Rule:
-    """Rewrite a rule that keeps doing harm as the warning against itself, and make it findable as that.
+    """Rewrite a harmful rule as a warning, and make the warning findable.
 
     Returns:
         The rule as it is now; unchanged if it was inverted before.

@@ -1,4 +1,4 @@
-"""How far a rule is proven: pure arithmetic over its feedback, in which harm weighs four times (KNW-03, KNW-21)."""
+"""The maturity of rules: pure arithmetic over their feedback, in which harm weighs four times (KNW-03, KNW-21)."""
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -30,14 +30,14 @@ class Maturity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """What feedback has made of a rule.
+    """The counts of a rule's feedback, and the state that follows from them.
 
     Attributes:
-        maturity: Its state.
+        maturity: The state.
         effectiveness: 0.0 to 1.0, by the formula of the last feedback.
-        applied: How often it was applied; helpful and harmful together.
-        successes: How often it helped.
-        harms: How often it harmed.
+        applied: Helpful and harmful applications together.
+        successes: Helpful applications.
+        harms: Harmful applications.
     """
 
     maturity: Maturity
@@ -48,7 +48,7 @@ class Standing:
 
     @property
     def needs_inversion(self) -> bool:
-        """Whether it has harmed so often that its opposite is the better rule. Source: KNW-03.5."""
+        """Whether the rule did so much harm that its opposite is the better rule. Source: KNW-03.5."""
         return (
             self.maturity is not Maturity.ANTI_PATTERN
             and self.harms >= INVERSION_HARMS
@@ -57,11 +57,11 @@ class Standing:
 
 
 def after_helpful(standing: Standing, *, age: timedelta) -> Standing:
-    """Return the standing after one more success, promoted by one state where it has earned that.
+    """Return the standing after one more success, promoted by one state if it qualifies.
 
     Args:
-        standing: Before.
-        age: Since the rule was stored.
+        standing: The standing before.
+        age: The time since the rule was stored.
 
     Source: KNW-21.1, KNW-03.1, KNW-03.2.
     """
@@ -71,7 +71,7 @@ def after_helpful(standing: Standing, *, age: timedelta) -> Standing:
 
 
 def after_harmful(standing: Standing) -> Standing:
-    """Return the standing after one more harm, demoted by one state where it no longer deserves its own.
+    """Return the standing after one more harm, demoted by one state if it no longer qualifies.
 
     Source: KNW-21.2, KNW-03.3, KNW-03.4.
     """
@@ -110,8 +110,8 @@ def anti_pattern_text(original: str, reasons: list[str]) -> str:
     """Return the text of an inverted rule, in the specification's words.
 
     Args:
-        original: What the rule said.
-        reasons: Why it harmed, oldest first; may be empty.
+        original: The text of the rule.
+        reasons: The harms, oldest first; may be empty.
 
     Source: KNW-03.5.
     """

@@ -1,4 +1,4 @@
-"""How long a fact is expected to hold, and so how fast its confidence decays (KNW-04)."""
+"""Permanence: how long a fact is expected to hold, and how fast its confidence decays (KNW-04)."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -9,7 +9,7 @@ from commonplace.core.errors import InvalidInputError
 
 
 class Permanence(StrEnum):
-    """The five levels, from never decaying to gone within weeks."""
+    """The five levels of permanence."""
 
     PERMANENT = "permanent"
     STABLE = "stable"
@@ -31,10 +31,10 @@ DECAY_RATES: Final[Mapping[Permanence, float]] = MappingProxyType(
 
 
 def require_permanence(value: str) -> Permanence:
-    """Return a permanence, or refuse the word.
+    """Return a permanence.
 
     Raises:
-        InvalidInputError: It is none of the five, which the message lists (KNW-04.2).
+        InvalidInputError: The word is not a permanence; the message lists the five (KNW-04.2).
     """
     try:
         return Permanence(value)

@@ -13,8 +13,8 @@ from commonplace.core.clock import Clock
 from commonplace.core.context import DEFAULT_TENANT, request_context
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.active_model import VectorModel
 from commonplace.knowledge.unit_of_work import queries, unit_of_work
+from commonplace.knowledge.vectors import VectorModel
 from commonplace.storage.database import Row, Statements
 
 ACTOR: Final = "reembedding"
@@ -88,7 +88,7 @@ class MoveStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
+class MoveProgress:
     """The progress of a move: its step, and the numbers of embedded memories and of all memories."""
 
     step: MoveStep
@@ -96,10 +96,10 @@ class Progress:
     total: int
 
 
-OnProgress = Callable[[Progress], None]
+OnProgress = Callable[[MoveProgress], None]
 
 
-def silent(_: Progress) -> None:
+def silent(_: MoveProgress) -> None:
     """Ignore progress."""
 
 
@@ -216,7 +216,7 @@ async def resume_or_begin(pool: asyncpg.Pool, to: VectorModel, dimensions: int, 
         return Move.from_row(await sql.begin_reembedding(model=to.name, version=to.version, now=now))
 
 
-async def note(sql: Statements, move: Move, *, done: int, step: MoveStep, now: datetime) -> Progress:
+async def note(sql: Statements, move: Move, *, done: int, step: MoveStep, now: datetime) -> MoveProgress:
     """Record progress in the transaction that made it.
 
     Raises:
@@ -225,4 +225,4 @@ async def note(sql: Statements, move: Move, *, done: int, step: MoveStep, now: d
     row = await sql.note_reembedding(id=move.id, done=done, step=step, now=now)
     if row is None:
         raise MoveEndedError
-    return Progress(step=step, done=row["done"], total=row["total"])
+    return MoveProgress(step=step, done=row["done"], total=row["total"])

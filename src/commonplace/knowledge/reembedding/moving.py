@@ -10,7 +10,6 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import EmbeddingError, StorageUnavailableError
 from commonplace.embedding import EMBEDDING_DIMENSIONS, EmbeddingEngine
-from commonplace.knowledge.active_model import VectorModel, model_of
 from commonplace.knowledge.inputs import require_batch_rows
 from commonplace.knowledge.reembedding.filling import clear, count_missed, count_rows_to_embed, fill
 from commonplace.knowledge.reembedding.indexes import build_indexes
@@ -30,6 +29,7 @@ from commonplace.knowledge.reembedding.moves import (
 )
 from commonplace.knowledge.reembedding.statements import TEXTS, of_table
 from commonplace.knowledge.reembedding.switching import most_while_held, try_switch
+from commonplace.knowledge.vectors import VectorModel, model_of
 
 SWITCHES: Final = 240
 """Attempts to switch before the operator learns that another transaction holds the tables."""

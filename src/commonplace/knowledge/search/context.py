@@ -11,8 +11,8 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import DEFAULT_MIN_RELEVANCE, ScoreWeights
 from commonplace.knowledge.kinds import Episode
 from commonplace.knowledge.search.context_block import (
+    CONTEXT_HEADER,
     DEFAULT_QUOTAS,
-    HEADER,
     MAX_LINES,
     ContextQuotas,
     render_context,
@@ -76,7 +76,7 @@ async def memory_context(
         raise InvalidInputError("token_budget", "a whole number", token_budget)
     if not isinstance(trigger_prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
         raise InvalidInputError("trigger_prompt", "text", trigger_prompt)
-    if budget_chars(token_budget) < len(HEADER):
+    if budget_chars(token_budget) < len(CONTEXT_HEADER):
         return ""
     request = await prepare_recall(
         engine,

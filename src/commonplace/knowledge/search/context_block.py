@@ -17,7 +17,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge.kinds import Fact, MemoryType, Rule
 
-HEADER: Final = "# Memory Context\n"
+CONTEXT_HEADER: Final = "# Memory Context\n"
 NOTE: Final = (
     "Noted in earlier sessions; today is {today}. Facts are claims heard earlier, less certain with age: what the user "
     "says now wins. Rules are the user's wishes and lessons: follow them where they fit; 0.00 means untried. "
@@ -124,14 +124,14 @@ def render_context(
         Markdown of at most ``token_budget * 4`` characters; empty where not even the header fits.
     """
     budget = budget_chars(token_budget)
-    if budget < len(HEADER):
+    if budget < len(CONTEXT_HEADER):
         return ""
     sections = {
         MemoryType.FACT: _Section(MemoryType.FACT, quotas.facts, budget),
         MemoryType.RULE: _Section(MemoryType.RULE, quotas.rules, budget),
     }
     note = NOTE.format(today=today.isoformat()) if with_note and budget >= NOTE_FROM_CHARS else ""
-    room = budget - len(HEADER) - len(note)
+    room = budget - len(CONTEXT_HEADER) - len(note)
     lines = 0
     for place in _order_of_taking(memories, quotas):
         if lines == limit:
@@ -141,7 +141,7 @@ def render_context(
         room -= took
         lines += took > 0
     body = "".join(section.render() for section in sections.values())
-    return f"{HEADER}{note}{body}" if body else HEADER
+    return f"{CONTEXT_HEADER}{note}{body}" if body else CONTEXT_HEADER
 
 
 def _order_of_taking(memories: Sequence[Fact | Rule], quotas: ContextQuotas) -> list[int]:

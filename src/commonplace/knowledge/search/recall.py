@@ -21,7 +21,6 @@ from commonplace.knowledge.search.request import (
     add_vector,
     begin_search,
     make_request,
-    require_query,
     require_relevance,
 )
 from commonplace.knowledge.search.scoring import score, tie_break
@@ -105,10 +104,11 @@ async def prepare_recall(
 ) -> SearchRequest:
     """Check a recall and compute the topic's vector, before a connection is taken; see :func:`recall`."""
     require_context()
-    text = require_query(topic, field="topic")
     floor = require_relevance(min_relevance)
-    request = make_request(query=text, limit=limit, scope=scope, min_confidence=min_confidence, now=clock())
-    request = await add_vector(request, engine, text)
+    request = make_request(
+        query=topic, field="topic", limit=limit, scope=scope, min_confidence=min_confidence, now=clock()
+    )
+    request = await add_vector(request, engine)
     return replace(request, min_relevance=floor if request.text else 0.0)
 
 

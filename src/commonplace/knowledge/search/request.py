@@ -18,14 +18,13 @@ from pgvector import Vector
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.embedding.backend import EMBEDDING_DIMENSIONS
-from commonplace.knowledge.active_model import VectorModel, model_of, warn_of_other_model
 from commonplace.knowledge.config import MAX_LIMIT
-from commonplace.knowledge.facts import GLOBAL_SCOPE
 from commonplace.knowledge.inputs import require_scope
-from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.kinds import GLOBAL_SCOPE, MemoryType
 from commonplace.knowledge.search.found import Found, Scores
 from commonplace.knowledge.search.statements import SearchTable, search_queries
 from commonplace.knowledge.search_text import search_query_text
+from commonplace.knowledge.vectors import VectorModel, model_of, warn_of_other_model
 from commonplace.storage.database import Row, Statements
 
 DEFAULT_LIMIT: Final = 10
@@ -45,7 +44,8 @@ class SearchRequest:
     """A checked request.
 
     Attributes:
-        text: The query's words as they are stored; empty for none.
+        query: The query of the caller.
+        text: The words of the query as they are stored; may be empty.
         vector: Of the query, where its meaning counts; nothing is near where there is none.
         model: What made the vector; ``None`` where a caller gave it, and answers for it.
         limit: Most results.
@@ -57,6 +57,7 @@ class SearchRequest:
         min_relevance: Likeness that the best memory must have; 0.0 for no floor.
     """
 
+    query: str
     text: str
     vector: Vector | None
     limit: int
@@ -72,6 +73,7 @@ class SearchRequest:
 def make_request(
     *,
     query: object = "",
+    field: str = "query",
     embedding: Embedding | None = None,
     limit: object = DEFAULT_LIMIT,
     scope: object = None,
@@ -84,8 +86,10 @@ def make_request(
         InvalidInputError: A value is not of its kind or range; the message names it.
     """
     most = _require_limit(limit)
+    asked = _require_query(query, field=field)
     return SearchRequest(
-        text=search_query_text(require_query(query)),
+        query=asked,
+        text=search_query_text(asked),
         vector=None if embedding is None else _require_embedding(embedding),
         limit=most,
         scope=None if scope is None else require_scope(scope),
@@ -96,13 +100,13 @@ def make_request(
     )
 
 
-async def add_vector(request: SearchRequest, engine: EmbeddingEngine, query: str) -> SearchRequest:
+async def add_vector(request: SearchRequest, engine: EmbeddingEngine) -> SearchRequest:
     """Return a request with the vector of its query, computed before a connection is taken.
 
     Raises:
         EmbeddingError: The model cannot be used.
     """
-    vector = Vector(await engine.embed_async(query))
+    vector = Vector(await engine.embed_async(request.query))
     return replace(request, vector=vector, model=model_of(engine))
 
 
@@ -159,12 +163,7 @@ def _scopes(table: SearchTable, scope: str | None) -> list[str] | None:
     return [scope] if table.memory_type is MemoryType.EPISODE else [GLOBAL_SCOPE, scope]
 
 
-def require_query(query: object, *, field: str = "query") -> str:
-    """Return a query; ``None`` is an empty one.
-
-    Raises:
-        InvalidInputError: Not a text of at most 10,000 characters.
-    """
+def _require_query(query: object, *, field: str) -> str:
     form = f"text of at most {MAX_QUERY_CHARS} characters"
     if query is None:
         return ""

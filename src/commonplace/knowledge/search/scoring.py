@@ -10,16 +10,12 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.knowledge.config import ScoreWeights
-from commonplace.knowledge.inputs import MAX_IMPORTANCE
-from commonplace.knowledge.kinds import Fact, Memory, Rule
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, MAX_IMPORTANCE, Fact, Memory, Rule
 
 RRF_K: Final = 60
 """The constant of Reciprocal Rank Fusion. Source: KNW-07.3."""
 
 RECENCY_HALF_LIFE_DAYS: Final = 7.0
-RULE_IMPORTANCE: Final = 5.0
-"""Rules have none of their own. Source: R-KNW-5."""
-
 _DAY_S: Final = 86_400.0
 
 
@@ -47,7 +43,7 @@ def recency(last_referenced_at: datetime | None, now: datetime) -> float:
 
 def score(memory: Fact | Rule, relevance: float, weights: ScoreWeights, now: datetime) -> Score:
     """Score a fact or rule of a relevance from 0.0 to 1.0."""
-    importance = memory.importance if isinstance(memory, Fact) else RULE_IMPORTANCE
+    importance = memory.importance if isinstance(memory, Fact) else DEFAULT_IMPORTANCE  # R-KNW-5
     parts = {
         "relevance": relevance,
         "importance": importance / MAX_IMPORTANCE,

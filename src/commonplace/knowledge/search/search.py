@@ -31,7 +31,6 @@ from commonplace.knowledge.search.request import (
     add_vector,
     begin_search,
     make_request,
-    require_query,
     require_relevance,
     search_table,
 )
@@ -209,7 +208,7 @@ async def memory_search(
     if not request.text or not tables:
         return []
     if known_mode is not SearchMode.KEYWORD:
-        request = await add_vector(request, engine, require_query(query))
+        request = await add_vector(request, engine)
     floor = _require_floor(min_relevance, known_mode)
     async with unit_of_work(pool, readonly=True) as sql:
         request = await begin_search(sql, request)

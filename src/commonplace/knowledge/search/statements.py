@@ -15,8 +15,8 @@ import aiosql
 from aiosql.queries import Queries
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.kinds import COLUMNS, Episode, Fact, Memory, MemoryType, Rule
-from commonplace.knowledge.search.scoring import RULE_IMPORTANCE
+from commonplace.knowledge.kinds import COLUMNS, DEFAULT_IMPORTANCE, Episode, Fact, Memory, MemoryType, Rule
+from commonplace.knowledge.search.scoring import RRF_K
 
 _DIRECTORY: Final = Path(__file__).parent / "sql_by_table"
 _OWN: Final = "tenant_id = current_setting('commonplace.tenant_id', true)"
@@ -75,7 +75,7 @@ TABLES: Final[Mapping[str, SearchTable]] = {
             scope="scope",
             live=f"(metadata -> 'forgotten') IS DISTINCT FROM 'true' AND {_CONFIDENT}",
             countable="true",
-            importance=f"CAST({RULE_IMPORTANCE} AS float8)",
+            importance=f"CAST({DEFAULT_IMPORTANCE} AS float8)",
         ),
     )
 }
@@ -111,6 +111,7 @@ def search_queries(table: SearchTable, *, scoped: bool) -> Queries:
         "own_words": _OWN + in_scopes.format("scope"),
         "live": table.live,
         "countable": table.countable,
+        "rrf_k": str(RRF_K),
         "columns": ", ".join(f"m.{column}" for column in COLUMNS[table.memory_type]),
     }
     gaps["candidates"] = _read("candidates").substitute(gaps)

@@ -1,5 +1,5 @@
 -- name: insert_episodes(id, butler, session_id, content, search_text, embedding, importance, metadata, created_at, expires_at, model, version)
--- Adds episodes in their order, the model of their vectors and an event for each.
+-- Insert episodes in their order, the model of their vectors, and an event for each episode.
 WITH input AS (
   SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:butler AS text[]), CAST(:session_id AS uuid[]), CAST(:content AS text[]),
@@ -37,13 +37,13 @@ SELECT
 FROM stored;
 
 -- name: bump_episode(id, now)^
--- Counts a reading of an episode that has not expired, and returns it.
+-- Count a use of an episode that has not expired, and return the episode.
 UPDATE episodes SET reference_count = reference_count + 1, last_referenced_at = :now
 WHERE id = :id AND (expires_at IS NULL OR expires_at > :now)
 RETURNING ${episode_columns};
 
 -- name: forget_episode(id, now)$
--- Lets an episode expire now, unless it already has, and writes the event. Returns its id, or nothing.
+-- Expire an episode now and write the event, unless it has expired. Return the id of an episode that exists.
 WITH known AS (
   SELECT id, expires_at FROM episodes WHERE id = :id FOR UPDATE
 ),

@@ -1,8 +1,8 @@
--- Order of locks, wherever several rows are locked: keys by their numbers, then entities by id, then facts by id.
+-- Order of locks in every statement: keys by their numbers, then entities by id, then facts by id.
 
 -- name: serialise_fact_keys(keys)
--- Lets transactions that store a fact of the same key run one after the other. There are 1,024 locks for all keys,
--- because a server has room for a few thousand, taken in ascending order, so that no two wait for each other.
+-- Let transactions that store facts of the same key run one after the other. All keys share 1,024 locks, because a
+-- server has room for a few thousand locks. The ascending order prevents deadlocks.
 SELECT pg_advisory_xact_lock(hashtext('commonplace facts'), stripe)
 FROM (
   SELECT DISTINCT
@@ -12,15 +12,15 @@ FROM (
 ) AS ordered;
 
 -- name: lock_entities(ids)
--- Keeps entities from being merged or removed until the transaction ends; returns those that exist.
+-- Lock entities against merges and deletion until the transaction ends, and return the entities that exist.
 SELECT id, metadata ->> 'merged_into' AS merged_into FROM entities
 WHERE id = ANY(CAST(:ids AS uuid[]))
 ORDER BY id
 FOR KEY SHARE;
 
 -- name: insert_facts(id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata, model, version, now)
--- Adds facts, in their order. Each supersedes the active fact of its key, be it in the table or earlier among
--- these; with the links and events of that. Returns id and what it superseded, in their order.
+-- Insert facts in their order. Each fact supersedes the active fact of its key, in the table or earlier in the input,
+-- with links and events. Return the ids of the new and the superseded facts, in the order of the input.
 WITH input AS MATERIALIZED (
   SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:subject AS text[]), CAST(:predicate AS text[]), CAST(:content AS text[]),
@@ -120,13 +120,13 @@ FROM stored JOIN chained USING (id)
 ORDER BY chained.place;
 
 -- name: bump_fact(id, now)^
--- Counts a reading of a fact, and returns it.
+-- Count a use of a fact, and return the fact.
 UPDATE facts SET reference_count = reference_count + 1, last_referenced_at = :now
 WHERE id = :id
 RETURNING ${fact_columns};
 
 -- name: confirm_fact(id, now)$
--- Restarts the decay of an active fact, and writes the event. Returns its id, or nothing.
+-- Restart the decay of an active fact and write the event. Return the id of a fact that was confirmed.
 WITH known AS (
   SELECT id, last_confirmed_at FROM facts WHERE id = :id AND validity = 'active' FOR UPDATE
 ),
@@ -147,7 +147,7 @@ event AS (
 SELECT id FROM known;
 
 -- name: retract_fact(id)$
--- Retracts a fact, unless it already is, and writes the event. Returns its id, or nothing.
+-- Retract a fact and write the event, unless it is retracted. Return the id of a fact that exists.
 WITH known AS (
   SELECT id, validity FROM facts WHERE id = :id FOR UPDATE
 ),

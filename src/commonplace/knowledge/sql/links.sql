@@ -1,5 +1,5 @@
 -- name: create_link(source_type, source_id, target_type, target_id, relation, now)^
--- Links two memories that exist, and writes the event; a link that exists stays as it is.
+-- Link two memories that exist and write the event, unless a link exists.
 WITH ends AS (
   SELECT
     CASE CAST(:source_type AS text)
@@ -31,7 +31,7 @@ event AS (
 SELECT source_exists, target_exists, EXISTS (SELECT FROM created) AS is_new FROM ends;
 
 -- name: get_links(memory_type, memory_id, outgoing, incoming)
--- The links of a memory, oldest first, by their ends where equal.
+-- The links of a memory, oldest first, then by their ends.
 SELECT source_type, source_id, target_type, target_id, relation, created_at FROM memory_links
 WHERE (CAST(:outgoing AS boolean) AND source_type = :memory_type AND source_id = :memory_id)
   OR (CAST(:incoming AS boolean) AND target_type = :memory_type AND target_id = :memory_id)

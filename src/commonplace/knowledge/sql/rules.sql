@@ -1,5 +1,5 @@
 -- name: insert_rules(id, content, search_text, embedding, scope, source_butler, source_episode_id, tags, metadata, decay_rate, model, version, now)
--- Adds rules as candidates, the model of their vectors and an event for each.
+-- Insert rules as candidates, the model of their vectors, and an event for each rule.
 WITH input AS (
   SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:content AS text[]), CAST(:search_text AS text[]),
@@ -31,26 +31,26 @@ SELECT
 FROM stored;
 
 -- name: bump_rule(id, now)^
--- Counts a reading of a rule that is not forgotten, and returns it.
+-- Count a use of a rule that is not forgotten, and return the rule.
 UPDATE rules SET reference_count = reference_count + 1, last_referenced_at = :now
 WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
 RETURNING ${rule_columns};
 
 -- name: lock_rule(id)^
--- A rule that is not forgotten, kept from changes by others until the transaction ends.
+-- Lock a rule that is not forgotten until the transaction ends, and return the rule.
 SELECT ${rule_columns} FROM rules
 WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
 FOR UPDATE;
 
 -- name: record_application(rule_id, outcome, reason, context, now)!
--- Adds an application of a rule to its record.
+-- Insert an application of a rule.
 INSERT INTO rule_applications (tenant_id, rule_id, outcome, reason, context, applied_at)
 VALUES (
   current_setting('commonplace.tenant_id'), :rule_id, :outcome, :reason, CAST(:context AS jsonb), :now
 );
 
 -- name: mark_rule(id, maturity, effectiveness, applied, successes, harms, metadata, now)^
--- Writes what feedback has made of a rule, and returns it.
+-- Write the counts and the maturity of a rule after feedback, and return the rule.
 UPDATE rules SET
   maturity = :maturity, effectiveness_score = :effectiveness, applied_count = :applied, success_count = :successes,
   harmful_count = :harms, metadata = CAST(:metadata AS jsonb), last_applied_at = :now, last_evaluated_at = :now
@@ -58,7 +58,7 @@ WHERE id = :id
 RETURNING ${rule_columns};
 
 -- name: invert_rule(id, content, search_text, embedding, model, version, metadata, now)^
--- Rewrites a rule as the warning against itself, with what it is found by, and returns it.
+-- Rewrite a rule as a warning, with its vector and words, and return the rule.
 WITH model AS (
   INSERT INTO embedding_versions (model, version, dimensions)
   VALUES (CAST(:model AS text), CAST(:version AS text), vector_dims(CAST(:embedding AS vector)))
@@ -72,7 +72,7 @@ WHERE id = :id
 RETURNING ${rule_columns};
 
 -- name: confirm_rule(id, now)$
--- Restarts the decay of a rule that is not forgotten, and writes the event. Returns its id, or nothing.
+-- Restart the decay of a rule and write the event. Return the id of a rule that was confirmed.
 WITH known AS (
   SELECT id, last_confirmed_at FROM rules
   WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
@@ -95,7 +95,7 @@ event AS (
 SELECT id FROM known;
 
 -- name: forget_rule(id)$
--- Marks a rule as forgotten, unless it already is, and writes the event. Returns its id, or nothing.
+-- Forget a rule and write the event, unless it is forgotten. Return the id of a rule that exists.
 WITH known AS (
   SELECT id, metadata FROM rules WHERE id = :id FOR UPDATE
 ),

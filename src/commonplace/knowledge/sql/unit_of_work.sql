@@ -1,20 +1,19 @@
 -- name: set_context(tenant_id, actor)^
--- Says whose rows this transaction sees and writes, and who is behind it; both end with the transaction.
+-- Set the tenant whose rows this transaction sees and writes, and its actor, until the transaction ends.
 SELECT
   set_config('commonplace.tenant_id', :tenant_id, true),
   set_config('commonplace.actor', :actor, true);
 
 -- name: set_writing_context(tenant_id, actor)^
--- As set_context, of a transaction that may write. While memories are switched to another model it waits here, where it
--- holds nothing that the switch could wait for; many may write at once.
+-- Set the context of a transaction that may write. The shared lock waits here while memories switch to another model,
+-- where the transaction holds no other lock; many transactions may write at once.
 SELECT
   set_config('commonplace.tenant_id', :tenant_id, true),
   set_config('commonplace.actor', :actor, true),
   pg_advisory_xact_lock_shared(hashtext('commonplace'), hashtext('memories'));
 
 -- name: serialise(keys)
--- Lets transactions with a common key run one after the other. Keys are taken in ascending order of their
--- hashes, so that two transactions never wait for each other.
+-- Let transactions with a common key run one after the other. The ascending order of the hashes prevents deadlocks.
 SELECT pg_advisory_xact_lock(hash)
 FROM (
   SELECT DISTINCT hashtextextended(current_setting('commonplace.tenant_id') || chr(31) || key, 0) AS hash

@@ -3,6 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
+from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.consolidation import (
     Approve,
     ConsolidationReport,
@@ -121,7 +122,7 @@ class UpkeepMethods(KnowledgeSession):
         *,
         butler: str | None = None,
         state: str | None = None,
-        limit: int = runs.LISTED_RUNS,
+        limit: int = LIST_LIMIT,
         offset: int = 0,
     ) -> list[Run]:
         """Return consolidation runs, the latest first; see :func:`~.consolidation.runs.list_runs`."""

@@ -6,14 +6,14 @@ from pydantic import Field
 
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.knowledge import Entity, KnowledgeMemory, json_safe
-from commonplace.mcp.knowledge.parameters import JSON, EntityId, Metadata, TenantId
+from commonplace.mcp.knowledge.parameters import JSON, EntityId, EntityKind, Metadata, TenantId
 from commonplace.mcp.knowledge.tool import Offer
 
 NO_CANDIDATE_HINT: Final = (
     "No entity has a name like this; the same call again will say so again. Once, try another spelling, a part of the "
     "name, or enable_fuzzy. If it is somebody or something new, call entity_create."
 )
-EntityTypeName = Annotated[str, Field(description="person, organization, place or other.")]
+EntityTypeName = Annotated[EntityKind, Field(description="The type of the entity.")]
 AliasList = Annotated[
     list[str] | None,
     JSON,
@@ -80,9 +80,7 @@ async def entity_resolve(
     *,
     name: Annotated[str, Field(description="The name as it was said; a part of it will do.")],
     tenant_id: TenantId = DEFAULT_TENANT,
-    entity_type: Annotated[
-        str | None, Field(description="Only this type: person, organization, place or other.")
-    ] = None,
+    entity_type: Annotated[EntityKind | None, Field(description="Return entities of this type only.")] = None,
     context_hints: Annotated[
         dict[str, Any] | None,
         JSON,
@@ -93,7 +91,7 @@ async def entity_resolve(
     ] = None,
     enable_fuzzy: Annotated[bool, Field(description="Whether similar spellings count as well.")] = False,
 ) -> dict[str, Any]:
-    """Find out whom or what a name means, before facts are stored about it.
+    """Find the entities that a name may mean, before you store facts about one.
 
     Returns count and candidates, the likeliest first, each with entity_id, score and name_match (exact, alias, prefix
     or fuzzy). It never creates one. If two candidates are as likely, ask or give context_hints.
@@ -136,6 +134,6 @@ OFFERS: Final = (
     Offer(run=entity_create, title="Add an entity"),
     Offer(run=entity_get, title="Read an entity", reads_only=True, repeatable=True),
     Offer(run=entity_update, title="Change an entity", repeatable=True),
-    Offer(run=entity_resolve, title="Find whom a name means", reads_only=True, repeatable=True),
+    Offer(run=entity_resolve, title="Find the entity of a name", reads_only=True, repeatable=True),
     Offer(run=entity_merge, title="Merge two entities", destroys=True),
 )

@@ -1,4 +1,4 @@
-"""Tools that give feedback: a memory still holds, a rule helped, a rule did harm."""
+"""Tools for feedback: confirm a memory, mark a rule as helpful or harmful."""
 
 from typing import Annotated, Any, Final
 
@@ -12,19 +12,19 @@ from commonplace.mcp.knowledge.tool import Offer
 async def memory_confirm(
     memory: KnowledgeMemory, *, memory_type: MemoryTypeName, memory_id: MemoryId
 ) -> dict[str, Any]:
-    """Say that a fact or rule still holds, after you saw that it does; this restarts its fading.
+    """Confirm that a fact or rule still holds, after you saw that it does; this restarts its decay.
 
     Unconfirmed knowledge loses confidence day by day and is forgotten in the end. Episodes cannot be confirmed. If
-    it does not hold any more, store the new fact, or call memory_forget.
+    the memory no longer holds, store the new fact, or call memory_forget.
     """
     await memory.confirm_memory(memory_type, memory_id)
     return {"confirmed": True, "memory_type": memory_type, "id": memory_id}
 
 
 async def memory_mark_helpful(memory: KnowledgeMemory, *, rule_id: RuleId) -> Rule:
-    """Say that a rule was followed and helped. Call it once for each time that the rule was applied.
+    """Mark a rule as helpful after you followed it. Call this once for each application of the rule.
 
-    Rules that help are promoted: candidate, established, proven. Returns the rule as it stands now.
+    Helpful rules are promoted: candidate, established, proven. Returns the rule after the change.
     """
     return await memory.mark_helpful(rule_id)
 
@@ -34,12 +34,12 @@ async def memory_mark_harmful(
     *,
     rule_id: RuleId,
     reason: Annotated[
-        str | None, Field(description="What went wrong, in one sentence; it is kept with the rule.")
+        str | None, Field(description="The harm, in one sentence; it is kept with the rule.")
     ] = None,
 ) -> Rule:
-    """Say that a rule was followed and did harm. This weighs four times as much as help.
+    """Mark a rule as harmful after you followed it. A harmful mark weighs as much as four helpful ones.
 
-    A rule that keeps doing harm is turned into a warning against itself. Returns the rule as it stands now.
+    A rule that keeps doing harm is turned into a warning. Returns the rule after the change.
     """
     return await memory.mark_harmful(rule_id, reason=reason)
 

@@ -1,17 +1,17 @@
-"""Tools that look after the memory: forget, count, consolidate, clean up."""
+"""Tools for upkeep: forget, count, consolidate, clean up."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from commonplace.core.errors import SettingsError
-from commonplace.knowledge import KnowledgeMemory, consolidate
-from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, ScopeFilter
+from commonplace.knowledge import CleanupReceipt, KnowledgeMemory, MemoryStats, consolidate
+from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, ScopeFilter, bounds
 from commonplace.mcp.knowledge.tool import Offer
 
 RUN_HINT: Final = (
-    "Do not call it again at once: what failed or is busy is tried again later. "
+    "Do not call it again at once: failed and busy episodes are tried again later. "
     "The operator can see and undo each run with `commonplace knowledge runs`."
 )
 
@@ -21,26 +21,26 @@ async def memory_forget(
 ) -> dict[str, Any]:
     """Take a memory out of every search and every prompt, because it is wrong or the user asked for it.
 
-    To correct a fact, store the right one under the same subject and predicate instead. The record stays in the audit
-    trail, and no tool brings it back.
+    To correct a fact, store the right one under the same subject and predicate instead. The audit trail keeps the
+    events of the memory, and no tool restores it.
     """
     await memory.forget_memory(memory_type, memory_id)
     return {"forgotten": True, "memory_type": memory_type, "id": memory_id}
 
 
-async def memory_stats(memory: KnowledgeMemory, *, scope: ScopeFilter = None) -> dict[str, Any]:
-    """Count what is remembered: episodes, facts and rules by their state. For operators and checks of health.
+async def memory_stats(memory: KnowledgeMemory, *, scope: ScopeFilter = None) -> MemoryStats:
+    """Count episodes, facts and rules by their state. For operators and health checks.
 
     Returns numbers only. To find out whether something is known, use memory_search.
     """
-    return asdict(await memory.stats(scope=scope))
+    return await memory.stats(scope=scope)
 
 
 async def memory_run_consolidation(memory: KnowledgeMemory) -> dict[str, Any]:
-    """Have the episodes that wait consolidated into facts and rules by the configured model. For operators.
+    """Let the configured model consolidate pending episodes into facts and rules. For operators.
 
-    It is no way to look anything up, and may take minutes. Without a model the episodes are counted, and nothing is
-    changed. Returns the number of episodes of each butler, and what was done with them.
+    The call looks nothing up, and may take minutes. Without a model it counts the episodes and changes nothing.
+    Returns the number of episodes of each butler and the results.
     """
     try:
         report = await consolidate(memory)
@@ -55,14 +55,17 @@ async def memory_run_episode_cleanup(
     memory: KnowledgeMemory,
     *,
     max_entries: Annotated[
-        int, Field(description="Most episodes to keep; those that are not consolidated yet stay in any case.")
+        int,
+        bounds(0),
+        bounds(0),
+        Field(description="Most episodes to keep; episodes that are not consolidated yet stay in any case."),
     ] = 10_000,
-) -> dict[str, Any]:
-    """Delete expired episodes, then the oldest consolidated ones beyond a number. For operators.
+) -> CleanupReceipt:
+    """Delete expired episodes, then the oldest consolidated episodes over a limit. For operators.
 
-    What it deletes is gone. Returns expired_deleted, capacity_deleted and remaining.
+    Deleted episodes cannot be restored. Returns expired_deleted, capacity_deleted and remaining.
     """
-    return asdict(await memory.run_episode_cleanup(max_entries=max_entries))
+    return await memory.run_episode_cleanup(max_entries=max_entries)
 
 
 OFFERS: Final = (

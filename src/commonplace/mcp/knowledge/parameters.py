@@ -1,16 +1,27 @@
-"""Parameters that several tools have, as a model reads about them.
+"""Parameters that several tools share, as a model reads about them.
 
-Models send lists and objects as JSON in a string about as often as they send the real thing; both are taken.
+Models send lists and objects as JSON in a string about as often as they send the real thing; both are accepted.
 """
 
 import json
+from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from commonplace.knowledge import (
+    MAX_IMPORTANCE,
+    MAX_LIMIT,
+    MAX_TAGS,
+    EntityType,
+    MemoryType,
+    Permanence,
+    SearchMode,
+)
+
 
 def _from_json(value: object) -> object:
-    """Read a list or object that came as JSON in a string; whatever else comes is judged by its type."""
+    """Read a list or object that came as JSON in a string; return every other value unchanged."""
     if not isinstance(value, str) or not value.strip().startswith(("[", "{", "null")):
         return value
     try:
@@ -19,10 +30,24 @@ def _from_json(value: object) -> object:
         return value
 
 
+def one_of(known: type[StrEnum]) -> Any:  # noqa: ANN401 - pydantic's own annotation
+    """Show a closed set in a schema. The memory judges the value: its message lists the words that are accepted."""
+    return Field(json_schema_extra={"enum": [*known]})
+
+
+def bounds(least: float, most: float | None = None) -> Any:  # noqa: ANN401 - pydantic's own annotation
+    """Show bounds in a schema. The memory judges the value: its message names both bounds."""
+    return Field(json_schema_extra={"minimum": least, **({} if most is None else {"maximum": most})})
+
+
 JSON = BeforeValidator(_from_json)
+Kind = Annotated[str, one_of(MemoryType)]
+Mode = Annotated[str, one_of(SearchMode)]
+Lifetime = Annotated[str, one_of(Permanence)]
+EntityKind = Annotated[str, one_of(EntityType)]
 
 MemoryTypeName = Annotated[
-    str, Field(description="What it is: episode, fact or rule, as the result that showed the id says.")
+    Kind, Field(description="The kind of the memory, as the result that showed the id says.")
 ]
 MemoryId = Annotated[
     str, Field(description="The id (a UUID) from a search or recall result, or from a receipt.")
@@ -31,25 +56,29 @@ RuleId = Annotated[str, Field(description="The id (a UUID) of the rule that you 
 EntityId = Annotated[str, Field(description="The id (a UUID) of the entity, as entity_resolve gives it.")]
 
 Importance = Annotated[
-    float, Field(description="0 to 10: 5 is ordinary; 8 and more is for what must not be missed.")
+    float,
+    bounds(0, MAX_IMPORTANCE),
+    Field(description="5 is ordinary; use 8 and more for a memory that must not be missed."),
 ]
 Scope = Annotated[
-    str, Field(description="global for everybody, or the name of the one butler (agent) that it is for.")
+    str, Field(description="global for every butler (agent), or the name of the one butler that it is for.")
 ]
 ScopeFilter = Annotated[
     str | None,
     Field(
         description="Name of a butler: facts and rules that are global or its own, and its episodes. "
-        "Leave it out to look everywhere."
+        "Leave it out to search all memories."
     ),
 ]
 Tags = Annotated[
-    list[str] | None, JSON, Field(description='Labels to group by, such as ["infra", "deploy"].')
+    Annotated[list[str], Field(json_schema_extra={"maxItems": MAX_TAGS})] | None,
+    JSON,
+    Field(description='Labels to group by, such as ["infra", "deploy"].'),
 ]
 Metadata = Annotated[
     dict[str, Any] | None, JSON, Field(description="Further details as a JSON object of plain values.")
 ]
-Limit = Annotated[int, Field(description="Most results, 1 to 1000.")]
+Limit = Annotated[int, bounds(1, MAX_LIMIT), Field(description="The number of results, at most.")]
 TenantId = Annotated[
-    str, Field(description="Your own tenant. No other can be reached: leave it out where you may.")
+    str, Field(description="Your own tenant; leave it out where you may. You cannot reach another tenant.")
 ]

@@ -1,8 +1,8 @@
-"""A tool of knowledge memory as MCP shows it: what comes in is checked, what goes out is JSON, and errors teach.
+"""Tools of knowledge memory over MCP: arguments are checked, results are JSON, and errors say what to do.
 
-A tool is a function of the memory and its parameters. The parameters' types and descriptions become the schema, the
-docstring becomes what the model reads, a value that is returned becomes JSON, and a ``str`` stays text: where a
-result has JSON, clients show a model that and no text.
+A tool is a function of the memory and its parameters. The types and descriptions of the parameters become the schema,
+the docstring becomes the description, and the result becomes JSON. A ``str`` stays text, because clients that get JSON
+show a model no text.
 """
 
 import inspect
@@ -40,7 +40,7 @@ HINTS: Final[Mapping[str, str]] = {
     "context_hints": 'Pass an object such as {"topic": "billing", "mentioned_with": ["Acme"]}.',
     "canonical_name": "entity_resolve finds the entity that has the name; entity_update changes it.",
 }
-"""What to do about a parameter that was refused."""
+"""Hints for a parameter that was refused."""
 
 SECRET_HINT: Final = "Leave the secret out and store only that it exists and where it is kept."  # noqa: S105 - advice
 OUTAGE_HINT: Final = "Nothing is wrong with the call. Go on without memory, and try again later, not at once."
@@ -51,14 +51,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offer:
-    """A tool to register: its function, whose name is the tool's, and what clients are told about its effects.
+    """A tool to register: its function, which names the tool, and its effects.
 
     Attributes:
         run: Takes the memory, then the tool's parameters as keywords.
         title: For people.
-        reads_only: Whether it leaves what is remembered as it is.
-        destroys: Whether something is not found any more afterwards.
-        repeatable: Whether a second call with the same arguments changes nothing more.
+        reads_only: Whether the tool changes no memory.
+        destroys: Whether the tool takes memories out of searches.
+        repeatable: Whether a second call with the same arguments changes nothing.
     """
 
     run: ToolFunction
@@ -69,7 +69,7 @@ class Offer:
 
 
 class KnowledgeTool(Tool):
-    """One tool, on the memory of whoever calls."""
+    """One tool on the memory of the caller."""
 
     _offer: Offer = PrivateAttr()
     _arguments: type[BaseModel] = PrivateAttr()
@@ -82,11 +82,11 @@ class KnowledgeTool(Tool):
         """Return the tool of an offer.
 
         Args:
-            offer: Its function and what is said about it.
-            caller: Gives the memory as the one who calls may see it; asked at each call.
-            defaults: Values for parameters of these names, in place of the function's own defaults.
+            offer: The function of the tool and its effects.
+            caller: Returns the memory of the caller; called for each call of the tool.
+            defaults: Values that replace the defaults of the function.
         """
-        arguments = _arguments_of(offer.run, defaults)
+        arguments = arguments_of(offer.run, defaults)
         schema = arguments.model_json_schema()
         schema.pop("title")
         for each in schema["properties"].values():
@@ -107,7 +107,7 @@ class KnowledgeTool(Tool):
         return tool
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
-        """Check the arguments, call the function, and return what it says; an error says what to do."""
+        """Check the arguments, call the function, and return its result, or an error that says what to do."""
         try:
             memory = self._caller()
             checked = self._arguments.model_validate(arguments)
@@ -149,13 +149,13 @@ class KnowledgeTool(Tool):
 
 
 def refusal(message: str, *, hint: str, **details: str) -> ToolResult:
-    """Return an error that a model can act on: the same as text and as JSON."""
+    """Return an error that a model can act on, as text and as JSON."""
     fault = {"message": message, **details, "hint": hint}
     return ToolResult(content=f"{message}. {hint}", structured_content={"error": fault}, is_error=True)
 
 
-def _arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[BaseModel]:
-    """Return the model of a function's parameters, less the first one, which is the memory."""
+def arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[BaseModel]:
+    """Return the pydantic model of a function's parameters, without the memory."""
     hints = get_type_hints(run, include_extras=True)
     _, *parameters = inspect.signature(run).parameters.values()
     fields: dict[str, Any] = {}
@@ -167,7 +167,7 @@ def _arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[Bas
 
 
 def _refused_arguments(error: ValidationError, known: list[str]) -> ToolResult:
-    """Say what is wrong with the first argument that does not fit, and what would."""
+    """Return the error about the first invalid argument."""
     fault = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in fault["loc"]) or "arguments"
     match fault["type"]:
@@ -176,7 +176,8 @@ def _refused_arguments(error: ValidationError, known: list[str]) -> ToolResult:
         case "extra_forbidden":
             expected, got = f"no such parameter; there are {', '.join(known)}", _shorten(fault["input"])
         case _:
-            expected, got = fault["msg"], _shorten(fault["input"])
+            expected = fault["msg"].removeprefix("Input should be ")
+            got = _shorten(fault["input"])
     hint = HINTS.get(field.partition(".")[0], REPEAT_HINT)
     return refusal(
         f"{field}: expected {expected}, got {got}", field=field, expected=expected, got=got, hint=hint

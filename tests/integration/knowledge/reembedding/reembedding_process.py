@@ -8,7 +8,7 @@ It prints ``ready`` and waits on standard input once so many batches are in the 
 import asyncio
 import sys
 
-from commonplace.knowledge.reembedding import Progress, reembed
+from commonplace.knowledge.reembedding import MoveProgress, reembed
 from commonplace.storage.postgres import open_pool
 from support.reembedding import TurnedEngine
 
@@ -16,7 +16,7 @@ from support.reembedding import TurnedEngine
 async def move(url: str, batch_rows: int, batches: int) -> None:
     """Move memories; wait for the end in the middle."""
 
-    def show(progress: Progress) -> None:
+    def show(progress: MoveProgress) -> None:
         if progress.done >= batches * batch_rows:
             sys.stdout.write("ready\n")
             sys.stdout.flush()

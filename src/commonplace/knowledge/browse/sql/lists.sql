@@ -1,9 +1,8 @@
--- Lists for people, a page at a time. Rows come without their vectors. Where text is looked for, a part of it anywhere
--- counts, in any case. A page is found first, by what its index holds, and read then: rows are wide, and those before
--- the page are not looked at.
+-- Lists for people, a page at a time. A statement first finds the ids of the page in an index, then reads the rows of
+-- these ids, because rows are wide.
 
 -- name: list_facts(validity, fading, scope, entity_id, limit, offset)
--- Facts, the newest first; of one validity, fading or not, of one scope or entity where that is given.
+-- Facts, the newest first; NULL turns a filter off.
 SELECT ${fact_columns} FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
   SELECT id FROM facts
@@ -18,7 +17,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
 ORDER BY created_at DESC, id;
 
 -- name: fact_chain(id)
--- A fact with all that it superseded and all that superseded it, the newest first.
+-- A fact with the facts that it superseded and the facts that superseded it, the newest first.
 WITH RECURSIVE older AS (
   SELECT id, supersedes_id FROM facts
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id
@@ -38,7 +37,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id')
 ORDER BY created_at DESC, id;
 
 -- name: list_rules(maturity, forgotten, scope, limit, offset)
--- Rules, the newest first; of one maturity, forgotten or not, of one scope where that is given.
+-- Rules, the newest first; NULL turns a filter off.
 SELECT ${rule_columns} FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
   SELECT id FROM rules
@@ -54,15 +53,14 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
 ORDER BY created_at DESC, id;
 
 -- name: list_applications(rule_id, limit)
--- When a rule was applied, the latest first, and what came of it.
+-- Applications of a rule, the latest first.
 SELECT outcome, reason, actor, applied_at, context FROM rule_applications
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND rule_id = :rule_id
 ORDER BY applied_at DESC, id
 LIMIT :limit;
 
 -- name: list_episodes(status, butler, live_at, limit, offset)
--- Episodes, the newest first; of one state of consolidation, of one butler, without those that have expired at a moment
--- where that is given.
+-- Episodes, the newest first; NULL turns a filter off. live_at leaves out episodes that have expired at that moment.
 SELECT ${episode_columns} FROM episodes
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
   SELECT id FROM episodes
@@ -76,8 +74,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
 ORDER BY created_at DESC, id;
 
 -- name: list_entities(key, entity_type, merged, limit, offset)
--- Entities by name, with how many active facts they have; those one of whose names holds a text, of one type, merged
--- away or not, where that is given.
+-- Entities by name, with the numbers of their active facts; NULL turns a filter off. key is a part of a folded name.
 SELECT
   id, canonical_name, entity_type, aliases, metadata, created_at, updated_at,
   CAST(metadata ->> 'merged_into' AS uuid) AS merged_into,
@@ -94,8 +91,8 @@ ORDER BY canonical_name, id
 LIMIT :limit OFFSET :offset;
 
 -- name: graph_entities(entity_id, limit)
--- The entities of a picture: the one that is asked for, else those with the most active facts. These are counted for
--- each by itself, in the index of their keys: of a join the planner makes too much, for want of figures on JSON.
+-- The entities of a graph: one entity, or the entities with the most active facts. A subquery counts the facts of each
+-- entity in the index of keys, because the planner overestimates a join: it has no statistics on JSON.
 SELECT id, canonical_name, entity_type, facts FROM (
   SELECT id, canonical_name, entity_type, (
     SELECT count(*) FROM facts
@@ -111,7 +108,7 @@ ORDER BY facts DESC, canonical_name, id
 LIMIT :limit;
 
 -- name: graph_facts(entity_ids, per_entity)
--- The most important active facts of each of some entities.
+-- The most important active facts of each of the given entities.
 SELECT facts.id, facts.entity_id, subject, predicate, content
 FROM unnest(CAST(:entity_ids AS uuid[])) AS wanted (id)
 CROSS JOIN LATERAL (
@@ -123,7 +120,7 @@ CROSS JOIN LATERAL (
 ORDER BY facts.entity_id, importance DESC, facts.created_at DESC, facts.id;
 
 -- name: graph_links(ids, limit)
--- Links at either end of some memories, with a few words of the memory at each end.
+-- Links of the given memories in either direction, with the beginning of the text at each end.
 WITH found AS (
   SELECT source_type, source_id, target_type, target_id, relation, created_at FROM memory_links
   WHERE tenant_id = current_setting('commonplace.tenant_id')

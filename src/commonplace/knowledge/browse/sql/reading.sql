@@ -1,23 +1,23 @@
--- Single memories for people. Nothing here counts as a reading of a memory.
+-- Single memories for people. Reading them does not count as a use.
 
 -- name: read_rule(id)^
--- One rule, forgotten or not.
+-- One rule in any state.
 SELECT ${rule_columns} FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
 
 -- name: read_episode(id)^
--- One episode, expired or not.
+-- One episode in any state.
 SELECT ${episode_columns} FROM episodes
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
 
 -- name: read_fact(id)^
--- One fact, whatever its validity.
+-- One fact in any state.
 SELECT ${fact_columns} FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
 
 -- name: linked_texts(ids)
--- A few words of each of some memories of any kind, with where it stands: a fact's validity, a rule's maturity, an
--- episode's state of consolidation.
+-- The beginning of the text of each memory, with the validity of a fact, the maturity of a rule or the consolidation
+-- status of an episode.
 SELECT 'episode' AS memory_type, id, left(content, 300) AS text, consolidation_status AS state FROM episodes
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
 UNION ALL
@@ -28,13 +28,13 @@ SELECT 'rule', id, left(content, 300), maturity FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
 
 -- name: facts_of_entities(entity_ids)
--- All facts of some entities, with what a merge looks at and what a person reads; by id.
+-- All facts of the given entities, by id, with the columns that a merge compares and a person reads.
 SELECT id, entity_id, scope, subject, predicate, content, validity, confidence, supersedes_id FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND entity_id = ANY(CAST(:entity_ids AS uuid[]))
 ORDER BY id;
 
 -- name: names_of(ids, now)
--- A few words each by which memories and entities are known as they are now; none of what was forgotten or is over.
+-- Short names of memories and entities, without forgotten memories and expired episodes.
 SELECT id, left(subject || ' ' || predicate, 120) AS name FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[])) AND validity <> 'retracted'
 UNION ALL

@@ -13,7 +13,7 @@ FROM asked, keyword, LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = keywor
 ORDER BY keyword.place;
 
 -- name: hybrid_search
--- Both lists fused: each memory scores the sum of 1 / (60 + rank), a list that lacks it counting as its end. All
+-- Both lists fused: each memory scores the sum of 1 / (${rrf_k} + rank), a list that lacks it counting as its end. All
 -- memories of both lists, because those of several tables are fused once more.
 WITH ${candidates},
 -- Materialised, because row-level security lets an index be used for a plain column, and not for an expression.
@@ -25,6 +25,6 @@ fused AS MATERIALIZED (
 SELECT
   ${columns}, 1 - (m.embedding <=> CAST(:embedding AS vector(384))) AS similarity,
   ts_rank(m.search_vector, asked.any_word) AS rank, fused.semantic_rank, fused.keyword_rank,
-  1 / CAST(60 + fused.semantic_rank AS float8) + 1 / CAST(60 + fused.keyword_rank AS float8) AS rrf_score
+  1 / CAST(${rrf_k} + fused.semantic_rank AS float8) + 1 / CAST(${rrf_k} + fused.keyword_rank AS float8) AS rrf_score
 FROM asked, fused, LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = fused.id OFFSET 0) AS m
 ORDER BY rrf_score DESC, fused.semantic_rank, m.created_at DESC, m.id;

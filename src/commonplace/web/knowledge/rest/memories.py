@@ -1,14 +1,20 @@
 """Episodes, facts and rules under ``/api/v1/knowledge``: store, find, confirm, forget. Source: KNW-05 to KNW-09."""
 
-from dataclasses import asdict
 from http import HTTPStatus
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Body, Depends, Path, Query
 
-from commonplace.knowledge import MAX_LIMIT as MAX_FOUND
-from commonplace.knowledge import MAX_QUERY_CHARS, Found, MemoryType, SearchMode
+from commonplace.knowledge import (
+    DEFAULT_MIN_CONFIDENCE,
+    MAX_LIMIT,
+    MAX_QUERY_CHARS,
+    Found,
+    MemoryType,
+    SearchMode,
+    json_safe,
+)
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.knowledge.rest.shapes import (
     Application,
@@ -48,20 +54,21 @@ Kind = Annotated[MemoryType, Path(alias="memoryType", description="episode, fact
 MemoryId = Annotated[UUID, Path(alias="memoryId", description="the id of a memory")]
 RuleId = Annotated[UUID, Path(alias="ruleId", description="the id of a rule")]
 Scope = Annotated[
-    str | None, Query(max_length=200, description="facts and rules of the global scope and this one")
+    str | None,
+    Query(max_length=200, description="a butler: its memories, and global facts and rules"),
 ]
 MostFound = Annotated[
-    int | None, Query(ge=1, le=MAX_FOUND, description="at most this many; 10 unless configured otherwise")
+    int | None, Query(ge=1, le=MAX_LIMIT, description="the number of results, at most; 10 unless configured")
 ]
-Explain = Annotated[bool, Query(description="whether each result says why it was found")]
+Explain = Annotated[bool, Query(description="whether to explain each result")]
 Confidence = Annotated[
-    float | None,
+    float,
     Query(
         alias="minConfidence",
         ge=0,
         le=1,
         allow_inf_nan=False,
-        description="leave out facts and rules that faded below",
+        description="the least confidence of facts and rules today",
     ),
 ]
 
@@ -73,14 +80,14 @@ router = APIRouter(prefix="/api/v1/knowledge", tags=["knowledge memory"], respon
     operation_id="storeEpisode",
     dependencies=WRITE,
     status_code=HTTPStatus.CREATED,
-    response_description="What became of it",
+    response_description="The receipt",
     summary="Store an episode",
     responses=BODY,
 )
 async def store_episode(
     memory: KnowledgeOfCaller, wanted: Annotated[NewEpisode, Body(description="the episode")]
 ) -> StoredEpisodeShape:
-    """It lives for seven days, unless it is consolidated before. An outage is no error here: the answer says so."""
+    """An episode lives for seven days, unless it is consolidated before. The receipt of an outage has a reason."""
     receipt = await memory.store_episode(**wanted.model_dump())
     return StoredEpisodeShape.model_validate(receipt)
 
@@ -90,14 +97,14 @@ async def store_episode(
     operation_id="storeFact",
     dependencies=WRITE,
     status_code=HTTPStatus.CREATED,
-    response_description="It is stored",
+    response_description="The receipt",
     summary="Store a fact",
     responses=BODY,
 )
 async def store_fact(
     memory: KnowledgeOfCaller, wanted: Annotated[NewFact, Body(description="the fact")]
 ) -> StoredFactShape:
-    """The active fact of the same subject, predicate and scope becomes history."""
+    """A fact supersedes the active fact of the same subject, predicate and scope."""
     return StoredFactShape.model_validate(await memory.store_fact(**wanted.model_dump()))
 
 
@@ -106,14 +113,14 @@ async def store_fact(
     operation_id="storeRule",
     dependencies=WRITE,
     status_code=HTTPStatus.CREATED,
-    response_description="It is stored",
+    response_description="The receipt",
     summary="Store a rule",
     responses=BODY,
 )
 async def store_rule(
     memory: KnowledgeOfCaller, wanted: Annotated[NewRule, Body(description="the rule")]
 ) -> StoredRuleShape:
-    """It begins as a candidate."""
+    """A rule begins as a candidate."""
     return StoredRuleShape.model_validate(await memory.store_rule(**wanted.model_dump()))
 
 
@@ -121,7 +128,7 @@ async def store_rule(
     "/search",
     operation_id="searchKnowledge",
     dependencies=READ,
-    response_description="What was found",
+    response_description="The results",
     summary="Find episodes, facts and rules",
     responses=may_answer(STORAGE_UNAVAILABLE, MODEL_UNAVAILABLE),
 )
@@ -129,40 +136,51 @@ async def search(
     memory: KnowledgeOfCaller,
     query: Annotated[str, Query(max_length=MAX_QUERY_CHARS, description="a question or key words")],
     types: Annotated[
-        list[MemoryType] | None, Query(alias="type", description="which kinds; by default all three")
+        list[MemoryType] | None, Query(alias="type", description="the kinds to search; by default all three")
     ] = None,
     scope: Scope = None,
-    mode: Annotated[SearchMode | None, Query(description="by meaning, by words, both, or by context")] = None,
+    mode: Annotated[
+        SearchMode | None, Query(description="by meaning, by words, by both, or by context")
+    ] = None,
     limit: MostFound = None,
-    min_confidence: Confidence = None,
+    min_confidence: Confidence = DEFAULT_MIN_CONFIDENCE,
     explain: Explain = False,  # noqa: FBT002 - a query parameter
 ) -> FindingsShape:
-    """By meaning and words together, unless `mode` says otherwise; nothing is counted as read."""
-    wanted = _given(types=types, mode=mode, min_confidence=min_confidence)
-    most = memory.config.retrieval.door_limit if limit is None else limit
-    return _findings(await memory.search(query, scope=scope, limit=most, explain=explain, **wanted))
+    """Search by meaning and words, unless `mode` is given. Searching does not count as a use."""
+    found = await memory.search(
+        query,
+        types=types,
+        scope=scope,
+        mode=mode,
+        limit=memory.config.retrieval.door_limit if limit is None else limit,
+        min_confidence=min_confidence,
+        explain=explain,
+    )
+    return _findings(found)
 
 
 @router.get(
     "/recall",
     operation_id="recallKnowledge",
     dependencies=READ,
-    response_description="What matters",
+    response_description="The results",
     summary="Recall facts and rules for a topic",
     responses=may_answer(STORAGE_UNAVAILABLE, MODEL_UNAVAILABLE),
 )
 async def recall(
     memory: KnowledgeOfCaller,
-    topic: Annotated[str, Query(max_length=MAX_QUERY_CHARS, description="what somebody is about to work on")],
+    topic: Annotated[str, Query(max_length=MAX_QUERY_CHARS, description="the task or question")],
     scope: Scope = None,
     limit: MostFound = None,
-    min_confidence: Confidence = None,
+    min_confidence: Confidence = DEFAULT_MIN_CONFIDENCE,
     explain: Explain = False,  # noqa: FBT002 - a query parameter
 ) -> FindingsShape:
-    """By relevance, importance, recency and confidence; what is recalled counts as read."""
-    wanted = _given(min_confidence=min_confidence)
+    """Rank by relevance, importance, recency and confidence, and count a use of each result."""
     most = memory.config.retrieval.door_limit if limit is None else limit
-    return _findings(await memory.recall(topic, scope=scope, limit=most, explain=explain, **wanted))
+    found = await memory.recall(
+        topic, scope=scope, limit=most, min_confidence=min_confidence, explain=explain
+    )
+    return _findings(found)
 
 
 @router.get(
@@ -174,19 +192,19 @@ async def recall(
 )
 async def context(
     memory: KnowledgeOfCaller,
-    prompt: Annotated[str, Query(max_length=MAX_QUERY_CHARS, description="what the session begins with")],
-    butler: Annotated[str, Query(min_length=1, max_length=200, description="whose session it is")],
+    prompt: Annotated[str, Query(max_length=MAX_QUERY_CHARS, description="the beginning of the session")],
+    butler: Annotated[str, Query(min_length=1, max_length=200, description="the agent whose session it is")],
     budget_tokens: Annotated[
         int | None,
         Query(
             alias="budgetTokens",
             ge=0,
             le=MAX_BUDGET_TOKENS,
-            description="of the text; by default the configured one",
+            description="the length of the text, at most; by default as configured",
         ),
     ] = None,
 ) -> BlockShape:
-    """Key facts, then active rules. Empty where memory is out of reach, which is no error here."""
+    """Key facts, then active rules. The text is empty if memory is out of reach."""
     return BlockShape(text=await memory.context(prompt, butler, token_budget=budget_tokens))
 
 
@@ -195,11 +213,11 @@ async def context(
     operation_id="knowledgeStats",
     dependencies=READ,
     response_description="The counts",
-    summary="How many memories there are",
+    summary="Count memories",
 )
 async def stats(memory: KnowledgeOfCaller, scope: Scope = None) -> StatsShape:
-    """Episodes, facts and rules by their state; episodes are all counted."""
-    return StatsShape.model_validate(asdict(await memory.stats(scope=scope)))
+    """Count episodes, facts and rules by state; the scope does not apply to episodes."""
+    return StatsShape.model_validate(json_safe(await memory.stats(scope=scope)))
 
 
 @router.get(
@@ -211,7 +229,7 @@ async def stats(memory: KnowledgeOfCaller, scope: Scope = None) -> StatsShape:
     responses=may_answer(NOT_FOUND),
 )
 async def get_memory(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> KnownShape:
-    """Also a fact that is history; this counts as read. What was forgotten is not found."""
+    """Count a use. A superseded fact is found, a forgotten memory is not."""
     return KnownShape.model_validate(await memory.get_memory(kind, memory_id))
 
 
@@ -219,12 +237,12 @@ async def get_memory(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId)
     "/memories/{memoryType}/{memoryId}",  # noqa: FAST003
     operation_id="forgetKnowledge",
     dependencies=WRITE,
-    response_description="It is forgotten",
+    response_description="The memory is forgotten",
     summary="Forget one memory",
     responses=may_answer(NOT_FOUND),
 )
 async def forget(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> ForgottenShape:
-    """No search and no prompt shows it any more; the audit stream keeps that it was there."""
+    """Take a memory out of every search and prompt. The audit trail keeps its events."""
     await memory.forget_memory(kind, memory_id)
     return ForgottenShape()
 
@@ -233,12 +251,12 @@ async def forget(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> 
     "/memories/{memoryType}/{memoryId}/confirm",  # noqa: FAST003
     operation_id="confirmKnowledge",
     dependencies=WRITE,
-    response_description="Its decay starts over",
+    response_description="The decay starts over",
     summary="Confirm a fact or a rule",
     responses=may_answer(NOT_FOUND),
 )
 async def confirm(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> ConfirmedShape:
-    """It proved right. An episode has no confidence, so it cannot be confirmed."""
+    """Restart the decay of a fact or rule that proved right. An episode cannot be confirmed."""
     await memory.confirm_memory(kind, memory_id)
     return ConfirmedShape()
 
@@ -247,16 +265,16 @@ async def confirm(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) ->
     "/rules/{ruleId}/helpful",  # noqa: FAST003 - RuleId takes it, here and below
     operation_id="markHelpful",
     dependencies=WRITE,
-    response_description="The rule as it is now",
-    summary="Say that a rule helped",
+    response_description="The rule after the change",
+    summary="Mark a rule as helpful",
     responses=may_answer(NOT_FOUND) | BODY,
 )
 async def mark_helpful(
     memory: KnowledgeOfCaller,
     rule_id: RuleId,
-    wanted: Annotated[Application | None, Body(description="what it was applied to")] = None,
+    wanted: Annotated[Application | None, Body(description="details of the application")] = None,
 ) -> KnownShape:
-    """It counts as applied, and is promoted where it has earned that."""
+    """Count a helpful application; the rule is promoted if it qualifies."""
     context = wanted.context if wanted else None
     return KnownShape.model_validate(await memory.mark_helpful(rule_id, context=context))
 
@@ -265,24 +283,21 @@ async def mark_helpful(
     "/rules/{ruleId}/harmful",  # noqa: FAST003
     operation_id="markHarmful",
     dependencies=WRITE,
-    response_description="The rule as it is now",
-    summary="Say that a rule did harm",
+    response_description="The rule after the change",
+    summary="Mark a rule as harmful",
     responses=may_answer(NOT_FOUND) | BODY,
 )
 async def mark_harmful(
     memory: KnowledgeOfCaller,
     rule_id: RuleId,
-    wanted: Annotated[Application | None, Body(description="why, and what it was applied to")] = None,
+    wanted: Annotated[
+        Application | None, Body(description="the harm, and details of the application")
+    ] = None,
 ) -> KnownShape:
-    """Harm weighs four times as much as help; the rule is demoted where that is due."""
+    """Count a harmful application, which weighs four times; the rule is demoted if necessary."""
     given = wanted or Application()
     marked = await memory.mark_harmful(rule_id, reason=given.reason, context=given.context)
     return KnownShape.model_validate(marked)
-
-
-def _given(**parameters: object) -> dict[str, Any]:
-    """Return the parameters that were given; the configuration decides about the others."""
-    return {name: value for name, value in parameters.items() if value is not None}
 
 
 def _findings(found: list[Found]) -> FindingsShape:

@@ -6,101 +6,117 @@ from uuid import UUID
 
 from pydantic import Field
 
-from commonplace.knowledge import EntityType, MemoryType, NameMatch
+from commonplace.knowledge import (
+    DEFAULT_IMPORTANCE,
+    GLOBAL_SCOPE,
+    MAX_IMPORTANCE,
+    MAX_TAGS,
+    EntityType,
+    EpisodeStatus,
+    Maturity,
+    MemoryType,
+    NameMatch,
+    Permanence,
+    Validity,
+)
 from commonplace.web.paging import PageShape
 from commonplace.web.shape import Shape, Wanted
 
-Importance = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False, description="0 to 10; 5 is ordinary")]
-Tags = Annotated[list[str], Field(description="labels to find it by")]
+Importance = Annotated[
+    float, Field(ge=0, le=MAX_IMPORTANCE, allow_inf_nan=False, description="0 to 10; 5 is ordinary")
+]
+Tags = Annotated[list[str], Field(max_length=MAX_TAGS, description="labels to group by")]
+Scope = Annotated[str, Field(description="global, or the name of a butler")]
+Details = Annotated[dict[str, Any], Field(default_factory=dict, description="a flat object of plain values")]
 
 
 class NewEpisode(Wanted):
-    """What happened in a session."""
+    """An event of a session."""
 
     content: str = Field(description="whole sentences that make sense on their own")
     butler: str = Field(description="the agent whose session it was")
     session_id: UUID | None = None
-    importance: Importance = 5.0
-    metadata: dict[str, Any] = Field(default_factory=dict, description="a flat object of plain values")
+    importance: Importance = DEFAULT_IMPORTANCE
+    metadata: Details
 
 
 class NewFact(Wanted):
-    """A lasting piece of knowledge; it takes the place of the fact of the same subject, predicate and scope."""
+    """A lasting piece of knowledge; it supersedes the fact of the same subject, predicate and scope."""
 
-    subject: str = Field(description="what it is about")
-    predicate: str = Field(description="which property")
+    subject: str = Field(description="the person or thing")
+    predicate: str = Field(description="the attribute or relation")
     content: str = Field(description="one sentence that makes sense on its own")
-    importance: Importance = 5.0
-    permanence: str = Field(
-        default="standard", description="permanent, stable, standard, volatile or ephemeral"
-    )
-    scope: str = Field(default="global", description="global, or the name of a butler")
+    importance: Importance = DEFAULT_IMPORTANCE
+    permanence: Permanence = Permanence.STANDARD
+    scope: Scope = GLOBAL_SCOPE
     tags: Tags = Field(default_factory=list)
-    entity_id: UUID | None = Field(default=None, description="the entity that it is about")
-    metadata: dict[str, Any] = Field(default_factory=dict, description="a flat object of plain values")
+    entity_id: UUID | None = Field(default=None, description="the entity of the subject")
+    metadata: Details
 
 
 class NewRule(Wanted):
     """Guidance for how to act."""
 
     content: str = Field(description="what to do, and when")
-    scope: str = Field(default="global", description="global, or the name of a butler")
+    scope: Scope = GLOBAL_SCOPE
     tags: Tags = Field(default_factory=list)
-    metadata: dict[str, Any] = Field(default_factory=dict, description="a flat object of plain values")
+    metadata: Details
 
 
 class StoredEpisodeShape(Shape):
-    """What became of an episode."""
+    """The receipt of an episode."""
 
-    id: UUID | None = Field(description="null where the database or the model was out of reach")
-    reason: str = Field(description="then: why; the same episode may be sent again later")
+    id: UUID | None = Field(description="null if the database or the model was out of reach")
+    reason: str = Field(description="why the episode was not stored; send it again later")
 
 
 class StoredFactShape(Shape):
-    """A fact that was stored."""
+    """The receipt of a fact."""
 
     id: UUID
-    superseded_id: UUID | None = Field(description="the fact that it took the place of")
+    superseded_id: UUID | None = Field(description="the fact that was replaced")
 
 
 class StoredRuleShape(Shape):
-    """A rule that was stored."""
+    """The receipt of a rule."""
 
     id: UUID
 
 
 class KnownShape(Shape):
-    """An episode, a fact or a rule; what does not belong to its kind is null."""
+    """An episode, a fact or a rule; fields of other kinds are null."""
 
     id: UUID
     memory_type: MemoryType
     content: str
     created_at: datetime
     metadata: dict[str, Any]
-    reference_count: int = Field(description="how often it was read")
+    reference_count: int = Field(description="the number of uses")
     last_referenced_at: datetime | None
     importance: float | None = Field(default=None, description="of episodes and facts")
-    butler: str | None = Field(default=None, description="of an episode: whose session it was")
+    butler: str | None = Field(default=None, description="of an episode: the agent whose session it was")
     session_id: UUID | None = None
-    consolidation_status: str | None = Field(default=None, description="of an episode")
+    consolidation_status: EpisodeStatus | None = Field(default=None, description="of an episode")
     expires_at: datetime | None = Field(default=None, description="of an episode")
     subject: str | None = Field(default=None, description="of a fact")
     predicate: str | None = Field(default=None, description="of a fact")
-    entity_id: UUID | None = Field(default=None, description="of a fact: the entity that it is about")
-    validity: str | None = Field(default=None, description="of a fact")
-    supersedes_id: UUID | None = Field(default=None, description="of a fact: the one whose place it took")
+    entity_id: UUID | None = Field(default=None, description="of a fact: the entity of the subject")
+    validity: Validity | None = Field(default=None, description="of a fact")
+    supersedes_id: UUID | None = Field(default=None, description="of a fact: the fact that it replaced")
     scope: str | None = Field(default=None, description="of facts and rules")
-    permanence: str | None = Field(default=None, description="of facts and rules")
-    confidence: float | None = Field(default=None, description="of facts and rules, when last confirmed")
-    effective_confidence: float | None = Field(default=None, description="of facts and rules, as of now")
-    decay_rate: float | None = Field(default=None, description="of facts and rules, a day")
+    permanence: Permanence | None = Field(default=None, description="of facts and rules")
+    confidence: float | None = Field(default=None, description="of facts and rules: at the last confirmation")
+    effective_confidence: float | None = Field(default=None, description="of facts and rules: today")
+    decay_rate: float | None = Field(default=None, description="of facts and rules: share lost per day")
     last_confirmed_at: datetime | None = None
     tags: list[str] | None = Field(default=None, description="of facts and rules")
-    source_butler: str | None = Field(default=None, description="of facts and rules: who it was learned by")
-    source_episode_id: UUID | None = Field(
-        default=None, description="of facts and rules: what it was learned from"
+    source_butler: str | None = Field(
+        default=None, description="of facts and rules: the butler that learned it"
     )
-    maturity: str | None = Field(default=None, description="of a rule")
+    source_episode_id: UUID | None = Field(
+        default=None, description="of facts and rules: the episode that it was learned from"
+    )
+    maturity: Maturity | None = Field(default=None, description="of a rule")
     effectiveness_score: float | None = Field(default=None, description="of a rule")
     applied_count: int | None = Field(default=None, description="of a rule")
     success_count: int | None = Field(default=None, description="of a rule")
@@ -108,19 +124,19 @@ class KnownShape(Shape):
 
 
 class FoundShape(KnownShape):
-    """What a search found, with why."""
+    """A result of a search, with its scores."""
 
-    similarity: float | None = Field(default=None, description="cosine to the query")
-    rank: float | None = Field(default=None, description="by its words")
-    rrf_score: float | None = Field(default=None, description="both, fused")
+    similarity: float | None = Field(default=None, description="cosine of the vectors of memory and query")
+    rank: float | None = Field(default=None, description="score by words")
+    rrf_score: float | None = Field(default=None, description="fused score of both")
     composite_score: float | None = Field(
         default=None, description="of a recall: relevance, importance, recency, confidence"
     )
-    explanation: dict[str, Any] | None = Field(default=None, description="where it was asked for")
+    explanation: dict[str, Any] | None = Field(default=None, description="if explain is set")
 
 
 class FindingsShape(Shape):
-    """What was found, best first."""
+    """Results, the best first."""
 
     results: list[FoundShape]
     count: int
@@ -141,8 +157,8 @@ class ForgottenShape(Shape):
 class Application(Wanted):
     """An application of a rule."""
 
-    reason: str | None = Field(default=None, description="of harm: what went wrong")
-    context: dict[str, Any] | None = Field(default=None, description="what the rule was applied to")
+    reason: str | None = Field(default=None, description="the harm")
+    context: dict[str, Any] | None = Field(default=None, description="details of the application")
 
 
 class StatsShape(Shape):

@@ -1,0 +1,147 @@
+"""What holds for all four memories and for every door: nouns, true signatures, public names, closed sets."""
+
+import ast
+import inspect
+import tomllib
+import types
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+import pytest
+from pydantic import BaseModel
+
+from commonplace import AppMemory, KnowledgeMemory, OperationalMemory, WorkspaceMemory
+from commonplace.mcp.knowledge.server import OFFERS
+from commonplace.mcp.knowledge.tool import arguments_of
+from commonplace.web.knowledge.rest import shapes
+
+SOURCE = Path(__file__).parents[2] / "src" / "commonplace"
+DOORS = ("cli", "host", "mcp", "web")
+MEMORIES = ("apps", "knowledge", "operational", "workspace")
+FACADES: tuple[type, ...] = (AppMemory, KnowledgeMemory, OperationalMemory, WorkspaceMemory)
+CLOSED = {"memory_type", "mode", "permanence", "entity_type", "types"}
+BOUNDED = {"importance", "limit", "min_confidence", "token_budget", "max_entries"}
+
+
+def methods(facade: type) -> Iterator[tuple[str, types.FunctionType]]:
+    """Yield the public methods of a facade and of its bases."""
+    for name, member in inspect.getmembers(facade, inspect.isfunction):
+        if not name.startswith("_"):
+            yield f"{facade.__name__}.{name}", member
+
+
+METHODS = dict(pair for facade in FACADES for pair in methods(facade))
+
+
+def parts(annotation: object) -> Iterator[object]:
+    """Yield a type and the types that it is made of."""
+    yield annotation
+    for argument in get_args(annotation):
+        yield from parts(argument)
+
+
+@pytest.mark.requirement("HSE-01.1")
+@pytest.mark.parametrize("name", METHODS)
+def test_no_method_returns_a_bare_dictionary(name: str) -> None:
+    """Neither alone nor in a list."""
+    result = get_type_hints(METHODS[name])["return"]
+    assert [part for part in parts(result) if part is dict or get_origin(part) is dict] == []
+
+
+@pytest.mark.requirement("HSE-02.1")
+@pytest.mark.parametrize("name", METHODS)
+def test_a_signature_is_that_of_the_code(name: str) -> None:
+    """The code has the parameters and defaults that ``help()`` shows; only contextlib may wrap a method."""
+    method = METHODS[name]
+    parameters = inspect.signature(method).parameters
+    assert not {"pool", "clock", "args", "kwargs"} & parameters.keys()
+    inner: Any = getattr(method, "__wrapped__", method)
+    if inner is not method:
+        assert method.__code__.co_filename == contextlib_file()
+    code = inner.__code__
+    assert (*parameters,) == code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    shown = {
+        each.name: each.default
+        for each in parameters.values()
+        if each.kind is each.KEYWORD_ONLY and each.default is not each.empty
+    }
+    assert shown == (inner.__kwdefaults__ or {})
+
+
+def contextlib_file() -> str:
+    """Return the file of the standard library's context managers."""
+    return inspect.getsourcefile(import_module("contextlib")) or ""
+
+
+def public(memory: str) -> bool:
+    """Tell whether a memory lists its public names."""
+    return hasattr(import_module(f"commonplace.{memory}"), "__all__")
+
+
+@pytest.mark.requirement("HSE-03.1")
+@pytest.mark.parametrize("memory", [memory for memory in MEMORIES if public(memory)])
+def test_every_public_name_loads(memory: str) -> None:
+    """Each is there, and the list is in order."""
+    package = import_module(f"commonplace.{memory}")
+    assert all(getattr(package, name) is not None for name in package.__all__)
+    with pytest.raises(AttributeError):
+        _ = package.no_such_name
+
+
+@pytest.mark.requirement("HSE-03.1")
+@pytest.mark.parametrize("memory", [memory for memory in MEMORIES if public(memory)])
+def test_doors_import_public_names_alone(memory: str) -> None:
+    """No door looks into a room of a memory, and import-linter keeps it so."""
+    inside = f"commonplace.{memory}."
+    found = [
+        (path.relative_to(SOURCE).as_posix(), node.module)
+        for door in DOORS
+        for path in sorted((SOURCE / door).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(inside)
+    ]
+    assert found == []
+    settings = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = settings["tool"]["importlinter"]["contracts"]
+    assert any(f"{inside}*" in contract.get("forbidden_modules", ()) for contract in contracts)
+
+
+@pytest.mark.requirement("HSE-04.1")
+@pytest.mark.parametrize("offer", OFFERS, ids=lambda offer: offer.run.__name__)
+def test_tools_show_closed_sets_and_bounds(offer: Any) -> None:  # noqa: ANN401 - a tool
+    """A model reads in the schema which words and which numbers are taken."""
+    check(arguments_of(offer.run, {}).model_json_schema())
+
+
+@pytest.mark.requirement("HSE-04.1")
+@pytest.mark.parametrize(
+    "body",
+    [
+        each
+        for each in vars(shapes).values()
+        if isinstance(each, type) and issubclass(each, BaseModel) and each.__module__ == shapes.__name__
+    ],
+)
+def test_bodies_show_closed_sets_and_bounds(body: type[BaseModel]) -> None:
+    """A client reads in the schema which words and which numbers are taken, or come."""
+    check(body.model_json_schema(by_alias=False))
+
+
+def check(schema: dict[str, Any]) -> None:
+    """Hold the parameters of a schema whose names say that they are closed or bounded to that."""
+    definitions = schema.get("$defs", {})
+    for name, shown in schema["properties"].items():
+        text = str(shown) + "".join(
+            str(each) for key, each in definitions.items() if f"#/$defs/{key}'" in str(shown)
+        )
+        if name in CLOSED | {"maturity", "validity", "consolidation_status", "name_match"}:
+            assert "'enum': [" in text, name
+        if name in BOUNDED and "title" in schema and "number" in text and not is_answer(schema):
+            assert "'minimum': " in text, name
+
+
+def is_answer(schema: dict[str, Any]) -> bool:
+    """Tell whether a schema is of what comes back."""
+    return schema["title"].endswith("Shape")
