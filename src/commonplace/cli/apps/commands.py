@@ -386,7 +386,7 @@ def list_digests(
 
 @digests_app.command()
 def retry(
-    conversation_id: Annotated[str | None, typer.Argument(metavar="[CONVERSATION]")] = None,
+    conversation_id: Annotated[str | None, typer.Argument(metavar="CONVERSATION")] = None,
     *,
     every: Annotated[bool, typer.Option("--all", help="Retry every digest that was skipped.")] = False,
     as_json: JsonOption = False,
