@@ -1,0 +1,65 @@
+"""The review queue and the wordings of a memory on the command line."""
+
+import pytest
+
+from support.commands import CommandLine
+from support.streams import encode, init, result, says
+
+OLD = "Use the west gate for deliveries"
+NEW = "The west gate is closed for deliveries"
+CONDITION = "Restart when the queue is stuck, but never while a backup is running"
+
+
+def emit(commonplace: CommandLine, *texts: str) -> None:
+    """Ingest one session for each text."""
+    for number, text in enumerate(texts):
+        name = f"session-{number}"
+        marker = says(f"[MEMORY:behavior:gate] {text}", session_id=name)
+        data = encode(init(name), marker, result(session_id=name))
+        assert commonplace("ops", "ingest", "-", stdin=data).status == 0
+
+
+@pytest.mark.requirement("JDG-04.1")
+def test_a_doubtful_pair_is_decided_and_taken_back(commonplace: CommandLine) -> None:
+    """The decision lowers the old memory; undo restores it and the pair waits again."""
+    emit(commonplace, OLD, NEW)
+    listed = commonplace("review")
+    assert OLD in listed.out
+    assert NEW in listed.out
+    assert "Decide a pair: commonplace review ID VERDICT" in listed.out
+    (waiting,) = commonplace("review", "--json").json["reviews"]
+    number = str(waiting["id"])
+    (decided,) = commonplace("review", number, "corrects", "--json").json["reviews"]
+    assert decided["decision"] == "corrects"
+    memories = commonplace("ops", "list", "--json").json["memories"]
+    assert {one["id"]: one["confidence"] for one in memories}[waiting["old_id"]] == 0.5
+    assert commonplace("review").out == "No pair waits for a decision.\n"
+    assert "decided by" in commonplace("review", "--decided").out
+    assert commonplace("review", number, "undo").status == 0
+    memories = commonplace("ops", "list", "--json").json["memories"]
+    assert {one["id"]: one["confidence"] for one in memories}[waiting["old_id"]] == 0.7
+    assert len(commonplace("review", "--json").json["reviews"]) == 1
+
+
+@pytest.mark.requirement("JDG-04.1")
+@pytest.mark.parametrize("arguments", [("7", "same"), ("1", "perhaps"), ("1",), ("--model",)])
+def test_a_wrong_use_is_refused_in_one_line(commonplace: CommandLine, arguments: tuple[str, ...]) -> None:
+    """An unknown pair, an unknown verdict, no verdict, and no model."""
+    emit(commonplace, OLD, NEW)
+    done = commonplace("review", *arguments)
+    assert done.status == 1
+    assert done.out == ""
+    assert len(done.err.splitlines()) == 1
+
+
+@pytest.mark.requirement("JDG-01.1")
+def test_every_wording_is_listed_and_can_be_restored(commonplace: CommandLine) -> None:
+    """A refined memory keeps its first text."""
+    emit(commonplace, "Restart when the queue is stuck", CONDITION)
+    wordings = commonplace("ops", "wordings", "1", "--json").json["wordings"]
+    assert [one["text"] for one in wordings] == ["Restart when the queue is stuck", CONDITION]
+    assert CONDITION in commonplace("ops", "wordings", "1").out
+    (restored,) = commonplace("ops", "restore", "1", "1", "--json").json["memories"]
+    assert restored["observation"] == "Restart when the queue is stuck"
+    assert commonplace("ops", "restore", "1", "9").status == 1
+    assert commonplace("ops", "wordings", "9").status == 1
