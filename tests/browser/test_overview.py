@@ -64,7 +64,7 @@ async def test_what_was_learned_what_fades_and_what_failed(
     await known.fill(memories.knowledge)
 
     await page.reload()
-    learned = page.get_by_role("region", name="New memories")
+    learned = page.get_by_role("region", name="New memories", exact=True)
     for words in ("Needs WireGuard", "port 5433", "matter3", "operational", "workspace", "cal"):
         await expect(learned).to_contain_text(words)
     await expect(page.get_by_role("region", name="Fading memories")).to_contain_text("Takes 60s to start")
@@ -93,7 +93,7 @@ async def test_the_page_comes_at_once_while_knowledge_memory_is_opening(
         answer = await page.goto(url, wait_until="commit")
         assert answer is not None
         assert answer.ok
-        learned = page.get_by_role("region", name="New memories")
+        learned = page.get_by_role("region", name="New memories", exact=True)
         await expect(learned).to_contain_text("Takes 60s to start")
         await expect(page.get_by_text("The database is starting.").first).to_be_visible()
         await screenshot("overview-starting")
@@ -109,7 +109,9 @@ async def test_a_memory_that_is_down_leaves_the_others_alone(
     async with open_memories(settings) as memories, serving(memories) as url:
         await memories.operational.add(category="timing", observation="Takes 60s to start")
         await page.goto(url)
-        await expect(page.get_by_role("region", name="New memories")).to_contain_text("Takes 60s to start")
+        await expect(page.get_by_role("region", name="New memories", exact=True)).to_contain_text(
+            "Takes 60s to start"
+        )
         fresh = page.get_by_role("region", name="New knowledge")
         await expect(fresh.get_by_role("alert")).to_contain_text("Unavailable")
         await page.reload()

@@ -210,7 +210,7 @@ async def test_a_briefing_comes_from_all_memories(settings: Settings, knowledge_
         await client.post(f"{WORKSPACE}/memories", json={"text": "The staging port is 5433"})
         fact = {"subject": "staging", "predicate": "runs on", "content": "Staging runs on hades."}
         await client.post("/api/v1/knowledge/facts", json=fact)
-        wanted = {"prompt": "which port has staging", "budgetTokens": 400}
+        wanted = {"prompt": "which port has staging, and where does staging run?", "budgetTokens": 400}
         built = (await client.post("/api/v1/briefing", json=wanted)).json()
         for said in ("Runs at night", "The staging port is 5433", "Staging runs on hades."):
             assert said in built["text"]
