@@ -58,8 +58,14 @@ _CHANGE: Final = re.compile(
     r"|(?P<again>works? again|again since|fixed (?:by|in|since|as of) (?:v|version|release)? ?\d)"
     r")"
 )
+_TEMPORARY: Final = re.compile(
+    r" (?:after|within|when|whenever|once|if|every|until|in|for) (?:an? |about )?(?:\d|few|while|minute|hour)"
+)
+"""What follows a change that ends by itself: "is gone after 10 minutes"."""
+
 _CLAUSE_START: Final = re.compile(
-    r"[,;(]|\b(?:if|when|while|whenever|unless|until|once|after|before|as long as|as soon as|where|which|that)\b"
+    r"[,;(]|\b(?:if|when|while|whenever|unless|until|once|after|before|as long as|as soon as|where|which|that|since|"
+    r"because|by the time)\b"
 )
 
 
@@ -75,6 +81,8 @@ def stated_changes(folded: str) -> dict[str, str]:
         if at and starts[at - 1][1] not in ",;(":
             continue
         kind = match.lastgroup or ""
+        if _TEMPORARY.match(folded, match.end()):
+            continue
         name = NO_LONGER if kind == "denied" else stem(match[kind].split()[0])
         found.setdefault(name, match.group().strip())
     return found

@@ -53,12 +53,15 @@ class Side:
 
     @property
     def narrowed(self) -> bool:
-        """Whether a word that the other text lacks stands before all that both share: "full" in "full backups"."""
-        begins = min(
-            (word.place for word in self.reading.words if word.is_heavy and word.place in self.shared),
-            default=0,
+        """Whether the text limits the shared subject: "full backups", "VMs with a GPU", "the first sync"."""
+        shared = [word for word in self.reading.words if word.is_heavy and word.place in self.shared]
+        begins = min((word.place for word in shared), default=0)
+        ends = {word.clause: word.place for word in shared}
+        words = (word for word in self.words if word.is_heavy and not word.conditional)
+        return any(
+            part.place < (ends.get(part.clause, 0) if part.is_attached else begins)
+            for part in (*words, *self.names)
         )
-        return any(word.is_heavy and not word.opener and word.place < begins for word in self.words)
 
     def unshared(self, other_names: int) -> float:
         """Return the weight of the words, names and amounts that stand in this text only."""

@@ -37,7 +37,6 @@ _MOST_ORDERS: Final = 8
 """Further orders of a text are not compared, so that a list of steps takes no quadratic time."""
 
 _PROPER: Final = re.compile(r"(?<=[\w,;:)] )[A-Z][\w-]*|\b\w+-[\w-]+")
-_COMPOUND: Final = re.compile(r"\b(\w+)-(\w+)\b")
 _AUXILIARIES: Final = COPULAS | word_set("must can cannot should may never not do does did")
 _VERSIONED: Final = frozenset({"port", "version", "release", "v"})
 _NAMING: Final = CIRCUMSTANCES | {"on", "in", "with", "of"}
@@ -53,6 +52,11 @@ class Placed:
     place: int
     clause: int
     opener: str
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether a preposition or the like attaches the word: "with a GPU"."""
+        return self.opener not in {"", PREDICATE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +117,7 @@ class Reading:
     """A text as the judge reads it.
 
     ``tokens`` is the text without case and spacing. ``changes`` maps state changes to their wording. ``proper`` holds
-    the words that the author spelled as names, ``compounds`` the parts of words with a hyphen.
+    the words that the author spelled as names.
     """
 
     tokens: tuple[str, ...]
@@ -125,7 +129,6 @@ class Reading:
     changes: Mapping[str, str]
     circumstances: frozenset[str]
     proper: frozenset[str]
-    compounds: frozenset[tuple[str, str]]
 
 
 @lru_cache(maxsize=4096)
@@ -152,7 +155,6 @@ def read(text: str, service: str | None = None) -> Reading:
         orders=_orders(parts, reader.words),
         changes=stated_changes(folded),
         circumstances=frozenset(part for part in parts if isinstance(part, str) and part in CIRCUMSTANCES),
-        compounds=frozenset(_COMPOUND.findall(text.casefold())),
         proper=frozenset(
             word for match in _PROPER.findall(text) for word in re.split(r"\W", match.casefold())
         ),
