@@ -112,8 +112,8 @@ def heavy(words: Sequence[Word]) -> float:
 def compare_readings(old: Reading, new: Reading) -> Comparison:
     """Pair the words, names and amounts of two readings; time linear in their lengths."""
     pairs = _pair_words(old.words, new.words)
-    old_left = _left(old.words, [one for one, _ in pairs], new.words)
-    new_left = _left(new.words, [other for _, other in pairs], old.words)
+    old_left = _left(old.words, [one for one, _ in pairs])
+    new_left = _left(new.words, [other for _, other in pairs])
     turned = 0
     if len(old_left) <= _MOST_LEFT and len(new_left) <= _MOST_LEFT:
         spelled, turned = _pair_spellings(old_left, new_left)
@@ -145,11 +145,9 @@ def compare_readings(old: Reading, new: Reading) -> Comparison:
     )
 
 
-def _left(words: Sequence[Word], paired: Sequence[Word], others: Sequence[Word]) -> list[Word]:
-    """Return the unpaired words; a repeated word that the other text has once is not left."""
+def _left(words: Sequence[Word], paired: Sequence[Word]) -> list[Word]:
     taken = {word.place for word in paired}
-    said = {(word.concept, word.pole) for word in others}
-    return [word for word in words if word.place not in taken and (word.concept, word.pole) not in said]
+    return [word for word in words if word.place not in taken]
 
 
 def _pair_words(old: Sequence[Word], new: Sequence[Word]) -> list[tuple[Word, Word]]:

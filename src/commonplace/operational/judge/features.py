@@ -62,8 +62,8 @@ class Evidence:
     def substituted(self) -> bool:
         """Whether each text holds a name or a word in the place of another."""
         one = self.comparison
-        claims = all(any(word.is_heavy and not word.opener for word in side.words) for side in self.sides)
-        return one.substituted > MOST_SUBSTITUTED or bool(one.other_names) or self.other_heads or claims
+        old, new = ({word.opener for word in side.words if word.is_heavy} for side in self.sides)
+        return one.substituted > MOST_SUBSTITUTED or bool(one.other_names) or self.other_heads or not old.isdisjoint(new)
 
     @cached_property
     def adds_circumstance(self) -> bool:
