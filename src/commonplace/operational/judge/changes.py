@@ -5,28 +5,9 @@ Source: OPS-10.1, R-OPS-5.
 
 import re
 from bisect import bisect
-from collections.abc import Iterable
 from typing import Final
 
 from commonplace.language.stems import stem
-
-MOVES: Final = frozenset(
-    stem(word)
-    for word in [
-        "moved",
-        "migrated",
-        "relocated",
-        "switched",
-        "changed",
-        "went",
-        "renamed",
-        "replaced",
-        "upgraded",
-        "downgraded",
-        "swapped",
-    ]
-)
-"""Changes that name a new value in place of the old one."""
 
 NO_LONGER: Final = "no longer"
 """A denial in the words of a change; it changes something only where the old text affirms it."""
@@ -86,9 +67,3 @@ def stated_changes(folded: str) -> dict[str, str]:
         name = NO_LONGER if kind == "denied" else stem(match[kind].split()[0])
         found.setdefault(name, match.group().strip())
     return found
-
-
-def without_known(changes: dict[str, str], known: Iterable[str]) -> dict[str, str]:
-    """Return the changes that no concept or stem of the old text names."""
-    names = frozenset(known)
-    return {name: text for name, text in changes.items() if name not in names}

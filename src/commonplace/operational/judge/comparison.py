@@ -6,6 +6,7 @@ Source: R-OPS-5.
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Final, TypeAlias, TypeVar
 
 from commonplace.operational.judge.quantities import Agreement, Kind, compare
@@ -20,7 +21,9 @@ _MOST_AMOUNTS: Final = 16
 
 _SHORTEST_COMPARED: Final = 5
 _LONGEST_COMPARED: Final = 40
-_LONG_WORD: Final = 9
+LEAST_SPELLED: Final = 0.88
+"""Ratio of equal letters from which one word is a typo of another."""
+
 _NEGATING_PREFIXES: Final = ("un", "in", "im", "non", "dis", "ir")
 
 _PartT = TypeVar("_PartT", bound=Placed)
@@ -57,11 +60,9 @@ class Side:
         shared = [word for word in self.reading.words if word.is_heavy and word.place in self.shared]
         begins = min((word.place for word in shared), default=0)
         ends = {word.clause: word.place for word in shared}
-        words = (word for word in self.words if word.is_heavy and not word.conditional)
-        return any(
-            part.place < (ends.get(part.clause, 0) if part.is_attached else begins)
-            for part in (*words, *self.names)
-        )
+        words = [word for word in self.words if word.is_heavy and not word.conditional]
+        limits: tuple[Placed, ...] = (*words, *self.names)
+        return any(one.place < (ends.get(one.clause, 0) if one.is_attached else begins) for one in limits)
 
     def unshared(self, other_names: int) -> float:
         """Return the weight of the words, names and amounts that stand in this text only."""
@@ -190,25 +191,11 @@ def _negates(longer: str, shorter: str) -> bool:
 def _same_spelling(one: Word, other: Word) -> bool:
     short, long = sorted((one.text, other.text), key=len)
     known = one.concept.isupper() or other.concept.isupper()
-    if (
-        known
-        or any(char.isdigit() for char in short + long)
-        or not _SHORTEST_COMPARED <= len(short) <= _LONGEST_COMPARED
-    ):
+    lengths = _SHORTEST_COMPARED <= len(short) <= _LONGEST_COMPARED
+    if known or not lengths or any(char.isdigit() for char in short + long):
         return False
-    return long.startswith(short) or (short[0] == long[0] and _one_typo(short, long))
-
-
-def _one_typo(short: str, long: str) -> bool:
-    """Tell whether one letter was added, dropped, swapped with its neighbour or, in a long word, changed."""
-    at = next(
-        (at for at, (one, other) in enumerate(zip(short, long, strict=False)) if one != other), len(short)
-    )
-    mine, theirs = short[at:], long[at:]
-    if len(short) < len(long):
-        return mine == theirs[1:]
-    changed = mine[1:] == theirs[1:] and len(short) >= _LONG_WORD
-    return changed or (mine[:2] == theirs[:2][::-1] and mine[2:] == theirs[2:])
+    typo = short[0] == long[0] and len(long) - len(short) <= 1
+    return long.startswith(short) or (typo and SequenceMatcher(None, short, long).ratio() >= LEAST_SPELLED)
 
 
 def _pair_names(

@@ -5,17 +5,18 @@ A feature is a pure function of the evidence; `verdicts` orders the features in 
 Source: OPS-09.1, OPS-10.1, R-OPS-5.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
 
-from commonplace.language.ideas import idea_of
+from commonplace.language.ideas import WORD_WEIGHT, idea_of
 from commonplace.language.stems import stem
-from commonplace.operational.judge.changes import MOVES, NO_LONGER
+from commonplace.operational.judge.changes import NO_LONGER
 from commonplace.operational.judge.comparison import Comparison, Side, heavy
 from commonplace.operational.judge.differences import denial, differences
-from commonplace.operational.judge.lexicon import SINGLE_VALUED, VALUED
+from commonplace.operational.judge.lexicon import COPULAS, SINGLE_VALUED
 from commonplace.operational.judge.quantities import Kind
 from commonplace.operational.judge.reading import PREDICATE, Amount, Name, Word
 from commonplace.operational.judge.units import PERIODS
@@ -27,11 +28,7 @@ MOST_SUBSTITUTED: Final = 0.2
 """Weight left on both sides, as a share of what is shared, up to which two texts speak of one thing."""
 
 LEAST_CHANGED: Final = 0.5
-LEAST_MOVED: Final = 0.25
 """Share of the old claim that a text with a state change must name."""
-
-_MEANS: Final = frozenset({"with", "by", "from", "to", "into", "over", "via", "through"})
-"""Openers of a means or an end, of which a claim has one at a time."""
 
 _MOST_VALUE_WORDS: Final = 2
 _MOST_NAMED: Final = 4
@@ -63,7 +60,12 @@ class Evidence:
         """Whether each text holds a name or a word in the place of another."""
         one = self.comparison
         old, new = ({word.opener for word in side.words if word.is_heavy} for side in self.sides)
-        return one.substituted > MOST_SUBSTITUTED or bool(one.other_names) or self.other_heads or not old.isdisjoint(new)
+        return (
+            one.substituted > MOST_SUBSTITUTED
+            or bool(one.other_names)
+            or self.other_heads
+            or not old.isdisjoint(new)
+        )
 
     @cached_property
     def adds_circumstance(self) -> bool:
@@ -103,25 +105,16 @@ def little_shared(evidence: Evidence) -> str:
 
 def stated_change(evidence: Evidence) -> str:
     """Return the state change that the new text states of the old claim: "was removed", "moved from"."""
-    text = "".join(_new_changes(evidence)[:1])
-    return f'The new text states a change: "{text}".' if text else ""
-
-
-def _new_changes(evidence: Evidence) -> list[str]:
     comparison = evidence.comparison
-    old, new = comparison.old, comparison.new
+    old, changes = comparison.old, comparison.new.reading.changes
     known = {name for word in old.reading.words for name in (word.concept, stem(word.text))}
-    changes = {
-        name: text
-        for name, text in new.reading.changes.items()
-        if name not in old.reading.changes and name not in known
-    }
-    if NO_LONGER in changes and not denial(comparison):
-        del changes[NO_LONGER]
+    if not denial(comparison):
+        known.add(NO_LONGER)
+    new = [text for name, text in changes.items() if name not in known and name not in old.reading.changes]
     claimed = comparison.matched / (comparison.matched + _left_of_claim(old) + len(old.names))
-    moved = not (old.first_is_left or old.amounts or MOVES.isdisjoint(changes)) and claimed >= LEAST_MOVED
-    states = (claimed >= LEAST_CHANGED and not evidence.other_heads) or moved
-    return list(changes.values()) if states else []
+    if not new or evidence.other_heads or claimed < LEAST_CHANGED:
+        return ""
+    return f'The new text states a change: "{new[0]}".'
 
 
 def _left_of_claim(side: Side) -> float:
@@ -138,12 +131,11 @@ def _left_of_claim(side: Side) -> float:
 def exchanged_condition(evidence: Evidence) -> str:
     """Return the words that change places in "if A hangs, restart B" and "if B hangs, restart A"."""
     moved = [one for one, other in evidence.comparison.words if one.conditional != other.conditional]
-    to_claim = [word.text for word in moved if word.conditional]
-    to_condition = [word.text for word in moved if not word.conditional]
-    telling = any(word.weight >= 1 for word in moved)
-    if not (to_claim and to_condition and telling) or evidence.comparison.substituted > MOST_SUBSTITUTED:
-        return ""
-    return f'The condition and the claim are exchanged: "{to_condition[0]}", "{to_claim[0]}".'
+    texts = {word.conditional: word.text for word in moved}
+    telling = len(texts) > 1 and any(word.is_heavy for word in moved)
+    if telling and evidence.comparison.substituted <= MOST_SUBSTITUTED:
+        return f'The condition and the claim are exchanged: "{texts[False]}", "{texts[True]}".'
+    return ""
 
 
 def other_value(evidence: Evidence) -> str:
@@ -167,37 +159,33 @@ def _value_of(comparison: Comparison, at: int) -> str:
     side = (comparison.old, comparison.new)[at]
     names = [*(pair[at] for pair in comparison.other_names), *side.names]
     words = [word for word in side.words if word.is_heavy]
-    apart = len(words) > 1 and words[-1].place - words[0].place >= _MOST_VALUE_WORDS
-    if side.amounts or apart or len(words) > _MOST_VALUE_WORDS or len(names) > 1 or not (words or names):
+    own = sorted(part.place for part in (*words, *names))
+    if not own or side.amounts or len(names) > 1 or len(words) > _MOST_VALUE_WORDS:
         return ""
-    begins = min(part.place for part in (*words, *names))
     labels = {name.label for name in names}
-    shared = [pair[at] for pair in comparison.words]
-    follows_claim = any(word.place < begins and word.concept not in labels for word in shared)
-    ends_claim = not any(word.place > begins and word.weight >= 1 for word in shared)
-    text = " ".join([*(word.text for word in words), *(name.text for name in names)])
-    return text if follows_claim and ends_claim else ""
+    before = [pair[at] for pair in comparison.words if pair[at].place < own[0]]
+    behind = [pair[at] for pair in comparison.words if pair[at].place > own[0]]
+    follows_claim = any(word.concept not in labels for word in before)
+    ends_claim = not any(word.weight >= WORD_WEIGHT for word in behind)
+    texts = [*(word.text for word in words), *(name.text for name in names)]
+    return " ".join(texts) if follows_claim and ends_claim else ""
 
 
 def _has_one_value(evidence: Evidence) -> bool:
-    comparison = evidence.comparison
-    concepts = {one.concept for one, _ in comparison.words}
-    copula = all(not {"is", "are", "was"}.isdisjoint(side.reading.tokens) for side in evidence.sides)
-    if (copula or "use" in concepts) and not concepts.isdisjoint(_concepts(VALUED)):
-        return True
-    by_means = all(word.opener in _MEANS for side in evidence.sides for word in side.words if word.is_heavy)
-    named = all(_is_named(side) for side in evidence.sides) or bool(comparison.other_names)
-    return (copula or not concepts.isdisjoint(_concepts(SINGLE_VALUED))) and (by_means or named)
+    shared = {one.concept for one, _ in evidence.comparison.words}
+    copula = all(not COPULAS.isdisjoint(side.reading.tokens) for side in evidence.sides)
+    named = bool(evidence.comparison.other_names) or all(map(_has_name, evidence.sides))
+    return named and (copula or not shared.isdisjoint(_single_valued()))
 
 
-def _is_named(side: Side) -> bool:
-    proper = any(word.weight > 1 or word.text in side.reading.proper for word in side.words)
-    return proper or bool(side.names)
+def _has_name(side: Side) -> bool:
+    spelled = any(word.weight > WORD_WEIGHT or word.text in side.reading.proper for word in side.words)
+    return spelled or bool(side.names)
 
 
 @cache
-def _concepts(words: frozenset[str]) -> frozenset[str]:
-    return frozenset(idea.concept for idea in map(idea_of, words) if idea is not None)
+def _single_valued() -> frozenset[str]:
+    return frozenset(idea.concept for idea in map(idea_of, SINGLE_VALUED) if idea is not None)
 
 
 def other_subjects(evidence: Evidence) -> str:
@@ -243,8 +231,20 @@ def dropped_claim(evidence: Evidence) -> str:
 
 def other_claims(evidence: Evidence) -> str:
     """Return the new words of the shared claim itself: another subject, or a predicate that may deny it."""
-    unattached = _unattached(evidence.comparison)
-    return f"The new text says {_listed(unattached)} of the same." if unattached else ""
+    comparison = evidence.comparison
+    places = defaultdict[int, list[int]](list)
+    for _, word in comparison.words:
+        if word.weight >= WORD_WEIGHT:
+            places[word.clause].append(word.place)
+    new = [word for word in comparison.new.words if word.is_heavy and not word.conditional]
+    found = [word for word in new if _claims(word, places[word.clause])]
+    return f"The new text says {_listed(found)} of the same." if found else ""
+
+
+def _claims(word: Word, shared: Sequence[int]) -> bool:
+    if not shared or word.opener == PREDICATE:
+        return bool(shared)
+    return not word.opener and not min(shared) < word.place < max(shared)
 
 
 def each_adds(evidence: Evidence) -> str:
@@ -255,28 +255,6 @@ def each_adds(evidence: Evidence) -> str:
     if not (words or (old.amounts and new.amounts)):
         return ""
     return f"The old text adds {_listed_words(old)}, the new one {_listed_words(new)}."
-
-
-def _unattached(comparison: Comparison) -> list[Word]:
-    """Return the new words of the shared claim itself: another subject, or a predicate that may deny it."""
-    shared = [word for _, word in comparison.words]
-    found: list[Word] = []
-    for word in comparison.new.words:
-        if not word.is_heavy or word.conditional:
-            continue
-        claim = [other for other in shared if other.clause == word.clause]
-        extra = [
-            other
-            for other in comparison.new.words
-            if other.clause == word.clause and other.is_heavy and not other.conditional
-        ]
-        places = [other.place for other in claim if other.weight >= 1]
-        within = min(places, default=0) < word.place < max(places, default=0)
-        if sum(other.weight for other in claim) >= heavy(extra) and (
-            word.opener == PREDICATE or (not word.opener and not within)
-        ):
-            found.append(word)
-    return found
 
 
 def added_detail(evidence: Evidence) -> str:

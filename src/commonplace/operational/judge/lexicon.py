@@ -122,10 +122,3 @@ SINGLE_VALUED: Final = word_set(
     "master leader default address url path",
 )
 """Words of claims that hold for one value at a time: "runs on", "is called", "listens on"."""
-
-VALUED: Final = word_set(
-    "address backend brand channel contact default driver engine format gateway host ip language leader level "
-    "master mode model name owner path policy primary protocol provider resolver storage store type upstream "
-    "url version zone",
-)
-"""Nouns that have one value at a time."""
