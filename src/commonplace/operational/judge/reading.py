@@ -39,6 +39,7 @@ _MOST_ORDERS: Final = 8
 _PROPER: Final = re.compile(r"(?<=[\w,;:)] )[A-Z][\w-]*|\b\w+-[\w-]+")
 _AUXILIARIES: Final = COPULAS | word_set("must can cannot should may never not do does did")
 _VERSIONED: Final = frozenset({"port", "version", "release", "v"})
+_STOPS: Final = frozenset({";", ".", ":", "(", "--", "-"})
 _NAMING: Final = CIRCUMSTANCES | {"on", "in", "with", "of"}
 
 
@@ -210,84 +211,60 @@ class _Reader:
             self.negators.append(Negator(place=place, clause=self.clause, opener=self.opener, text=part))
         idea = idea_of(part)
         if idea is None:
-            if part not in {"a", "an", "the"}:
-                self.noun = ""
+            self.noun = self.noun if part in {"a", "an", "the"} else ""
             return
         self.noun = part
-        self.words.append(
-            Word(
-                place=place,
-                clause=self.clause,
-                opener=self.opener,
-                concept=idea.concept,
-                pole=idea.pole,
-                weight=LIGHT_WEIGHT if idea.concept in self.own else idea.weight,
-                text=part,
-                conditional=self.conditional,
-                role=self.role,
-            )
+        word = Word(
+            place=place,
+            clause=self.clause,
+            opener=self.opener,
+            concept=idea.concept,
+            pole=idea.pole,
+            weight=LIGHT_WEIGHT if idea.concept in self.own else idea.weight,
+            text=part,
+            conditional=self.conditional,
+            role=self.role,
         )
+        self.words.append(word)
 
     def _open_clause(self, opener: str, *, conditional: bool) -> None:
-        last = self.negators[-1] if self.negators else None
-        if conditional and last and last.clause == self.clause and not self._has_words():
-            # The "never" of "but never while it runs" belongs to what follows.
-            self.negators[-1] = Negator(
-                place=last.place, clause=self.clause + 1, opener=opener, text=last.text
-            )
         self.clause, self.opener, self.role, self.conditional = self.clause + 1, opener, "", conditional
 
-    def _has_words(self) -> bool:
-        return bool(self.words) and self.words[-1].clause == self.clause
-
-    def _before(self, place: int) -> str:
-        before = self.parts[place - 1] if place else ""
-        return before if isinstance(before, str) else ""
-
-    def _behind(self, place: int) -> str:
-        behind = self.parts[place + 1] if place + 1 < len(self.parts) else ""
-        return behind if isinstance(behind, str) else ""
+    def _token(self, place: int) -> str:
+        part = self.parts[place] if 0 <= place < len(self.parts) else ""
+        return part if isinstance(part, str) else ""
 
     def _is_letter(self, place: int, part: str) -> bool:
-        before = self._before(place)
-        return (
-            len(part) == 1
-            and part.isalpha()
-            and part not in {"a", "i"}
-            and len(before) > 1
-            and before.isalpha()
-            and before not in STOPWORDS
-        )
+        before = self._token(place - 1)
+        is_mark = len(part) == 1 and part.isalpha() and part not in {"a", "i"}
+        return is_mark and len(before) > 1 and before.isalpha() and before not in STOPWORDS
 
     def _identified(self, place: int, quantity: Quantity) -> str:
         """Return the stem of the noun that a number identifies, or an empty string for an amount."""
-        if (
-            quantity.hedged
-            or quantity.bound is not Bound.NONE
-            or quantity.denied
-            or quantity.low != quantity.high
-        ):
+        bounded = quantity.bound is not Bound.NONE or quantity.low != quantity.high
+        if quantity.hedged or quantity.denied or bounded:
             return ""
-        before, behind = self._before(place), self._behind(place)
-        label = ""
+        before, behind = self._token(place - 1), self._token(place + 1)
         if quantity.kind is Kind.ORDINAL:
-            label = behind if behind not in BREAKS else ""
-        elif quantity.label in _VERSIONED or quantity.kind is Kind.VERSION:
-            label = self._versioned(place, quantity)
-        elif quantity.kind is not Kind.NUMBER or quantity.label:
-            label = quantity.label
-        elif not self.noun or before != self.noun:
+            return stem(behind) if behind and behind not in BREAKS else ""
+        if quantity.label in _VERSIONED or quantity.kind is Kind.VERSION:
+            return self._versioned(place, quantity, before)
+        if quantity.kind is not Kind.NUMBER or quantity.label:
+            return stem(quantity.label) if quantity.label else ""
+        if not self.noun or before != self.noun:
             # "The 3.9 image has no pip".
-            label = behind if place <= 1 and before in {"the", ""} and "." in quantity.text else ""
-        elif {before, stem(before)} & LABELS or behind in COPULAS or self._is_subject(place, before, behind):
-            label = before
-        return stem(label) if label else ""
+            leads = place <= 1 and before in {"the", ""} and "." in quantity.text
+            return stem(behind) if leads and behind else ""
+        labels = not LABELS.isdisjoint({before, stem(before)}) or behind in COPULAS
+        return stem(before) if labels or self._is_subject(place, before, behind) else ""
 
-    def _versioned(self, place: int, quantity: Quantity) -> str:
-        idea = idea_of(self.noun) if self.noun and self.noun == self._before(place) else None
+    def _versioned(self, place: int, quantity: Quantity, before: str) -> str:
+        if quantity.label == "port":
+            return "port" if place == 0 else ""
+        idea = idea_of(self.noun) if self.noun and self.noun == before else None
         follows_subject = quantity.label in {"", "v"} and idea is not None and idea.weight >= 1
-        names = place <= 1 or follows_subject or self._before(place) in _NAMING
-        return (quantity.label or "version") if names and (quantity.label != "port" or place == 0) else ""
+        names = place <= 1 or follows_subject or before in _NAMING
+        return stem(quantity.label or "version") if names else ""
 
     @staticmethod
     def _is_subject(place: int, before: str, behind: str) -> bool:
@@ -304,20 +281,15 @@ class _Reader:
 
 def _orders(parts: Sequence[_Part], words: Sequence[Word]) -> tuple[Order, ...]:
     found: list[Order] = []
-    for place, part in enumerate(parts):
-        if len(found) == _MOST_ORDERS:
-            break
-        if not isinstance(part, str) or part not in EARLIER | LATER:
-            continue
+    places = [at for at, part in enumerate(parts) if part in EARLIER or part in LATER]
+    for place in places[:_MOST_ORDERS]:
         ends = next((at for at in range(place + 1, len(parts)) if parts[at] in BREAKS), len(parts))
-        begins = next(
-            (at for at in range(place - 1, -1, -1) if parts[at] in {";", ".", ":", "(", "--", "-"}), -1
-        )
+        begins = next((at for at in range(place - 1, -1, -1) if parts[at] in _STOPS), -1)
         # A circumstance in front of the claim relates to what follows its comma.
         left = _marks(parts, words, begins, place) or _marks(parts, words, ends, len(parts))
         right = _marks(parts, words, place, ends)
         if left and right:
-            found.append(Order(pole=1 if part in EARLIER else -1, left=left, right=right))
+            found.append(Order(pole=1 if parts[place] in EARLIER else -1, left=left, right=right))
     return tuple(found)
 
 
