@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final, TypeAlias, TypeVar
 
-from commonplace.operational.judge.quantities import Agreement, Kind, compare
+from commonplace.operational.judge.quantities import Agreement, compare
 from commonplace.operational.judge.reading import Amount, Name, Placed, Reading, Word
 
 AMOUNT_WEIGHT: Final = 0.75
@@ -113,36 +113,38 @@ def heavy(words: Sequence[Word]) -> float:
 def compare_readings(old: Reading, new: Reading) -> Comparison:
     """Pair the words, names and amounts of two readings; time linear in their lengths."""
     pairs = _pair_words(old.words, new.words)
-    old_left = _left(old.words, [one for one, _ in pairs])
-    new_left = _left(new.words, [other for _, other in pairs])
+    old_words = _left(old.words, [one for one, _ in pairs])
+    new_words = _left(new.words, [other for _, other in pairs])
     turned = 0
-    if len(old_left) <= _MOST_LEFT and len(new_left) <= _MOST_LEFT:
-        spelled, turned = _pair_spellings(old_left, new_left)
+    if len(old_words) <= _MOST_LEFT and len(new_words) <= _MOST_LEFT:
+        spelled, turned = _pair_spellings(old_words, new_words)
         pairs += spelled
-    same_names, other_names, old_names, new_names = _pair_names(old.names, new.names)
-    same, other, old_amounts, new_amounts = _pair_amounts(old.amounts, new.amounts)
+    old_names, new_names = list(old.names), list(new.names)
+    same_names, other_names = _pair_names(old_names, new_names)
+    old_amounts, new_amounts = list(old.amounts[:_MOST_AMOUNTS]), list(new.amounts[:_MOST_AMOUNTS])
+    same, other = _pair_amounts(old_amounts, new_amounts)
     shared: tuple[tuple[Placed, Placed], ...] = (*pairs, *same_names, *same)
     return Comparison(
-        old=Side(
-            reading=old,
-            shared=frozenset(one.place for one, _ in shared),
-            words=tuple(old_left),
-            names=tuple(old_names),
-            amounts=tuple(old_amounts),
-        ),
-        new=Side(
-            reading=new,
-            shared=frozenset(other.place for _, other in shared),
-            words=tuple(new_left),
-            names=tuple(new_names),
-            amounts=tuple(new_amounts),
-        ),
+        old=_side(old, [one for one, _ in shared], old_words, old_names, old_amounts),
+        new=_side(new, [one for _, one in shared], new_words, new_names, new_amounts),
         words=tuple(pairs),
-        same_names=tuple(same_names),
-        other_names=tuple(other_names),
-        same_amounts=tuple(same),
-        other_amounts=tuple(other),
+        same_names=same_names,
+        other_names=other_names,
+        same_amounts=same,
+        other_amounts=other,
         turned=turned,
+    )
+
+
+def _side(
+    reading: Reading, shared: list[Placed], words: list[Word], names: list[Name], amounts: list[Amount]
+) -> Side:
+    return Side(
+        reading=reading,
+        shared=frozenset(part.place for part in shared),
+        words=tuple(words),
+        names=tuple(names),
+        amounts=tuple(amounts),
     )
 
 
@@ -198,26 +200,17 @@ def _same_spelling(one: Word, other: Word) -> bool:
     return long.startswith(short) or (typo and SequenceMatcher(None, short, long).ratio() >= LEAST_SPELLED)
 
 
-def _pair_names(
-    old: Sequence[Name], new: Sequence[Name]
-) -> tuple[list[tuple[Name, Name]], list[tuple[Name, Name]], list[Name], list[Name]]:
-    """Pair equal names, then names of one label with other marks; return also what is left on either side."""
-    ones, others = list(old), list(new)
-    same = _take(
-        ones,
-        others,
-        lambda one, other: (
-            one.mark == other.mark and (one.label == other.label or not one.label or not other.label)
-        ),
-    )
-    return same, _take(ones, others, lambda one, other: one.label == other.label), ones, others
+def _pair_names(ones: list[Name], others: list[Name]) -> tuple[_Names, _Names]:
+    """Take equal names out of both lists, then names of one label with other marks."""
+
+    def same(one: Name, other: Name) -> bool:
+        return one.mark == other.mark and (one.label == other.label or not one.label or not other.label)
+
+    return _take(ones, others, same), _take(ones, others, lambda one, other: one.label == other.label)
 
 
-def _pair_amounts(
-    old: Sequence[Amount], new: Sequence[Amount]
-) -> tuple[list[tuple[Amount, Amount]], list[tuple[Amount, Amount]], list[Amount], list[Amount]]:
-    """Pair the amounts that agree, then those that differ; return also what is left on either side."""
-    ones, others = list(old[:_MOST_AMOUNTS]), list(new[:_MOST_AMOUNTS])
+def _pair_amounts(ones: list[Amount], others: list[Amount]) -> tuple[_Amounts, _Amounts]:
+    """Take the amounts that agree out of both lists, then those that differ."""
 
     def agrees(one: Amount, other: Amount) -> bool:
         return compare(one.quantity, other.quantity) is Agreement.AGREE
@@ -226,20 +219,15 @@ def _pair_amounts(
         affirmed = not (one.quantity.denied or other.quantity.denied)
         return affirmed and compare(one.quantity, other.quantity) is Agreement.DIFFER
 
-    def denies(one: Amount, other: Amount) -> bool:
-        return one.quantity.denied != other.quantity.denied
+    def same(one: Amount, other: Amount) -> bool:
+        return one.quantity.denied == other.quantity.denied and agrees(one, other)
 
-    same = _take(ones, others, lambda one, other: not denies(one, other) and agrees(one, other))
-    other = _take(ones, others, lambda one, other: denies(one, other) and agrees(one, other))
-    other += _take(
-        ones, others, lambda one, other: one.quantity.kind is not Kind.ADDRESS and differs(one, other)
-    )
-    return same, other + _take(ones, others, differs), ones, others
+    return _take(ones, others, same), _take(ones, others, agrees) + _take(ones, others, differs)
 
 
 def _take(
     ones: list[_PartT], others: list[_PartT], fits: Callable[[_PartT, _PartT], bool]
-) -> list[tuple[_PartT, _PartT]]:
+) -> tuple[tuple[_PartT, _PartT], ...]:
     """Take the pairs that fit out of both lists, in order."""
     taken: list[tuple[_PartT, _PartT]] = []
     for one in list(ones):
@@ -248,4 +236,4 @@ def _take(
             taken.append((one, match))
             ones.remove(one)
             others.remove(match)
-    return taken
+    return tuple(taken)

@@ -163,12 +163,11 @@ def _value_of(comparison: Comparison, at: int) -> str:
     if not own or side.amounts or len(names) > 1 or len(words) > _MOST_VALUE_WORDS:
         return ""
     labels = {name.label for name in names}
-    before = [pair[at] for pair in comparison.words if pair[at].place < own[0]]
-    behind = [pair[at] for pair in comparison.words if pair[at].place > own[0]]
-    follows_claim = any(word.concept not in labels for word in before)
-    ends_claim = not any(word.weight >= WORD_WEIGHT for word in behind)
-    texts = [*(word.text for word in words), *(name.text for name in names)]
-    return " ".join(texts) if follows_claim and ends_claim else ""
+    shared = [pair[at] for pair in comparison.words]
+    follows_claim = any(word.place < own[0] and word.concept not in labels for word in shared)
+    if not follows_claim or any(word.place > own[0] and word.weight >= WORD_WEIGHT for word in shared):
+        return ""
+    return " ".join(part.text for part in (*words, *names))
 
 
 def _has_one_value(evidence: Evidence) -> bool:

@@ -13,17 +13,9 @@ from typing import Final, TypeAlias
 
 from commonplace.language.ideas import LIGHT_WEIGHT, NEGATORS, STOPWORDS, idea_of, word_set
 from commonplace.language.stems import stem
+from commonplace.operational.judge import lexicon
 from commonplace.operational.judge.changes import stated_changes
-from commonplace.operational.judge.lexicon import (
-    BREAKS,
-    CIRCUMSTANCES,
-    COPULAS,
-    EARLIER,
-    IMPERATIVES,
-    JOINTS,
-    LABELS,
-    LATER,
-)
+from commonplace.operational.judge.lexicon import BREAKS, CIRCUMSTANCES, COPULAS, EARLIER, LABELS, LATER
 from commonplace.operational.judge.quantities import Bound, Kind, Quantity
 from commonplace.operational.judge.quantity_reading import extract
 from commonplace.operational.judge.words import fold, tokenise
@@ -128,7 +120,6 @@ class Reading:
     negators: tuple[Negator, ...]
     orders: tuple[Order, ...]
     changes: Mapping[str, str]
-    circumstances: frozenset[str]
     proper: frozenset[str]
 
 
@@ -155,7 +146,6 @@ def read(text: str, service: str | None = None) -> Reading:
         negators=tuple(reader.negators),
         orders=_orders(parts, reader.words),
         changes=stated_changes(folded),
-        circumstances=frozenset(part for part in parts if isinstance(part, str) and part in CIRCUMSTANCES),
         proper=frozenset(
             word for match in _PROPER.findall(text) for word in re.split(r"\W", match.casefold())
         ),
@@ -203,7 +193,7 @@ class _Reader:
     def _take_word(self, place: int, part: str) -> None:
         if part in CIRCUMSTANCES or part in LATER or part in EARLIER:
             self._open_clause(part, conditional=part in CIRCUMSTANCES)
-        elif part in JOINTS:
+        elif part in lexicon.JOINTS:
             self.opener, self.role = part, part if part in {"from", "to", "into"} else ""
         elif part in COPULAS and not self.conditional:
             self.opener = PREDICATE
@@ -244,27 +234,32 @@ class _Reader:
         bounded = quantity.bound is not Bound.NONE or quantity.low != quantity.high
         if quantity.hedged or quantity.denied or bounded:
             return ""
-        before, behind = self._token(place - 1), self._token(place + 1)
+        behind = self._token(place + 1)
         if quantity.kind is Kind.ORDINAL:
-            return stem(behind) if behind and behind not in BREAKS else ""
-        if quantity.label in _VERSIONED or quantity.kind is Kind.VERSION:
-            return self._versioned(place, quantity, before)
-        if quantity.kind is not Kind.NUMBER or quantity.label:
-            return stem(quantity.label) if quantity.label else ""
+            label = "" if behind in BREAKS else behind
+        elif quantity.label in _VERSIONED or quantity.kind is Kind.VERSION:
+            label = self._versioned(place, quantity)
+        elif quantity.kind is not Kind.NUMBER or quantity.label:
+            label = quantity.label
+        else:
+            label = self._numbered(place, quantity, behind)
+        return stem(label) if label else ""
+
+    def _numbered(self, place: int, quantity: Quantity, behind: str) -> str:
+        before = self._token(place - 1)
         if not self.noun or before != self.noun:
             # "The 3.9 image has no pip".
-            leads = place <= 1 and before in {"the", ""} and "." in quantity.text
-            return stem(behind) if leads and behind else ""
-        labels = not LABELS.isdisjoint({before, stem(before)}) or behind in COPULAS
-        return stem(before) if labels or self._is_subject(place, before, behind) else ""
+            return behind if place <= 1 and before in {"the", ""} and "." in quantity.text else ""
+        identifies = not LABELS.isdisjoint({before, stem(before)}) or behind in COPULAS
+        return before if identifies or self._is_subject(place, before, behind) else ""
 
-    def _versioned(self, place: int, quantity: Quantity, before: str) -> str:
+    def _versioned(self, place: int, quantity: Quantity) -> str:
         if quantity.label == "port":
             return "port" if place == 0 else ""
+        before = self._token(place - 1)
         idea = idea_of(self.noun) if self.noun and self.noun == before else None
         follows_subject = quantity.label in {"", "v"} and idea is not None and idea.weight >= 1
-        names = place <= 1 or follows_subject or before in _NAMING
-        return stem(quantity.label or "version") if names else ""
+        return (quantity.label or "version") if place <= 1 or follows_subject or before in _NAMING else ""
 
     @staticmethod
     def _is_subject(place: int, before: str, behind: str) -> bool:
@@ -275,7 +270,7 @@ class _Reader:
             third_word
             and (behind in _AUXILIARIES or is_verb)
             and not before.endswith("s")
-            and before not in IMPERATIVES
+            and before not in lexicon.IMPERATIVES
         )
 
 

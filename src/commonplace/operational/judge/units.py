@@ -96,8 +96,3 @@ DEGREES: Final = word_set("° degree degrees celsius c")
 PERCENT: Final = word_set("% percent pct")
 COUNTED_ONCE: Final = word_set("before and or more only again with")
 """Before these, and at the end, "once" counts; elsewhere it means "as soon as"."""
-
-COUNTED_SECOND: Final = word_set(
-    "attempt try restart start boot retry time run login request failure disk node instance replica step pass",
-)
-"""Before these "a second" counts; elsewhere it is a second of time."""
