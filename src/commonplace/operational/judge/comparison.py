@@ -91,12 +91,13 @@ class Comparison:
     @property
     def similarity(self) -> float:
         """The share of the two texts that was paired, by weight: 0.0 nothing, 1.0 everything."""
-        left = sum(
-            sum(word.weight for word in side.words) + len(side.names) + AMOUNT_WEIGHT * len(side.amounts)
-            for side in (self.old, self.new)
+        whole = sum(
+            sum(word.weight for word in reading.words)
+            + len(reading.names)
+            + AMOUNT_WEIGHT * len(reading.amounts)
+            for reading in (self.old.reading, self.new.reading)
         )
-        whole = 2 * (self.matched + len(self.other_names) + AMOUNT_WEIGHT * len(self.other_amounts)) + left
-        return 2 * self.matched / whole if whole else 0.0
+        return min(2 * self.matched / whole, 1.0) if whole else 0.0
 
     @property
     def substituted(self) -> float:
@@ -117,8 +118,9 @@ def compare_readings(old: Reading, new: Reading) -> Comparison:
     new_words = _left(new.words, [other for _, other in pairs])
     turned = 0
     if len(old_words) <= _MOST_LEFT and len(new_words) <= _MOST_LEFT:
-        spelled, turned = _pair_spellings(old_words, new_words)
-        pairs += spelled
+        opposed = _take(old_words, new_words, _negates)
+        turned = len(opposed)
+        pairs += [*opposed, *_take(old_words, new_words, _same_spelling)]
     old_names, new_names = list(old.names), list(new.names)
     same_names, other_names = _pair_names(old_names, new_names)
     old_amounts, new_amounts = list(old.amounts[:_MOST_AMOUNTS]), list(new.amounts[:_MOST_AMOUNTS])
@@ -170,23 +172,8 @@ def _pair_words(old: Sequence[Word], new: Sequence[Word]) -> list[tuple[Word, Wo
     return pairs
 
 
-def _pair_spellings(old: list[Word], new: list[Word]) -> tuple[list[tuple[Word, Word]], int]:
-    """Pair words that are left by spelling (a typo, a negating prefix), and take them out of both lists."""
-    pairs: list[tuple[Word, Word]] = []
-    turned = 0
-    for one in list(old):
-        for other in new:
-            negates = _negates(one.concept, other.concept) or _negates(other.concept, one.concept)
-            if negates or _same_spelling(one, other):
-                turned += negates
-                pairs.append((one, other))
-                old.remove(one)
-                new.remove(other)
-                break
-    return pairs, turned
-
-
-def _negates(longer: str, shorter: str) -> bool:
+def _negates(one: Word, other: Word) -> bool:
+    shorter, longer = sorted((one.concept, other.concept), key=len)
     return any(len(shorter) > len(prefix) + 1 and longer == prefix + shorter for prefix in _NEGATING_PREFIXES)
 
 

@@ -46,13 +46,10 @@ def denial(comparison: Comparison) -> str:
     share is a denial.
     """
     old, new = _turns(comparison.old), _turns(comparison.new)
-    details = {
-        word.text for side in (comparison.old, comparison.new) for word in side.words if word.weight >= 1
-    }
-    for mine, theirs in ((old, new), (new, old)):
+    left = (*comparison.old.words, *comparison.new.words)
+    if len(old) + len(new) == 1 and any(word.is_heavy and word.text in {*old, *new} for word in left):
         # A word such as "slow" that stands in one text alone is a detail.
-        if not theirs and len(mine) == 1 and mine[0] in details:
-            return ""
+        return ""
     if (len(old) + len(new) + comparison.turned) % 2 == 0:
         return ""
     return f'"{", ".join(old) or "no denial"}" against "{", ".join(new) or "no denial"}"'

@@ -75,7 +75,9 @@ class Evidence:
     @cached_property
     def value(self) -> str:
         """The two values, if one took the place of the other at the end of the same claim."""
-        if not self.substituted or self.differences or self.adds_circumstance:
+        # One can need two things at a time.
+        needs = any(one.concept == "NEED" for one, _ in self.comparison.words)
+        if needs or not self.substituted or self.differences or self.adds_circumstance:
             return ""
         texts = [_value_of(self.comparison, at) for at in (0, 1)]
         return f'"{texts[0]}" against "{texts[1]}"' if all(texts) else ""
@@ -140,18 +142,12 @@ def exchanged_condition(evidence: Evidence) -> str:
 
 def other_value(evidence: Evidence) -> str:
     """Return the values of a claim that has one at a time: "runs on worker-1", "the driver is journald"."""
-    comparison = evidence.comparison
-    now = "now" in comparison.new.reading.tokens and "now" not in comparison.old.reading.tokens
-    found = perhaps_other_value(evidence)
-    return found if found and (now or _has_one_value(evidence)) else ""
+    return perhaps_other_value(evidence) if _has_one_value(evidence) else ""
 
 
 def perhaps_other_value(evidence: Evidence) -> str:
     """Return the values of a claim that may have several at a time."""
-    # One can need two things at a time.
-    needs = any(one.concept == "NEED" for one, _ in evidence.comparison.words)
-    found = evidence.value and not needs
-    return f"The same claim with another value: {evidence.value}." if found else ""
+    return f"The same claim with another value: {evidence.value}." if evidence.value else ""
 
 
 def _value_of(comparison: Comparison, at: int) -> str:
@@ -159,20 +155,23 @@ def _value_of(comparison: Comparison, at: int) -> str:
     side = (comparison.old, comparison.new)[at]
     names = [*(pair[at] for pair in comparison.other_names), *side.names]
     words = [word for word in side.words if word.is_heavy]
-    own = sorted(part.place for part in (*words, *names))
-    if not own or side.amounts or len(names) > 1 or len(words) > _MOST_VALUE_WORDS:
+    if side.amounts or len(names) > 1 or len(words) > _MOST_VALUE_WORDS:
         return ""
     labels = {name.label for name in names}
-    shared = [pair[at] for pair in comparison.words]
-    follows_claim = any(word.place < own[0] and word.concept not in labels for word in shared)
-    if not follows_claim or any(word.place > own[0] and word.weight >= WORD_WEIGHT for word in shared):
+    shared = [pair[at] for pair in comparison.words if pair[at].concept not in labels]
+    begins = min((part.place for part in (*words, *names)), default=0)
+    ends = max((word.place for word in shared if word.weight >= WORD_WEIGHT), default=0)
+    if ends > begins or not any(word.place < begins for word in shared):
         return ""
     return " ".join(part.text for part in (*words, *names))
 
 
 def _has_one_value(evidence: Evidence) -> bool:
+    old, new = (side.reading.tokens for side in evidence.sides)
+    if "now" in new and "now" not in old:
+        return True
     shared = {one.concept for one, _ in evidence.comparison.words}
-    copula = all(not COPULAS.isdisjoint(side.reading.tokens) for side in evidence.sides)
+    copula = not COPULAS.isdisjoint(old) and not COPULAS.isdisjoint(new)
     named = bool(evidence.comparison.other_names) or all(map(_has_name, evidence.sides))
     return named and (copula or not shared.isdisjoint(_single_valued()))
 

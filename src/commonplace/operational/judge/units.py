@@ -72,19 +72,11 @@ WEEKDAYS: Final = _numbered(
     "monday,mondays tuesday,tuesdays wednesday,wednesdays thursday,thursdays friday,fridays saturday,saturdays "
     "sunday,sundays"
 )
-CARDINALS: Final = _numbered(
+_TENS: Final = _numbered("thirty forty fifty sixty seventy eighty ninety hundred", start=3)
+CARDINALS: Final = {word: 10 * number for word, number in _TENS.items()} | _numbered(
     "zero one two three four five six seven eight nine ten eleven twelve,dozen thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen twenty"
-) | {
-    "thirty": 30.0,
-    "forty": 40.0,
-    "fifty": 50.0,
-    "sixty": 60.0,
-    "seventy": 70.0,
-    "eighty": 80.0,
-    "ninety": 90.0,
-    "hundred": 100.0,
-}
+)
 ORDINALS: Final = _numbered(
     "first,1st second,2nd third,3rd fourth fifth sixth seventh eighth ninth tenth", start=1
 ) | {"last": -1.0}
