@@ -31,11 +31,8 @@ _CHANGE: Final = re.compile(
     r"(?:from|to|over|away|with|after|since|for good))"
     r"|(?:has|have)\s(?P<has>disappeared|vanished|ceased|moved|gone|ended|stopped|migrated|switched|changed|become|healed)"
     r"|(?P<act>dropped|removed|replaced|abandoned|disabled|fixed|solved|cured|ended|lifted)\s(?:the|its|this|that|all|our)\b"
-    r"|(?P<become>(?:became|become) (?:unnecessary|obsolete|optional|superfluous|redundant))"
     r"|(?P<denied>no longer|(?:not?|\w+nt)\s[\w\s/.-]{0,40}?any ?(?:more|longer))"
     r"|(?P<retracted>mistaken|correction:|was wrong|not true|wrong before|scratch that|contrary to|turned out|in fact)"
-    r"|(?P<swapped>replaced (?:by|with)|renamed (?:to|as|into)|swapped (?:for|out)|upgraded to|downgraded to|"
-    r"rolled back|rolling back|reverted to|switched to)"
     r"|(?P<again>works? again|again since|fixed (?:by|in|since|as of) (?:v|version|release)? ?\d)"
     r")"
 )
@@ -59,11 +56,9 @@ def stated_changes(folded: str) -> dict[str, str]:
     starts = [(start.start(), start.group()) for start in _CLAUSE_START.finditer(folded)]
     for match in _CHANGE.finditer(folded):
         at = bisect(starts, (match.start(), ""))
-        if at and starts[at - 1][1] not in ",;(":
+        if (at and starts[at - 1][1] not in ",;(") or _TEMPORARY.match(folded, match.end()):
             continue
         kind = match.lastgroup or ""
-        if _TEMPORARY.match(folded, match.end()):
-            continue
         name = NO_LONGER if kind == "denied" else stem(match[kind].split()[0])
         found.setdefault(name, match.group().strip())
     return found

@@ -45,7 +45,7 @@ class Side:
     @property
     def heavy(self) -> float:
         """Weight of the content words that the other text lacks."""
-        return heavy(self.words)
+        return sum(word.weight for word in self.words if word.is_heavy)
 
     @property
     def first_is_left(self) -> bool:
@@ -63,10 +63,6 @@ class Side:
         words = [word for word in self.words if word.is_heavy and not word.conditional]
         limits: tuple[Placed, ...] = (*words, *self.names)
         return any(one.place < (ends.get(one.clause, 0) if one.is_attached else begins) for one in limits)
-
-    def unshared(self, other_names: int) -> float:
-        """Return the weight of the words, names and amounts that stand in this text only."""
-        return self.heavy + len(self.names) + other_names + 0.5 * len(self.amounts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,13 +98,8 @@ class Comparison:
     @property
     def substituted(self) -> float:
         """The weight that is left on both sides, as a share of what both share."""
-        names = len(self.other_names)
-        return min(self.old.unshared(names), self.new.unshared(names)) / self.matched
-
-
-def heavy(words: Sequence[Word]) -> float:
-    """Return the weight of the words that say something."""
-    return sum(word.weight for word in words if word.is_heavy)
+        left = (side.heavy + len(side.names) + 0.5 * len(side.amounts) for side in (self.old, self.new))
+        return (min(left) + len(self.other_names)) / self.matched
 
 
 def compare_readings(old: Reading, new: Reading) -> Comparison:

@@ -8,13 +8,13 @@ Source: OPS-09.1, OPS-10.1, R-OPS-5.
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Final
 
 from commonplace.language.ideas import WORD_WEIGHT, idea_of
 from commonplace.language.stems import stem
 from commonplace.operational.judge.changes import NO_LONGER
-from commonplace.operational.judge.comparison import Comparison, Side, heavy
+from commonplace.operational.judge.comparison import Comparison, Side
 from commonplace.operational.judge.differences import denial, differences
 from commonplace.operational.judge.lexicon import COPULAS, SINGLE_VALUED
 from commonplace.operational.judge.quantities import Kind
@@ -30,6 +30,7 @@ MOST_SUBSTITUTED: Final = 0.2
 LEAST_CHANGED: Final = 0.5
 """Share of the old claim that a text with a state change must name."""
 
+_ONE_VALUE: Final = frozenset(idea.concept for idea in map(idea_of, SINGLE_VALUED) if idea is not None)
 _MOST_VALUE_WORDS: Final = 2
 _MOST_NAMED: Final = 4
 
@@ -113,21 +114,10 @@ def stated_change(evidence: Evidence) -> str:
     if not denial(comparison):
         known.add(NO_LONGER)
     new = [text for name, text in changes.items() if name not in known and name not in old.reading.changes]
-    claimed = comparison.matched / (comparison.matched + _left_of_claim(old) + len(old.names))
+    claimed = comparison.matched / (comparison.matched + old.heavy + len(old.names))
     if not new or evidence.other_heads or claimed < LEAST_CHANGED:
         return ""
     return f'The new text states a change: "{new[0]}".'
-
-
-def _left_of_claim(side: Side) -> float:
-    """Return the weight that the other text lacks of the clauses that both share."""
-    shared = (*side.reading.words, *side.reading.names, *side.reading.amounts)
-    clauses = {
-        part.clause
-        for part in shared
-        if part.place in side.shared and not (isinstance(part, Word) and part.weight < 1)
-    }
-    return heavy([word for word in side.words if word.clause in clauses])
 
 
 def exchanged_condition(evidence: Evidence) -> str:
@@ -157,13 +147,16 @@ def _value_of(comparison: Comparison, at: int) -> str:
     words = [word for word in side.words if word.is_heavy]
     if side.amounts or len(names) > 1 or len(words) > _MOST_VALUE_WORDS:
         return ""
+    begins = min((part.place for part in (*words, *names)), default=0)
     labels = {name.label for name in names}
     shared = [pair[at] for pair in comparison.words if pair[at].concept not in labels]
-    begins = min((part.place for part in (*words, *names)), default=0)
+    text = " ".join(part.text for part in (*words, *names))
+    return text if _ends_claim(shared, begins) else ""
+
+
+def _ends_claim(shared: Sequence[Word], place: int) -> bool:
     ends = max((word.place for word in shared if word.weight >= WORD_WEIGHT), default=0)
-    if ends > begins or not any(word.place < begins for word in shared):
-        return ""
-    return " ".join(part.text for part in (*words, *names))
+    return ends <= place and any(word.place < place for word in shared)
 
 
 def _has_one_value(evidence: Evidence) -> bool:
@@ -173,7 +166,7 @@ def _has_one_value(evidence: Evidence) -> bool:
     shared = {one.concept for one, _ in evidence.comparison.words}
     copula = not COPULAS.isdisjoint(old) and not COPULAS.isdisjoint(new)
     named = bool(evidence.comparison.other_names) or all(map(_has_name, evidence.sides))
-    return named and (copula or not shared.isdisjoint(_single_valued()))
+    return named and (copula or not shared.isdisjoint(_ONE_VALUE))
 
 
 def _has_name(side: Side) -> bool:
@@ -181,17 +174,14 @@ def _has_name(side: Side) -> bool:
     return spelled or bool(side.names)
 
 
-@cache
-def _single_valued() -> frozenset[str]:
-    return frozenset(idea.concept for idea in map(idea_of, SINGLE_VALUED) if idea is not None)
-
-
 def other_subjects(evidence: Evidence) -> str:
     """Return the names, or the words, that each text has in the place of the other's."""
     if not evidence.substituted:
         return ""
     pairs = evidence.comparison.other_names
-    one, other = (f'"{name.text}"' for name in pairs[0]) if pairs else map(_listed_words, evidence.sides)
+    one, other = (
+        (f'"{name.text}"' for name in pairs[0]) if pairs else (_listed(side.words) for side in evidence.sides)
+    )
     return f"One speaks of {one}, the other of {other}."
 
 
@@ -252,7 +242,7 @@ def each_adds(evidence: Evidence) -> str:
     words = bool(dropped) and any(not word.opener for word in new.words)
     if not (words or (old.amounts and new.amounts)):
         return ""
-    return f"The old text adds {_listed_words(old)}, the new one {_listed_words(new)}."
+    return f"The old text adds {_listed(old.words)}, the new one {_listed(new.words)}."
 
 
 def added_detail(evidence: Evidence) -> str:
@@ -272,10 +262,6 @@ def added_detail(evidence: Evidence) -> str:
 def nothing_new(evidence: Evidence) -> str:
     """Return the words that both texts share."""
     return f"Both say the same of {_listed([one for one, _ in evidence.comparison.words])}."
-
-
-def _listed_words(side: Side) -> str:
-    return _listed(side.words)
 
 
 def _listed(words: Sequence[Word]) -> str:

@@ -90,13 +90,6 @@ class Amount(Placed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Negator(Placed):
-    """A word that turns its clause around."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """A "before" or "after" between two sets of concepts and amounts; with pole 1 the left comes first."""
 
@@ -109,15 +102,15 @@ class Order:
 class Reading:
     """A text as the judge reads it.
 
-    ``tokens`` is the text without case and spacing. ``changes`` maps state changes to their wording. ``proper`` holds
-    the words that the author spelled as names.
+    ``tokens`` is the text without case and spacing. ``negators`` turn their clause around, ``changes`` maps state
+    changes to their wording, and ``proper`` holds the words that the author spelled as names.
     """
 
     tokens: tuple[str, ...]
     words: tuple[Word, ...]
     names: tuple[Name, ...]
     amounts: tuple[Amount, ...]
-    negators: tuple[Negator, ...]
+    negators: tuple[Name, ...]
     orders: tuple[Order, ...]
     changes: Mapping[str, str]
     proper: frozenset[str]
@@ -146,9 +139,7 @@ def read(text: str, service: str | None = None) -> Reading:
         negators=tuple(reader.negators),
         orders=_orders(parts, reader.words),
         changes=stated_changes(folded),
-        proper=frozenset(
-            word for match in _PROPER.findall(text) for word in re.split(r"\W", match.casefold())
-        ),
+        proper=frozenset(re.split(r"\W", " ".join(_PROPER.findall(text)).casefold())),
     )
 
 
@@ -161,7 +152,7 @@ class _Reader:
     words: list[Word] = field(default_factory=list[Word])
     names: list[Name] = field(default_factory=list[Name])
     amounts: list[Amount] = field(default_factory=list[Amount])
-    negators: list[Negator] = field(default_factory=list[Negator])
+    negators: list[Name] = field(default_factory=list[Name])
     clause: int = 0
     opener: str = ""
     role: str = ""
@@ -172,7 +163,7 @@ class _Reader:
         if isinstance(part, Quantity):
             self._take_quantity(place, part)
         elif part.startswith("#") or self._is_letter(place, part):
-            self._name(place, stem(self.noun) if self.noun else "", part.lstrip("#"))
+            self.names.append(self._mark(place, stem(self.noun) if self.noun else "", part.lstrip("#")))
         elif part in BREAKS:
             self._open_clause(part, conditional=False)
         else:
@@ -181,14 +172,14 @@ class _Reader:
     def _take_quantity(self, place: int, quantity: Quantity) -> None:
         label = self._identified(place, quantity)
         if label:
-            self._name(place, label, quantity.name or f"{quantity.low:g}")
+            self.names.append(self._mark(place, label, quantity.name or f"{quantity.low:g}"))
             return
         if quantity.denied:
-            self.negators.append(Negator(place=place, clause=self.clause, opener=self.opener, text="not"))
+            self.negators.append(self._mark(place, "", "not"))
         self.amounts.append(Amount(place=place, clause=self.clause, opener=self.opener, quantity=quantity))
 
-    def _name(self, place: int, label: str, mark: str) -> None:
-        self.names.append(Name(place=place, clause=self.clause, opener=self.opener, label=label, mark=mark))
+    def _mark(self, place: int, label: str, mark: str) -> Name:
+        return Name(place=place, clause=self.clause, opener=self.opener, label=label, mark=mark)
 
     def _take_word(self, place: int, part: str) -> None:
         if part in CIRCUMSTANCES or part in LATER or part in EARLIER:
@@ -198,7 +189,7 @@ class _Reader:
         elif part in COPULAS and not self.conditional:
             self.opener = PREDICATE
         if part in NEGATORS:
-            self.negators.append(Negator(place=place, clause=self.clause, opener=self.opener, text=part))
+            self.negators.append(self._mark(place, "", part))
         idea = idea_of(part)
         if idea is None:
             self.noun = self.noun if part in {"a", "an", "the"} else ""

@@ -76,13 +76,6 @@ In doubt between same and refine the verdict is refine, because a refinement los
 another verdict it is doubtful: both texts are kept, and a person or a model is asked.
 """
 
-_PERHAPS_REFINED: Final = (
-    features.part_of_subject,
-    features.dropped_claim,
-    features.other_claims,
-    features.each_adds,
-)
-
 
 def judge(existing: str, emitted: str, service: str | None = None) -> Judgement:
     """Decide how an emitted observation bears on an existing one of the same service and category.
@@ -131,11 +124,9 @@ def judge_readings(old: Reading, new: Reading) -> Judgement:
         return Judgement(verdict=Verdict.SAME, score=1.0, reason="Both say the same, word for word.")
     comparison = compare_readings(old, new)
     evidence = Evidence(comparison=comparison)
-    feature, verdict, reason = next(
-        (feature, verdict, reason) for feature, verdict in RULES if (reason := feature(evidence))
-    )
+    verdict, reason = next((verdict, reason) for feature, verdict in RULES if (reason := feature(evidence)))
     close = verdict is Verdict.DISTINCT and comparison.similarity >= LEAST_SIMILAR_TO_ASK
     between: tuple[Verdict, ...] = ()
     if verdict is Verdict.DOUBTFUL or close:
-        between = (Verdict.CORRECT, Verdict.REFINE if feature in _PERHAPS_REFINED else Verdict.DISTINCT)
+        between = (Verdict.CORRECT, Verdict.DISTINCT if close or evidence.substituted else Verdict.REFINE)
     return Judgement(verdict=verdict, score=round(comparison.similarity, 3), reason=reason, between=between)

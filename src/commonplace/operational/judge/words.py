@@ -51,10 +51,6 @@ def _fraction(match: re.Match[str]) -> str:
     return written if counted else f"{before} {written}"
 
 
-def _and_a_half(match: re.Match[str]) -> str:
-    return f"{_amount(match[1]) + 0.5:g}"
-
-
 def _sum(match: re.Match[str]) -> str:
     return f"{_AMOUNTS[match[1]] + _AMOUNTS[match[2]]:g}"
 
@@ -81,13 +77,11 @@ _REWRITES: Final[tuple[tuple[re.Pattern[str], _Replacement], ...]] = tuple(
         (r"\b(re|un|non|pre|co|de)-(?=[a-z])", r"\1"),
         (rf"\b({'|'.join(_WEEKDAYS)})\b(?=[ ,-]*\d)", _weekday),
         (r"\b(?:stops?|stopped|ceases?|ceased|quits?) (?=\w+ing\b)", "not "),
-        (r"(?<=[0-9a-z])\s*=\s*(?=[0-9a-z])", " is "),
         (
             rf"\b(?P<times>twice|thrice|(?:\d+|{'|'.join(_AMOUNTS)}) times) (?:an?|per|every|each) {_UNIT}\b",
             _period,
         ),
         (rf"\b(?:(?P<before>\w+) )?(?P<part>half|quarter|third)s? (?:of )?an? {_UNIT}\b", _fraction),
-        (r"\b(\d+|one|two|three|four|five|six) and a half\b", _and_a_half),
         (
             rf"\b(twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)[- ]({_DIGITS})\b",
             _sum,
