@@ -23,20 +23,17 @@ PHRASES: Final = {
         must: have to, has to, had to, need to, needs to, ought to, supposed to
         neednot: do not have to, does not have to, dont have to, doesnt have to, need not, no need to, not have to
         independent: regardless of, irrespective of
-        automatic: on its own, by itself, on their own, by themselves, without help
-        automatic: itself, themselves
+        automatic: on its own, by itself, on their own, by themselves, without help, itself, themselves
         manual: by hand
         default: by default
-        useless: no effect, has no effect
         because: due to, because of, owing to, on account of
         available: is up, are up, be up, being up
         start: come up, comes up, coming up, came up, come back, comes back, start up, starts up, starting up, spin up
         stop: shut down, shuts down, shutting down
         : never the other way round, not the other way round, not vice versa, the other way round, any more, anymore
-        disable: is off, are off, stays off
+        disable: is off, are off, stays off, turn off, turned off, switch off, switched off
         backup: back up, backs up, backed up, backing up
         enable: turn on, turned on, switch on, switched on
-        disable: turn off, turned off, switch off, switched off
         timeout: time out, times out, timed out
         failover: fail over, fails over
         oom: out of memory, oom killer, oom killed
