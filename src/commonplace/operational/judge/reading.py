@@ -139,7 +139,7 @@ def read(text: str, service: str | None = None) -> Reading:
         negators=tuple(reader.negators),
         orders=_orders(parts, reader.words),
         changes=stated_changes(folded),
-        proper=frozenset(re.split(r"\W", " ".join(_PROPER.findall(text)).casefold())),
+        proper=frozenset(re.split(r"\W", " ".join(_PROPER.findall(" ".join(text.split()))).casefold())),
     )
 
 
