@@ -1,6 +1,6 @@
 """Judge of operational memory: compare a new observation with an old one.
 
-`verdicts` decides; the other modules read and compare texts. Import what `__all__` lists.
+`verdicts` decides by `features`; the other modules read and compare texts. Import what `__all__` lists.
 """
 
 from commonplace.operational.judge.verdicts import Judgement, Verdict, joined, judge, tokens_of

@@ -5,28 +5,9 @@ Source: OPS-10.1, R-OPS-5.
 
 import re
 from bisect import bisect
-from collections.abc import Iterable
 from typing import Final
 
 from commonplace.language.stems import stem
-
-MOVES: Final = frozenset(
-    stem(word)
-    for word in [
-        "moved",
-        "migrated",
-        "relocated",
-        "switched",
-        "changed",
-        "went",
-        "renamed",
-        "replaced",
-        "upgraded",
-        "downgraded",
-        "swapped",
-    ]
-)
-"""Changes that name a new value in place of the old one."""
 
 NO_LONGER: Final = "no longer"
 """A denial in the words of a change; it changes something only where the old text affirms it."""
@@ -50,16 +31,19 @@ _CHANGE: Final = re.compile(
     r"(?:from|to|over|away|with|after|since|for good))"
     r"|(?:has|have)\s(?P<has>disappeared|vanished|ceased|moved|gone|ended|stopped|migrated|switched|changed|become|healed)"
     r"|(?P<act>dropped|removed|replaced|abandoned|disabled|fixed|solved|cured|ended|lifted)\s(?:the|its|this|that|all|our)\b"
-    r"|(?P<become>(?:became|become) (?:unnecessary|obsolete|optional|superfluous|redundant))"
     r"|(?P<denied>no longer|(?:not?|\w+nt)\s[\w\s/.-]{0,40}?any ?(?:more|longer))"
     r"|(?P<retracted>mistaken|correction:|was wrong|not true|wrong before|scratch that|contrary to|turned out|in fact)"
-    r"|(?P<swapped>replaced (?:by|with)|renamed (?:to|as|into)|swapped (?:for|out)|upgraded to|downgraded to|"
-    r"rolled back|rolling back|reverted to|switched to)"
     r"|(?P<again>works? again|again since|fixed (?:by|in|since|as of) (?:v|version|release)? ?\d)"
     r")"
 )
+_TEMPORARY: Final = re.compile(
+    r" (?:after|within|when|whenever|once|if|every|until|in|for) (?:an? |about )?(?:\d|few|while|minute|hour)"
+)
+"""What follows a change that ends by itself: "is gone after 10 minutes"."""
+
 _CLAUSE_START: Final = re.compile(
-    r"[,;(]|\b(?:if|when|while|whenever|unless|until|once|after|before|as long as|as soon as|where|which|that)\b"
+    r"[,;(]|\b(?:if|when|while|whenever|unless|until|once|after|before|as long as|as soon as|where|which|that|since|"
+    r"because|by the time)\b"
 )
 
 
@@ -72,15 +56,9 @@ def stated_changes(folded: str) -> dict[str, str]:
     starts = [(start.start(), start.group()) for start in _CLAUSE_START.finditer(folded)]
     for match in _CHANGE.finditer(folded):
         at = bisect(starts, (match.start(), ""))
-        if at and starts[at - 1][1] not in ",;(":
+        if (at and starts[at - 1][1] not in ",;(") or _TEMPORARY.match(folded, match.end()):
             continue
         kind = match.lastgroup or ""
         name = NO_LONGER if kind == "denied" else stem(match[kind].split()[0])
         found.setdefault(name, match.group().strip())
     return found
-
-
-def without_known(changes: dict[str, str], known: Iterable[str]) -> dict[str, str]:
-    """Return the changes that no concept or stem of the old text names."""
-    names = frozenset(known)
-    return {name: text for name, text in changes.items() if name not in names}

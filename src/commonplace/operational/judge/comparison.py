@@ -6,9 +6,10 @@ Source: R-OPS-5.
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Final, TypeAlias, TypeVar
 
-from commonplace.operational.judge.quantities import Agreement, Kind, compare
+from commonplace.operational.judge.quantities import Agreement, compare
 from commonplace.operational.judge.reading import Amount, Name, Placed, Reading, Word
 
 AMOUNT_WEIGHT: Final = 0.75
@@ -20,7 +21,9 @@ _MOST_AMOUNTS: Final = 16
 
 _SHORTEST_COMPARED: Final = 5
 _LONGEST_COMPARED: Final = 40
-_LONG_WORD: Final = 9
+LEAST_SPELLED: Final = 0.88
+"""Ratio of equal letters from which one word is a typo of another."""
+
 _NEGATING_PREFIXES: Final = ("un", "in", "im", "non", "dis", "ir")
 
 _PartT = TypeVar("_PartT", bound=Placed)
@@ -42,7 +45,7 @@ class Side:
     @property
     def heavy(self) -> float:
         """Weight of the content words that the other text lacks."""
-        return heavy(self.words)
+        return sum(word.weight for word in self.words if word.is_heavy)
 
     @property
     def first_is_left(self) -> bool:
@@ -53,16 +56,13 @@ class Side:
 
     @property
     def narrowed(self) -> bool:
-        """Whether a word that the other text lacks stands before all that both share: "full" in "full backups"."""
-        begins = min(
-            (word.place for word in self.reading.words if word.is_heavy and word.place in self.shared),
-            default=0,
-        )
-        return any(word.is_heavy and not word.opener and word.place < begins for word in self.words)
-
-    def unshared(self, other_names: int) -> float:
-        """Return the weight of the words, names and amounts that stand in this text only."""
-        return self.heavy + len(self.names) + other_names + 0.5 * len(self.amounts)
+        """Whether the text limits the shared subject: "full backups", "VMs with a GPU", "the first sync"."""
+        shared = [word for word in self.reading.words if word.is_heavy and word.place in self.shared]
+        begins = min((word.place for word in shared), default=0)
+        ends = {word.clause: word.place for word in shared}
+        words = [word for word in self.words if word.is_heavy and not word.conditional]
+        limits: tuple[Placed, ...] = (*words, *self.names)
+        return any(one.place < (ends.get(one.clause, 0) if one.is_attached else begins) for one in limits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,66 +87,63 @@ class Comparison:
     @property
     def similarity(self) -> float:
         """The share of the two texts that was paired, by weight: 0.0 nothing, 1.0 everything."""
-        left = sum(
-            sum(word.weight for word in side.words) + len(side.names) + AMOUNT_WEIGHT * len(side.amounts)
-            for side in (self.old, self.new)
+        whole = sum(
+            sum(word.weight for word in reading.words)
+            + len(reading.names)
+            + AMOUNT_WEIGHT * len(reading.amounts)
+            for reading in (self.old.reading, self.new.reading)
         )
-        whole = 2 * (self.matched + len(self.other_names) + AMOUNT_WEIGHT * len(self.other_amounts)) + left
-        return 2 * self.matched / whole if whole else 0.0
+        return min(2 * self.matched / whole, 1.0) if whole else 0.0
 
     @property
     def substituted(self) -> float:
         """The weight that is left on both sides, as a share of what both share."""
-        names = len(self.other_names)
-        return min(self.old.unshared(names), self.new.unshared(names)) / self.matched
-
-
-def heavy(words: Sequence[Word]) -> float:
-    """Return the weight of the words that say something."""
-    return sum(word.weight for word in words if word.is_heavy)
+        left = (side.heavy + len(side.names) + 0.5 * len(side.amounts) for side in (self.old, self.new))
+        return (min(left) + len(self.other_names)) / self.matched
 
 
 def compare_readings(old: Reading, new: Reading) -> Comparison:
     """Pair the words, names and amounts of two readings; time linear in their lengths."""
     pairs = _pair_words(old.words, new.words)
-    old_left = _left(old.words, [one for one, _ in pairs], new.words)
-    new_left = _left(new.words, [other for _, other in pairs], old.words)
+    old_words = _left(old.words, [one for one, _ in pairs])
+    new_words = _left(new.words, [other for _, other in pairs])
     turned = 0
-    if len(old_left) <= _MOST_LEFT and len(new_left) <= _MOST_LEFT:
-        spelled, turned = _pair_spellings(old_left, new_left)
-        pairs += spelled
-    same_names, other_names, old_names, new_names = _pair_names(old.names, new.names)
-    same, other, old_amounts, new_amounts = _pair_amounts(old.amounts, new.amounts)
+    if len(old_words) <= _MOST_LEFT and len(new_words) <= _MOST_LEFT:
+        opposed = _take(old_words, new_words, _negates)
+        turned = len(opposed)
+        pairs += [*opposed, *_take(old_words, new_words, _same_spelling)]
+    old_names, new_names = list(old.names), list(new.names)
+    same_names, other_names = _pair_names(old_names, new_names)
+    old_amounts, new_amounts = list(old.amounts[:_MOST_AMOUNTS]), list(new.amounts[:_MOST_AMOUNTS])
+    same, other = _pair_amounts(old_amounts, new_amounts)
     shared: tuple[tuple[Placed, Placed], ...] = (*pairs, *same_names, *same)
     return Comparison(
-        old=Side(
-            reading=old,
-            shared=frozenset(one.place for one, _ in shared),
-            words=tuple(old_left),
-            names=tuple(old_names),
-            amounts=tuple(old_amounts),
-        ),
-        new=Side(
-            reading=new,
-            shared=frozenset(other.place for _, other in shared),
-            words=tuple(new_left),
-            names=tuple(new_names),
-            amounts=tuple(new_amounts),
-        ),
+        old=_side(old, [one for one, _ in shared], old_words, old_names, old_amounts),
+        new=_side(new, [one for _, one in shared], new_words, new_names, new_amounts),
         words=tuple(pairs),
-        same_names=tuple(same_names),
-        other_names=tuple(other_names),
-        same_amounts=tuple(same),
-        other_amounts=tuple(other),
+        same_names=same_names,
+        other_names=other_names,
+        same_amounts=same,
+        other_amounts=other,
         turned=turned,
     )
 
 
-def _left(words: Sequence[Word], paired: Sequence[Word], others: Sequence[Word]) -> list[Word]:
-    """Return the unpaired words; a repeated word that the other text has once is not left."""
+def _side(
+    reading: Reading, shared: list[Placed], words: list[Word], names: list[Name], amounts: list[Amount]
+) -> Side:
+    return Side(
+        reading=reading,
+        shared=frozenset(part.place for part in shared),
+        words=tuple(words),
+        names=tuple(names),
+        amounts=tuple(amounts),
+    )
+
+
+def _left(words: Sequence[Word], paired: Sequence[Word]) -> list[Word]:
     taken = {word.place for word in paired}
-    said = {(word.concept, word.pole) for word in others}
-    return [word for word in words if word.place not in taken and (word.concept, word.pole) not in said]
+    return [word for word in words if word.place not in taken]
 
 
 def _pair_words(old: Sequence[Word], new: Sequence[Word]) -> list[tuple[Word, Word]]:
@@ -166,70 +163,32 @@ def _pair_words(old: Sequence[Word], new: Sequence[Word]) -> list[tuple[Word, Wo
     return pairs
 
 
-def _pair_spellings(old: list[Word], new: list[Word]) -> tuple[list[tuple[Word, Word]], int]:
-    """Pair words that are left by spelling (a typo, a negating prefix), and take them out of both lists."""
-    pairs: list[tuple[Word, Word]] = []
-    turned = 0
-    for one in list(old):
-        for other in new:
-            negates = _negates(one.concept, other.concept) or _negates(other.concept, one.concept)
-            if negates or _same_spelling(one, other):
-                turned += negates
-                pairs.append((one, other))
-                old.remove(one)
-                new.remove(other)
-                break
-    return pairs, turned
-
-
-def _negates(longer: str, shorter: str) -> bool:
+def _negates(one: Word, other: Word) -> bool:
+    shorter, longer = sorted((one.concept, other.concept), key=len)
     return any(len(shorter) > len(prefix) + 1 and longer == prefix + shorter for prefix in _NEGATING_PREFIXES)
 
 
 def _same_spelling(one: Word, other: Word) -> bool:
     short, long = sorted((one.text, other.text), key=len)
     known = one.concept.isupper() or other.concept.isupper()
-    if (
-        known
-        or any(char.isdigit() for char in short + long)
-        or not _SHORTEST_COMPARED <= len(short) <= _LONGEST_COMPARED
-    ):
+    lengths = _SHORTEST_COMPARED <= len(short) <= _LONGEST_COMPARED
+    if known or not lengths or any(char.isdigit() for char in short + long):
         return False
-    return long.startswith(short) or (short[0] == long[0] and _one_typo(short, long))
+    typo = short[0] == long[0] and len(long) - len(short) <= 1
+    return long.startswith(short) or (typo and SequenceMatcher(None, short, long).ratio() >= LEAST_SPELLED)
 
 
-def _one_typo(short: str, long: str) -> bool:
-    """Tell whether one letter was added, dropped, swapped with its neighbour or, in a long word, changed."""
-    at = next(
-        (at for at, (one, other) in enumerate(zip(short, long, strict=False)) if one != other), len(short)
-    )
-    mine, theirs = short[at:], long[at:]
-    if len(short) < len(long):
-        return mine == theirs[1:]
-    changed = mine[1:] == theirs[1:] and len(short) >= _LONG_WORD
-    return changed or (mine[:2] == theirs[:2][::-1] and mine[2:] == theirs[2:])
+def _pair_names(ones: list[Name], others: list[Name]) -> tuple[_Names, _Names]:
+    """Take equal names out of both lists, then names of one label with other marks."""
+
+    def same(one: Name, other: Name) -> bool:
+        return one.mark == other.mark and (one.label == other.label or not one.label or not other.label)
+
+    return _take(ones, others, same), _take(ones, others, lambda one, other: one.label == other.label)
 
 
-def _pair_names(
-    old: Sequence[Name], new: Sequence[Name]
-) -> tuple[list[tuple[Name, Name]], list[tuple[Name, Name]], list[Name], list[Name]]:
-    """Pair equal names, then names of one label with other marks; return also what is left on either side."""
-    ones, others = list(old), list(new)
-    same = _take(
-        ones,
-        others,
-        lambda one, other: (
-            one.mark == other.mark and (one.label == other.label or not one.label or not other.label)
-        ),
-    )
-    return same, _take(ones, others, lambda one, other: one.label == other.label), ones, others
-
-
-def _pair_amounts(
-    old: Sequence[Amount], new: Sequence[Amount]
-) -> tuple[list[tuple[Amount, Amount]], list[tuple[Amount, Amount]], list[Amount], list[Amount]]:
-    """Pair the amounts that agree, then those that differ; return also what is left on either side."""
-    ones, others = list(old[:_MOST_AMOUNTS]), list(new[:_MOST_AMOUNTS])
+def _pair_amounts(ones: list[Amount], others: list[Amount]) -> tuple[_Amounts, _Amounts]:
+    """Take the amounts that agree out of both lists, then those that differ."""
 
     def agrees(one: Amount, other: Amount) -> bool:
         return compare(one.quantity, other.quantity) is Agreement.AGREE
@@ -238,20 +197,15 @@ def _pair_amounts(
         affirmed = not (one.quantity.denied or other.quantity.denied)
         return affirmed and compare(one.quantity, other.quantity) is Agreement.DIFFER
 
-    def denies(one: Amount, other: Amount) -> bool:
-        return one.quantity.denied != other.quantity.denied
+    def same(one: Amount, other: Amount) -> bool:
+        return one.quantity.denied == other.quantity.denied and agrees(one, other)
 
-    same = _take(ones, others, lambda one, other: not denies(one, other) and agrees(one, other))
-    other = _take(ones, others, lambda one, other: denies(one, other) and agrees(one, other))
-    other += _take(
-        ones, others, lambda one, other: one.quantity.kind is not Kind.ADDRESS and differs(one, other)
-    )
-    return same, other + _take(ones, others, differs), ones, others
+    return _take(ones, others, same), _take(ones, others, agrees) + _take(ones, others, differs)
 
 
 def _take(
     ones: list[_PartT], others: list[_PartT], fits: Callable[[_PartT, _PartT], bool]
-) -> list[tuple[_PartT, _PartT]]:
+) -> tuple[tuple[_PartT, _PartT], ...]:
     """Take the pairs that fit out of both lists, in order."""
     taken: list[tuple[_PartT, _PartT]] = []
     for one in list(ones):
@@ -260,4 +214,4 @@ def _take(
             taken.append((one, match))
             ones.remove(one)
             others.remove(match)
-    return taken
+    return tuple(taken)

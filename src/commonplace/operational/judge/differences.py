@@ -3,17 +3,16 @@
 Source: OPS-10.1, R-OPS-5.
 """
 
+from bisect import bisect_left
 from collections import Counter
 from typing import Final
 
 from commonplace.operational.judge.comparison import Comparison, Side
 from commonplace.operational.judge.lexicon import OBLIGATION, PERMISSION
-from commonplace.operational.judge.reading import Reading, Word
+from commonplace.operational.judge.reading import Reading
 
 _NOUN_NEGATORS: Final = frozenset({"without", "no", "unless", "lacking"})
 """Negators of the next noun; before a noun that the other text lacks they open a detail."""
-
-_DIRECTIONS: Final = ({"from", "to"}, {"from", ""}, {"to", ""})
 
 
 def differences(comparison: Comparison) -> list[str]:
@@ -47,13 +46,10 @@ def denial(comparison: Comparison) -> str:
     share is a denial.
     """
     old, new = _turns(comparison.old), _turns(comparison.new)
-    details = {
-        word.text for side in (comparison.old, comparison.new) for word in side.words if word.weight >= 1
-    }
-    for mine, theirs in ((old, new), (new, old)):
+    left = (*comparison.old.words, *comparison.new.words)
+    if len(old) + len(new) == 1 and any(word.is_heavy and word.text in {*old, *new} for word in left):
         # A word such as "slow" that stands in one text alone is a detail.
-        if not theirs and len(mine) == 1 and mine[0] in details:
-            return ""
+        return ""
     if (len(old) + len(new) + comparison.turned) % 2 == 0:
         return ""
     return f'"{", ".join(old) or "no denial"}" against "{", ".join(new) or "no denial"}"'
@@ -63,21 +59,20 @@ def _turns(side: Side) -> list[str]:
     """Return the negators and the negative words in the clauses of one text that the other text shares."""
     reading = side.reading
     clauses = _shared_clauses(side)
-
-    following = iter(reading.words)
-    word = next(following, None)
-    details: set[int] = set()
-    for negator in reading.negators:
-        while word is not None and word.place < negator.place:
-            word = next(following, None)
-        if word is not None and word.place not in side.shared and word.weight >= 1:
-            details.add(negator.place)
     negators = [
         negator.text
         for negator in reading.negators
-        if negator.clause in clauses and not (negator.text in _NOUN_NEGATORS and negator.place in details)
+        if negator.clause in clauses
+        and not (negator.text in _NOUN_NEGATORS and _opens_detail(side, negator.place))
     ]
     return negators + [word.text for word in reading.words if word.clause in clauses and word.pole < 0]
+
+
+def _opens_detail(side: Side, place: int) -> bool:
+    """Tell whether the word behind a place stands in this text alone."""
+    words = side.reading.words
+    at = bisect_left(words, place, key=lambda word: word.place)
+    return at < len(words) and words[at].place not in side.shared and words[at].weight >= 1
 
 
 def _shared_clauses(side: Side) -> set[int]:
@@ -99,12 +94,10 @@ def _exchanged_ends(comparison: Comparison) -> str:
     """Return the words that stand at the other end of "from … to" in texts that are the same besides."""
     if comparison.old.heavy or comparison.new.heavy:
         return ""
-    pairs = [(one, other) for one, other in comparison.words if one.weight >= 1 and one.role != other.role]
-    roles = {(one.role, other.role) for one, other in pairs}
-    moved: list[Word] = [one for one, other in pairs if {one.role, other.role} in _DIRECTIONS]
-    if len(moved) > 1 and any((other, one) in roles for one, other in roles):
-        return ", ".join(word.text for word in moved[:2])
-    return ""
+    moved = [(one, other) for one, other in comparison.words if one.is_heavy and one.role != other.role]
+    roles = {(one.role, other.role) for one, other in moved}
+    exchanged = any((other, one) in roles for one, other in roles)
+    return ", ".join(one.text for one, _ in moved[:2]) if exchanged else ""
 
 
 def _order_is_turned(old: Reading, new: Reading) -> bool:

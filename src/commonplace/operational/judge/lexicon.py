@@ -23,36 +23,22 @@ PHRASES: Final = {
         must: have to, has to, had to, need to, needs to, ought to, supposed to
         neednot: do not have to, does not have to, dont have to, doesnt have to, need not, no need to, not have to
         independent: regardless of, irrespective of
-        automatic: on its own, by itself, on their own, by themselves, without help
-        automatic: itself, themselves
+        automatic: on its own, by itself, on their own, by themselves, without help, itself, themselves
         manual: by hand
         default: by default
-        works fine: no problem, without problems, without issues, without errors, without harm
-        useless: no effect, has no effect
         because: due to, because of, owing to, on account of
-        running: up and running
         available: is up, are up, be up, being up
         start: come up, comes up, coming up, came up, come back, comes back, start up, starts up, starting up, spin up
-        boot: boot up, boots up
         stop: shut down, shuts down, shutting down
-        happen: take place, takes place, takes places, took place
-        send: goes out, go out, sent out
         : never the other way round, not the other way round, not vice versa, the other way round, any more, anymore
-        disable: is off, are off, stays off
+        disable: is off, are off, stays off, turn off, turned off, switch off, switched off
         backup: back up, backs up, backed up, backing up
-        setup: set up
         enable: turn on, turned on, switch on, switched on
-        disable: turn off, turned off, switch off, switched off
         timeout: time out, times out, timed out
         failover: fail over, fails over
-        fallback: fall back, falls back
-        plaintext: plain text, clear text, in the clear
         oom: out of memory, oom killer, oom killed
         exhaust: run out of, runs out of
         readonly: read only
-        writable: read write
-        filesystem: file system
-        hostname: host name
         vm: virtual machine
         atleast: at least, no less than, not less than, minimum of, a minimum of, more than, longer than, larger than
         atleast: bigger than, greater than, higher than
@@ -61,9 +47,6 @@ PHRASES: Final = {
         orabove: or more, or newer, or later, or higher, or above, and above, and newer, and later
         orbelow: or less, or fewer, or older, or lower, or earlier
         every: once a, once per, once an, once every
-        am: in the morning, a m
-        pm: in the afternoon, in the evening, p m
-        drop: pull out of, take out of
     """.strip().splitlines()
     for meaning, _, phrases in [row.partition(":")]
     for phrase in phrases.split(",")
@@ -122,10 +105,3 @@ SINGLE_VALUED: Final = word_set(
     "master leader default address url path",
 )
 """Words of claims that hold for one value at a time: "runs on", "is called", "listens on"."""
-
-VALUED: Final = word_set(
-    "address backend brand channel contact default driver engine format gateway host ip language leader level "
-    "master mode model name owner path policy primary protocol provider resolver storage store type upstream "
-    "url version zone",
-)
-"""Nouns that have one value at a time."""

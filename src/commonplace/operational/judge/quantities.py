@@ -85,7 +85,7 @@ def compare(first: Quantity, second: Quantity) -> Agreement:
     if {first.kind, second.kind} == {Kind.NUMBER, Kind.PORT} or first.kind == second.kind:
         return _compare_values(first, second)
     if {first.kind, second.kind} == {Kind.NUMBER, Kind.VERSION}:
-        digits = {first.name or _plain_number(first.low), second.name or _plain_number(second.low)}
+        digits = {one.name or f"{one.low:g}" for one in (first, second)}
         return Agreement.AGREE if len(digits) == 1 else Agreement.DIFFER
     return Agreement.APART
 
@@ -116,7 +116,3 @@ def _widened(quantity: Quantity) -> tuple[float, float]:
     if quantity.kind is Kind.CLOCK:
         return quantity.low - CLOCK_TOLERANCE_MIN, quantity.high + CLOCK_TOLERANCE_MIN
     return quantity.low * (1 - HEDGE_TOLERANCE) - slack, quantity.high * (1 + HEDGE_TOLERANCE) + slack
-
-
-def _plain_number(value: float) -> str:
-    return f"{value:g}"

@@ -9,25 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from commonplace.operational.judge import units
 from commonplace.operational.judge.lexicon import HEDGES, LABELS, LOWER_BOUNDS, UPPER_BOUNDS
 from commonplace.operational.judge.quantities import Bound, Kind, Quantity
-from commonplace.operational.judge.units import (
-    CARDINALS,
-    COUNTED_ONCE,
-    COUNTED_SECOND,
-    DAY_S,
-    DEGREES,
-    DURATIONS,
-    HALVES,
-    MULTIPLES,
-    ORDINAL_ENDINGS,
-    ORDINALS,
-    PERCENT,
-    PERIODS,
-    SIZES,
-    TIMES_OF_DAY,
-    WEEKDAYS,
-)
 
 _DAY_MIN: Final = 1_440
 _LONGEST_NUMBER: Final = 15
@@ -38,10 +22,18 @@ _ADDRESS_PARTS: Final = 4
 _THOUSANDS: Final = re.compile(r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?")
 _TIME: Final = re.compile(r"(?P<hours>[01]?[0-9]|2[0-4]):(?P<minutes>[0-5][0-9])(?::[0-5][0-9])?")
 _PLAIN_UNITS: Final = (
-    (PERCENT, Kind.PERCENT),
-    (DEGREES, Kind.TEMPERATURE),
-    (ORDINAL_ENDINGS, Kind.ORDINAL),
+    (units.PERCENT, Kind.PERCENT),
+    (units.DEGREES, Kind.TEMPERATURE),
+    (units.ORDINAL_ENDINGS, Kind.ORDINAL),
 )
+_NAMED: Final = (
+    (units.PERIODS, Kind.DURATION),
+    (units.TIMES_OF_DAY, Kind.CLOCK),
+    (units.WEEKDAYS, Kind.WEEKDAY),
+    (units.MULTIPLES, Kind.NUMBER),
+    (units.ORDINALS, Kind.ORDINAL),
+)
+_BEHIND: Final = {"orabove": Bound.LOWER, "plus": Bound.LOWER, "orbelow": Bound.UPPER}
 _DIGITS: Final = re.compile(r"[0-9]+(?:[.,:-][0-9]+)*")
 
 
@@ -79,72 +71,64 @@ class _Reader:
         return re.sub(r"(?<=[0-9]) (?=%|[a-zµ]{1,2}\b)|(?<=[0-9a-z]) (?=-)|(?<=-) ", "", words)
 
     def _quantity(self) -> Quantity | None:
-        label, denied, hedged, bound = "", False, False, Bound.NONE
-        if (
-            self._peek() in {"not", "insteadof"}
-            and self._peek(1) in {"a", "an"}
-            and _DIGITS.fullmatch(self._peek(2))
-        ):
-            denied = True
-            self.at += 2
-        elif self._peek() in {"not", "insteadof"} and _starts_value(self._peek(1), self._peek(2)):
-            denied = True
-            self.at += 1
-        if self._peek() == "http" and _DIGITS.fullmatch(self._peek(1)):
-            self.at += 1
-        if self._peek() in LABELS and (_DIGITS.fullmatch(self._peek(1)) or self._peek(1) == "v"):
+        denied = self._denied()
+        self.at += self._peek() == "http" and _is_digits(self._peek(1))
+        label = ""
+        if self._peek() in LABELS and (_is_digits(self._peek(1)) or self._peek(1) == "v"):
             label = self._peek()
             self.at += 1
-        for _ in range(3):
-            word = self._peek()
-            hedged |= word in HEDGES
-            if word in LOWER_BOUNDS:
-                bound = Bound.LOWER
-            elif word in UPPER_BOUNDS:
-                bound = Bound.UPPER
-            elif word not in HEDGES and not (word == "every" and _is_number(self._peek(1))):
-                break
-            self.at += 1
+        hedged, bound = self._hedge_and_bound()
         quantity = self._value(label)
         if quantity is None:
             return None
-        bound = self._bound_behind() or bound
-        return _bounded(
-            replace(quantity, denied=denied, label=label, hedged=hedged or quantity.hedged), bound
-        )
+        if self._peek() in _BEHIND:
+            bound = _BEHIND[self._peek()]
+            self.at += 1
+        hedged |= quantity.hedged
+        return _bounded(replace(quantity, denied=denied, label=label, hedged=hedged), bound)
 
-    def _bound_behind(self) -> Bound:
-        found = {"orabove": Bound.LOWER, "plus": Bound.LOWER, "orbelow": Bound.UPPER}.get(
-            self._peek(), Bound.NONE
-        )
-        self.at += found is not Bound.NONE
-        return found
+    def _denied(self) -> bool:
+        if self._peek() not in {"not", "insteadof"}:
+            return False
+        article = self._peek(1) in {"a", "an"} and _is_digits(self._peek(2))
+        denied = article or _starts_value(self._peek(1), self._peek(2))
+        self.at += denied + article
+        return denied
+
+    def _hedge_and_bound(self) -> tuple[bool, Bound]:
+        hedged, bound = False, Bound.NONE
+        for _ in range(3):
+            word = self._peek()
+            if word in HEDGES:
+                hedged = True
+            elif word in LOWER_BOUNDS:
+                bound = Bound.LOWER
+            elif word in UPPER_BOUNDS:
+                bound = Bound.UPPER
+            elif word != "every" or not _is_number(self._peek(1)):
+                break
+            self.at += 1
+        return hedged, bound
 
     def _value(self, label: str) -> Quantity | None:
         word = self._peek()
-        if label == "version" or (word == "v" and _DIGITS.fullmatch(self._peek(1))):
+        if label == "version" or (word == "v" and _is_digits(self._peek(1))):
             return self._version()
-        for table, kind in (
-            (PERIODS, Kind.DURATION),
-            (TIMES_OF_DAY, Kind.CLOCK),
-            (WEEKDAYS, Kind.WEEKDAY),
-            (MULTIPLES, Kind.NUMBER),
-            (ORDINALS, Kind.ORDINAL),
-        ):
+        for table, kind in _NAMED:
             if word in table:
                 self.at += 1
                 return Quantity(kind=kind, low=table[word], high=table[word])
-        if word == "once" and (not self._peek(1) or self._peek(1) in COUNTED_ONCE):
+        if word == "once" and (not self._peek(1) or self._peek(1) in units.COUNTED_ONCE):
             self.at += 1
             return Quantity(kind=Kind.NUMBER, low=1.0, high=1.0)
         if word in {"every", "each"}:
             self.at += 1
-            return self._article() or self._unit_quantity(1.0)
+            return self._article() or self._unit_quantity()
         return self._article() or self._range(label)
 
     def _version(self) -> Quantity | None:
         self.at += self._peek() == "v"
-        if not _DIGITS.fullmatch(self._peek()):
+        if not _is_digits(self._peek()):
             return None
         self.at += 1
         return _name_or_number(Kind.VERSION, self.tokens[self.at - 1])
@@ -152,24 +136,21 @@ class _Reader:
     def _article(self) -> Quantity | None:
         """Read "a minute"."""
         unit = self._peek(1)
-        ordinal = unit == "second" and self._peek(2) in COUNTED_SECOND
-        if self._peek() not in {"a", "an"} or unit not in DURATIONS or len(unit) == 1 or ordinal:
+        if self._peek() not in {"a", "an"} or unit not in units.DURATIONS or len(unit) == 1:
             return None
         self.at += 2
-        return Quantity(kind=Kind.DURATION, low=DURATIONS[unit], high=DURATIONS[unit])
+        return Quantity(kind=Kind.DURATION, low=units.DURATIONS[unit], high=units.DURATIONS[unit])
 
-    def _unit_quantity(self, amount: float) -> Quantity | None:
+    def _unit_quantity(self) -> Quantity | None:
+        """Read the unit of "every minute", "every night" or "every Monday"."""
         word = self._peek()
-        if word in DURATIONS and len(word) > 1:
-            self.at += 1
-            return Quantity(kind=Kind.DURATION, low=amount * DURATIONS[word], high=amount * DURATIONS[word])
-        if word == "night":
-            self.at += 1
-            return Quantity(kind=Kind.DURATION, low=DAY_S, high=DAY_S)
-        if word in WEEKDAYS:
-            self.at += 1
-            return Quantity(kind=Kind.WEEKDAY, low=WEEKDAYS[word], high=WEEKDAYS[word])
-        return None
+        seconds = units.DAY_S if word == "night" else units.DURATIONS.get(word) if len(word) > 1 else None
+        if seconds is None and word not in units.WEEKDAYS:
+            return None
+        self.at += 1
+        if seconds is None:
+            return Quantity(kind=Kind.WEEKDAY, low=units.WEEKDAYS[word], high=units.WEEKDAYS[word])
+        return Quantity(kind=Kind.DURATION, low=seconds, high=seconds)
 
     def _range(self, label: str) -> Quantity | None:
         between = self._peek() == "between" and _starts_value(self._peek(1), "")
@@ -194,12 +175,12 @@ class _Reader:
         token = self._peek()
         if not _is_number(token):
             return None
-        if token in CARDINALS and not self._peek(1):
+        if token in units.CARDINALS and not self._peek(1):
             return None
         self.at += 1
         if ":" in token:
             return self._clock(token)
-        amount = CARDINALS.get(token)
+        amount = units.CARDINALS.get(token)
         if amount is None:
             named = _name_or_number(Kind.NUMBER, token)
             if named.name:
@@ -209,24 +190,24 @@ class _Reader:
 
     def _with_unit(self, amount: float, label: str) -> Quantity:
         unit = self._peek()
-        if unit in DURATIONS:
+        if unit in units.DURATIONS:
             return self._duration(amount)
-        if unit in HALVES and 1 <= amount <= _HALF_DAY_H:
+        if unit in units.HALVES and 1 <= amount <= _HALF_DAY_H:
             self.at += 1
-            minutes = (amount % _HALF_DAY_H + HALVES[unit]) * 60
+            minutes = (amount % _HALF_DAY_H + units.HALVES[unit]) * 60
             return Quantity(kind=Kind.CLOCK, low=minutes, high=minutes)
-        if unit in SIZES:
+        if unit in units.SIZES:
             self.at += 1
-            return Quantity(kind=Kind.SIZE, low=amount * SIZES[unit], high=amount * SIZES[unit])
+            return Quantity(kind=Kind.SIZE, low=amount * units.SIZES[unit], high=amount * units.SIZES[unit])
         kind = Kind.PORT if label == "port" else Kind.NUMBER
-        for units, unit_kind in _PLAIN_UNITS:
-            while self._peek() in units:
+        for written, unit_kind in _PLAIN_UNITS:
+            while self._peek() in written:
                 kind = unit_kind
                 self.at += 1
         return Quantity(kind=kind, low=amount, high=amount)
 
     def _duration(self, amount: float) -> Quantity:
-        unit = DURATIONS[self._peek()]
+        unit = units.DURATIONS[self._peek()]
         total = amount * unit
         self.at += 1
         while (smaller := self._compound(unit)) is not None:
@@ -240,30 +221,34 @@ class _Reader:
         number, word = self._peek(joined), self._peek(joined + 1)
         if not number.isascii() or not number.isdigit() or len(number) > _LONGEST_NUMBER:
             return None
-        if DURATIONS.get(word, unit) >= unit:
+        if units.DURATIONS.get(word, unit) >= unit:
             return None
         self.at += joined + 2
-        return float(number) * DURATIONS[word], DURATIONS[word]
+        return float(number) * units.DURATIONS[word], units.DURATIONS[word]
 
     def _clock(self, token: str) -> Quantity:
         time = _TIME.fullmatch(token)
         if time is None:
             return Quantity(kind=Kind.ADDRESS, name=token)
         total = (int(time["hours"]) * 60 + int(time["minutes"])) % _DAY_MIN
-        if self._peek() in HALVES:
-            total = total % (_DAY_MIN // 2) + HALVES[self._peek()] * 60
+        if self._peek() in units.HALVES:
+            total = total % (_DAY_MIN // 2) + units.HALVES[self._peek()] * 60
             self.at += 1
         return Quantity(kind=Kind.CLOCK, low=float(total), high=float(total))
 
 
+def _is_digits(token: str) -> bool:
+    return _DIGITS.fullmatch(token) is not None
+
+
 def _is_number(token: str) -> bool:
-    return token in CARDINALS or _DIGITS.fullmatch(token) is not None
+    return token in units.CARDINALS or _is_digits(token)
 
 
 def _starts_value(first: str, following: str) -> bool:
     if first in {"a", "an", "every"}:
-        return following in DURATIONS
-    return _is_number(first) or first in DURATIONS or (first == "http" and _is_number(following))
+        return following in units.DURATIONS
+    return _is_number(first) or first in units.DURATIONS or (first == "http" and _is_number(following))
 
 
 def _name_or_number(kind: Kind, digits: str) -> Quantity:
@@ -287,7 +272,7 @@ def _lower_end(first: Quantity, second: Quantity, digits: str) -> float:
         return math.inf
     if first.kind == second.kind:
         return first.low
-    amount = CARDINALS.get(digits) or _name_or_number(Kind.NUMBER, digits).low
+    amount = units.CARDINALS.get(digits) or _name_or_number(Kind.NUMBER, digits).low
     return first.low * second.high / amount if amount else math.inf
 
 

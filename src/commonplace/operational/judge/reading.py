@@ -13,17 +13,9 @@ from typing import Final, TypeAlias
 
 from commonplace.language.ideas import LIGHT_WEIGHT, NEGATORS, STOPWORDS, idea_of, word_set
 from commonplace.language.stems import stem
+from commonplace.operational.judge import lexicon
 from commonplace.operational.judge.changes import stated_changes
-from commonplace.operational.judge.lexicon import (
-    BREAKS,
-    CIRCUMSTANCES,
-    COPULAS,
-    EARLIER,
-    IMPERATIVES,
-    JOINTS,
-    LABELS,
-    LATER,
-)
+from commonplace.operational.judge.lexicon import BREAKS, CIRCUMSTANCES, COPULAS, EARLIER, LABELS, LATER
 from commonplace.operational.judge.quantities import Bound, Kind, Quantity
 from commonplace.operational.judge.quantity_reading import extract
 from commonplace.operational.judge.words import fold, tokenise
@@ -37,9 +29,9 @@ _MOST_ORDERS: Final = 8
 """Further orders of a text are not compared, so that a list of steps takes no quadratic time."""
 
 _PROPER: Final = re.compile(r"(?<=[\w,;:)] )[A-Z][\w-]*|\b\w+-[\w-]+")
-_COMPOUND: Final = re.compile(r"\b(\w+)-(\w+)\b")
 _AUXILIARIES: Final = COPULAS | word_set("must can cannot should may never not do does did")
 _VERSIONED: Final = frozenset({"port", "version", "release", "v"})
+_STOPS: Final = frozenset({";", ".", ":", "(", "--", "-"})
 _NAMING: Final = CIRCUMSTANCES | {"on", "in", "with", "of"}
 
 
@@ -53,6 +45,11 @@ class Placed:
     place: int
     clause: int
     opener: str
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether a preposition or the like attaches the word: "with a GPU"."""
+        return self.opener not in {"", PREDICATE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +90,6 @@ class Amount(Placed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Negator(Placed):
-    """A word that turns its clause around."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """A "before" or "after" between two sets of concepts and amounts; with pole 1 the left comes first."""
 
@@ -112,20 +102,18 @@ class Order:
 class Reading:
     """A text as the judge reads it.
 
-    ``tokens`` is the text without case and spacing. ``changes`` maps state changes to their wording. ``proper`` holds
-    the words that the author spelled as names, ``compounds`` the parts of words with a hyphen.
+    ``tokens`` is the text without case and spacing. ``negators`` turn their clause around, ``changes`` maps state
+    changes to their wording, and ``proper`` holds the words that the author spelled as names.
     """
 
     tokens: tuple[str, ...]
     words: tuple[Word, ...]
     names: tuple[Name, ...]
     amounts: tuple[Amount, ...]
-    negators: tuple[Negator, ...]
+    negators: tuple[Name, ...]
     orders: tuple[Order, ...]
     changes: Mapping[str, str]
-    circumstances: frozenset[str]
     proper: frozenset[str]
-    compounds: frozenset[tuple[str, str]]
 
 
 @lru_cache(maxsize=4096)
@@ -151,11 +139,7 @@ def read(text: str, service: str | None = None) -> Reading:
         negators=tuple(reader.negators),
         orders=_orders(parts, reader.words),
         changes=stated_changes(folded),
-        circumstances=frozenset(part for part in parts if isinstance(part, str) and part in CIRCUMSTANCES),
-        compounds=frozenset(_COMPOUND.findall(text.casefold())),
-        proper=frozenset(
-            word for match in _PROPER.findall(text) for word in re.split(r"\W", match.casefold())
-        ),
+        proper=frozenset(re.split(r"\W", " ".join(_PROPER.findall(" ".join(text.split()))).casefold())),
     )
 
 
@@ -168,7 +152,7 @@ class _Reader:
     words: list[Word] = field(default_factory=list[Word])
     names: list[Name] = field(default_factory=list[Name])
     amounts: list[Amount] = field(default_factory=list[Amount])
-    negators: list[Negator] = field(default_factory=list[Negator])
+    negators: list[Name] = field(default_factory=list[Name])
     clause: int = 0
     opener: str = ""
     role: str = ""
@@ -179,7 +163,7 @@ class _Reader:
         if isinstance(part, Quantity):
             self._take_quantity(place, part)
         elif part.startswith("#") or self._is_letter(place, part):
-            self._name(place, stem(self.noun) if self.noun else "", part.lstrip("#"))
+            self.names.append(self._mark(place, stem(self.noun) if self.noun else "", part.lstrip("#")))
         elif part in BREAKS:
             self._open_clause(part, conditional=False)
         else:
@@ -188,104 +172,85 @@ class _Reader:
     def _take_quantity(self, place: int, quantity: Quantity) -> None:
         label = self._identified(place, quantity)
         if label:
-            self._name(place, label, quantity.name or f"{quantity.low:g}")
+            self.names.append(self._mark(place, label, quantity.name or f"{quantity.low:g}"))
             return
         if quantity.denied:
-            self.negators.append(Negator(place=place, clause=self.clause, opener=self.opener, text="not"))
+            self.negators.append(self._mark(place, "", "not"))
         self.amounts.append(Amount(place=place, clause=self.clause, opener=self.opener, quantity=quantity))
 
-    def _name(self, place: int, label: str, mark: str) -> None:
-        self.names.append(Name(place=place, clause=self.clause, opener=self.opener, label=label, mark=mark))
+    def _mark(self, place: int, label: str, mark: str) -> Name:
+        return Name(place=place, clause=self.clause, opener=self.opener, label=label, mark=mark)
 
     def _take_word(self, place: int, part: str) -> None:
         if part in CIRCUMSTANCES or part in LATER or part in EARLIER:
             self._open_clause(part, conditional=part in CIRCUMSTANCES)
-        elif part in JOINTS:
+        elif part in lexicon.JOINTS:
             self.opener, self.role = part, part if part in {"from", "to", "into"} else ""
         elif part in COPULAS and not self.conditional:
             self.opener = PREDICATE
         if part in NEGATORS:
-            self.negators.append(Negator(place=place, clause=self.clause, opener=self.opener, text=part))
+            self.negators.append(self._mark(place, "", part))
         idea = idea_of(part)
         if idea is None:
-            if part not in {"a", "an", "the"}:
-                self.noun = ""
+            self.noun = self.noun if part in {"a", "an", "the"} else ""
             return
         self.noun = part
-        self.words.append(
-            Word(
-                place=place,
-                clause=self.clause,
-                opener=self.opener,
-                concept=idea.concept,
-                pole=idea.pole,
-                weight=LIGHT_WEIGHT if idea.concept in self.own else idea.weight,
-                text=part,
-                conditional=self.conditional,
-                role=self.role,
-            )
+        word = Word(
+            place=place,
+            clause=self.clause,
+            opener=self.opener,
+            concept=idea.concept,
+            pole=idea.pole,
+            weight=LIGHT_WEIGHT if idea.concept in self.own else idea.weight,
+            text=part,
+            conditional=self.conditional,
+            role=self.role,
         )
+        self.words.append(word)
 
     def _open_clause(self, opener: str, *, conditional: bool) -> None:
-        last = self.negators[-1] if self.negators else None
-        if conditional and last and last.clause == self.clause and not self._has_words():
-            # The "never" of "but never while it runs" belongs to what follows.
-            self.negators[-1] = Negator(
-                place=last.place, clause=self.clause + 1, opener=opener, text=last.text
-            )
         self.clause, self.opener, self.role, self.conditional = self.clause + 1, opener, "", conditional
 
-    def _has_words(self) -> bool:
-        return bool(self.words) and self.words[-1].clause == self.clause
-
-    def _before(self, place: int) -> str:
-        before = self.parts[place - 1] if place else ""
-        return before if isinstance(before, str) else ""
-
-    def _behind(self, place: int) -> str:
-        behind = self.parts[place + 1] if place + 1 < len(self.parts) else ""
-        return behind if isinstance(behind, str) else ""
+    def _token(self, place: int) -> str:
+        part = self.parts[place] if 0 <= place < len(self.parts) else ""
+        return part if isinstance(part, str) else ""
 
     def _is_letter(self, place: int, part: str) -> bool:
-        before = self._before(place)
-        return (
-            len(part) == 1
-            and part.isalpha()
-            and part not in {"a", "i"}
-            and len(before) > 1
-            and before.isalpha()
-            and before not in STOPWORDS
-        )
+        before = self._token(place - 1)
+        is_mark = len(part) == 1 and part.isalpha() and part not in {"a", "i"}
+        return is_mark and len(before) > 1 and before.isalpha() and before not in STOPWORDS
 
     def _identified(self, place: int, quantity: Quantity) -> str:
         """Return the stem of the noun that a number identifies, or an empty string for an amount."""
-        if (
-            quantity.hedged
-            or quantity.bound is not Bound.NONE
-            or quantity.denied
-            or quantity.low != quantity.high
-        ):
+        bounded = quantity.bound is not Bound.NONE or quantity.low != quantity.high
+        if quantity.hedged or quantity.denied or bounded:
             return ""
-        before, behind = self._before(place), self._behind(place)
-        label = ""
+        behind = self._token(place + 1)
         if quantity.kind is Kind.ORDINAL:
-            label = behind if behind not in BREAKS else ""
+            label = "" if behind in BREAKS else behind
         elif quantity.label in _VERSIONED or quantity.kind is Kind.VERSION:
             label = self._versioned(place, quantity)
         elif quantity.kind is not Kind.NUMBER or quantity.label:
             label = quantity.label
-        elif not self.noun or before != self.noun:
-            # "The 3.9 image has no pip".
-            label = behind if place <= 1 and before in {"the", ""} and "." in quantity.text else ""
-        elif {before, stem(before)} & LABELS or behind in COPULAS or self._is_subject(place, before, behind):
-            label = before
+        else:
+            label = self._numbered(place, quantity, behind)
         return stem(label) if label else ""
 
+    def _numbered(self, place: int, quantity: Quantity, behind: str) -> str:
+        before = self._token(place - 1)
+        if not self.noun or before != self.noun:
+            # "The 3.9 image has no pip".
+            return behind if place <= 1 and before in {"the", ""} and "." in quantity.text else ""
+        identifies = not LABELS.isdisjoint({before, stem(before)}) or behind in COPULAS
+        return before if identifies or self._is_subject(place, before, behind) else ""
+
     def _versioned(self, place: int, quantity: Quantity) -> str:
-        idea = idea_of(self.noun) if self.noun and self.noun == self._before(place) else None
+        if quantity.label == "port":
+            return "port" if place == 0 else ""
+        before = self._token(place - 1)
+        idea = idea_of(self.noun) if self.noun and self.noun == before else None
         follows_subject = quantity.label in {"", "v"} and idea is not None and idea.weight >= 1
-        names = place <= 1 or follows_subject or self._before(place) in _NAMING
-        return (quantity.label or "version") if names and (quantity.label != "port" or place == 0) else ""
+        return (quantity.label or "version") if place <= 1 or follows_subject or before in _NAMING else ""
 
     @staticmethod
     def _is_subject(place: int, before: str, behind: str) -> bool:
@@ -296,26 +261,21 @@ class _Reader:
             third_word
             and (behind in _AUXILIARIES or is_verb)
             and not before.endswith("s")
-            and before not in IMPERATIVES
+            and before not in lexicon.IMPERATIVES
         )
 
 
 def _orders(parts: Sequence[_Part], words: Sequence[Word]) -> tuple[Order, ...]:
     found: list[Order] = []
-    for place, part in enumerate(parts):
-        if len(found) == _MOST_ORDERS:
-            break
-        if not isinstance(part, str) or part not in EARLIER | LATER:
-            continue
+    places = [at for at, part in enumerate(parts) if part in EARLIER or part in LATER]
+    for place in places[:_MOST_ORDERS]:
         ends = next((at for at in range(place + 1, len(parts)) if parts[at] in BREAKS), len(parts))
-        begins = next(
-            (at for at in range(place - 1, -1, -1) if parts[at] in {";", ".", ":", "(", "--", "-"}), -1
-        )
+        begins = next((at for at in range(place - 1, -1, -1) if parts[at] in _STOPS), -1)
         # A circumstance in front of the claim relates to what follows its comma.
         left = _marks(parts, words, begins, place) or _marks(parts, words, ends, len(parts))
         right = _marks(parts, words, place, ends)
         if left and right:
-            found.append(Order(pole=1 if part in EARLIER else -1, left=left, right=right))
+            found.append(Order(pole=1 if parts[place] in EARLIER else -1, left=left, right=right))
     return tuple(found)
 
 

@@ -72,19 +72,11 @@ WEEKDAYS: Final = _numbered(
     "monday,mondays tuesday,tuesdays wednesday,wednesdays thursday,thursdays friday,fridays saturday,saturdays "
     "sunday,sundays"
 )
-CARDINALS: Final = _numbered(
+_TENS: Final = _numbered("thirty forty fifty sixty seventy eighty ninety hundred", start=3)
+CARDINALS: Final = {word: 10 * number for word, number in _TENS.items()} | _numbered(
     "zero one two three four five six seven eight nine ten eleven twelve,dozen thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen twenty"
-) | {
-    "thirty": 30.0,
-    "forty": 40.0,
-    "fifty": 50.0,
-    "sixty": 60.0,
-    "seventy": 70.0,
-    "eighty": 80.0,
-    "ninety": 90.0,
-    "hundred": 100.0,
-}
+)
 ORDINALS: Final = _numbered(
     "first,1st second,2nd third,3rd fourth fifth sixth seventh eighth ninth tenth", start=1
 ) | {"last": -1.0}
@@ -96,8 +88,3 @@ DEGREES: Final = word_set("° degree degrees celsius c")
 PERCENT: Final = word_set("% percent pct")
 COUNTED_ONCE: Final = word_set("before and or more only again with")
 """Before these, and at the end, "once" counts; elsewhere it means "as soon as"."""
-
-COUNTED_SECOND: Final = word_set(
-    "attempt try restart start boot retry time run login request failure disk node instance replica step pass",
-)
-"""Before these "a second" counts; elsewhere it is a second of time."""

@@ -63,8 +63,6 @@ def the(text: str) -> Quantity:
         ("2nd attempt", Kind.ORDINAL, 2, 2),
         ("retry twice", Kind.NUMBER, 2, 2),
         ("retry once", Kind.NUMBER, 1, 1),
-        ("at half past six", Kind.CLOCK, 390, 390),
-        ("a quarter to 3", Kind.CLOCK, 165, 165),
         ("twenty-five files", Kind.NUMBER, 25, 25),
         ("two thousand files", Kind.NUMBER, 2000, 2000),
         ("twice a year", Kind.DURATION, 15768000, 15768000),
@@ -161,9 +159,7 @@ def test_any_digits_can_be_read(text: str) -> None:
     assert len(parts) <= len(tokenise(fold(text)))
 
 
-@pytest.mark.parametrize(
-    "text", ["0 times a day", "zero times a day", f"{'9' * 400} times a day", "half past 99"]
-)
+@pytest.mark.parametrize("text", ["0 times a day", "zero times a day", f"{'9' * 400} times a day"])
 def test_senseless_amounts_are_read_all_the_same(text: str) -> None:
     """No amount that an agent writes raises."""
     assert extract(tokenise(fold(text)))

@@ -110,6 +110,41 @@ def test_what_tells_two_things_apart_keeps_them_apart(existing: str, emitted: st
     assert judge(existing, emitted).verdict in KEPT_APART
 
 
+@pytest.mark.requirement("OPS-10.1", "R-OPS-5")
+@pytest.mark.parametrize(
+    ("existing", "emitted"),
+    [
+        ("VMs migrate when a host is drained", "VMs with a GPU do not migrate when a host is drained"),
+        ("The first sync takes 6 hours", "Later syncs take 2 minutes"),
+        (
+            "Door sensor sends duplicates",
+            "Door sensor sends duplicates since the firmware was upgraded to 2.1",
+        ),
+        (
+            "Replication lag grows under load",
+            "Replication lag grows to 40 s under load and is gone after 10 minutes",
+        ),
+    ],
+)
+def test_a_part_a_reason_or_a_passing_change_corrects_nothing(existing: str, emitted: str) -> None:
+    """A correction needs the same subject, and a change that the claim itself states and that lasts."""
+    assert judge(existing, emitted).verdict is not Verdict.CORRECT
+
+
+@pytest.mark.requirement("OPS-09.1", "R-OPS-5")
+@pytest.mark.parametrize(
+    ("existing", "emitted"),
+    [
+        ("The ticket printer in the lobby was repaired", "The ticket printer in the lobby is out of order"),
+        ("The dependency on the LDAP server was removed", "Depends on the LDAP server"),
+        ("wal-g backups go to bucket pg-wal", "wal-g backups go to bucket pg-archive"),
+    ],
+)
+def test_a_claim_that_returns_or_another_value_reinforces_nothing(existing: str, emitted: str) -> None:
+    """The old memory states a change or another value, so that the new text is no repetition."""
+    assert judge(existing, emitted).verdict not in {Verdict.SAME, Verdict.REFINE}
+
+
 @pytest.mark.requirement("R-OPS-5")
 @pytest.mark.parametrize(
     ("existing", "emitted"),
