@@ -224,48 +224,52 @@ def _with_neighbours(clauses: Sequence[Clause]) -> list[Clause]:
 
 
 def _with_echoes(clauses: Sequence[Clause]) -> list[Clause]:
-    """Give what assistants repeat of users the worth of what it repeats, and less to what they say more fully."""
+    """Raise the worth of what assistants repeat of users, and halve the worth of what they say more fully."""
     own = [clause for clause in clauses if clause.is_users and clause.words]
     topics = frozenset[str]().union(*(clause.words for clause in own))
-    replaced: set[tuple[int, int, int]] = set()
-    found: list[Clause] = []
-    for clause in clauses:
-        if clause.is_users or clause.worth < 0 or not _may_tell(clause):
-            found.append(clause)
-            continue
-        heard = [one for one in own if clause.turn - REACH <= one.turn < clause.turn]
-        said = _echo(clause, heard, topics)
-        found.append(said)
-        if clause.worth > 0 or clause.worth != said.worth:
-            replaced |= {
-                one.at
-                for one in heard
-                if one.turn == clause.turn - 1
-                and _is_elliptic(one)
-                and share(one.words, clause.words) >= FULL_ECHO
-            }
-    return [replace(one, worth=one.worth / 2) if one.at in replaced else one for one in found]
+    echoed = [_echo(clause, own, topics) for clause in clauses]
+    said = [clause for clause in echoed if not clause.is_users and clause.worth > 0]
+    replaced = {one.at for one in own if any(_replaces(clause, one) for clause in said)}
+    return [replace(one, worth=one.worth / 2) if one.at in replaced else one for one in echoed]
 
 
-def _echo(clause: Clause, heard: Sequence[Clause], topics: frozenset[str]) -> Clause:
-    """Return what an assistant says with the worth of what it repeats; without any where it repeats nothing."""
-    echoed = ((share(one.words, clause.words), one.worth) for one in heard if one.worth > 0)
-    best = max((part * worth for part, worth in echoed if part >= LEAST_ECHO), default=0.0)
-    worth, on_topic = clause.worth, len(clause.words & topics) > 1
-    if (
-        not worth
-        and on_topic
-        and any(one.values & clause.values for one in heard if one.turn == clause.turn - 1)
-    ):
-        worth = LEAST_WORTH
-    if on_topic and reports(clause.text):
-        worth = max(worth, LEAST_WORTH)
-    if "health" in clause.tags and clause.tags & VITAL - {"health"} and clause.words & topics:
-        worth = WARNING
+def _echo(clause: Clause, own: Sequence[Clause], topics: frozenset[str]) -> Clause:
+    """Return an assistant's clause with the worth of what it repeats; a user's clause as it is."""
+    if clause.is_users or clause.worth < 0 or not _may_tell(clause):
+        return clause
+    heard = [one for one in own if clause.turn - REACH <= one.turn < clause.turn]
+    best = max((_repeated(one, clause) for one in heard), default=0.0)
+    worth = _answer_worth(clause, heard, topics)
     if not worth and not (best and clause.tags & _STATED):
         return clause
-    fuller = 1.0 if worth and best and on_topic else 0.0
+    fuller = 1.0 if worth and best and _is_on_topic(clause, topics) else 0.0
     return replace(clause, worth=worth + 0.9 * best + fuller)
+
+
+def _repeated(one: Clause, said: Clause) -> float:
+    """Return the share of a user's clause that an assistant repeats, times the clause's worth."""
+    part = share(one.words, said.words)
+    return part * max(0.0, one.worth) if part >= LEAST_ECHO else 0.0
+
+
+def _answer_worth(clause: Clause, heard: Sequence[Clause], topics: frozenset[str]) -> float:
+    """Return the worth of an assistant's clause as an answer: a warning, a report, or a value said back."""
+    if "health" in clause.tags and clause.tags & VITAL - {"health"} and clause.words & topics:
+        return WARNING
+    last = [one for one in heard if one.turn == clause.turn - 1]
+    says_back = not clause.worth and any(one.values & clause.values for one in last)
+    if _is_on_topic(clause, topics) and (says_back or reports(clause.text)):
+        return max(clause.worth, LEAST_WORTH)
+    return clause.worth
+
+
+def _is_on_topic(clause: Clause, topics: frozenset[str]) -> bool:
+    return len(clause.words & topics) > 1
+
+
+def _replaces(said: Clause, one: Clause) -> bool:
+    """Tell whether an assistant says at once, and in full, what a user's clause says too briefly."""
+    return one.turn == said.turn - 1 and _is_elliptic(one) and share(one.words, said.words) >= FULL_ECHO
 
 
 def _is_elliptic(clause: Clause) -> bool:

@@ -111,27 +111,37 @@ def disagreement(older: str, newer: str) -> tuple[str, str] | None:
 
 
 def _compare(older: str, newer: str) -> str | None:
-    left, right = _words(_undated(older)), _words(_undated(newer))
+    """Return how a newer sentence contradicts an older one; ``None`` if it does not."""
     changed = bool(_CHANGE.search(plain(newer)))
-    if _names(left) != _names(right) or not _same_matter(_matter(older), _matter(newer), changed=changed):
+    matters = _matter(older), _matter(newer)
+    if _names(older) != _names(newer) or not _same_matter(*matters, changed=changed):
         return None
-    quoted = f"{older!r}, {newer!r}"
-    exactly = changed or _matter(older) == _matter(newer)
-    if exactly and denies(older) != denies(newer):
-        return f"one denies what the other says: {quoted}"
+    opposes = _opposition(older, newer) if changed or matters[0] == matters[1] else None
+    how = opposes or _other_value(older, newer, changed=changed)
+    return f"{how}: {older!r}, {newer!r}" if how else None
+
+
+def _opposition(older: str, newer: str) -> str | None:
+    """Return how one of two sentences denies the other or names the opposite; ``None`` if neither does."""
+    if denies(older) != denies(newer):
+        return "one denies what the other says"
+    left, right = set(_words(_undated(older))), set(_words(_undated(newer)))
     for pair in _OPPOSITES:
-        a, b = pair & set(left), pair & set(right)
-        if exactly and len(a) == len(b) == 1 and a != b:
-            return f"{min(a)!r} against {min(b)!r}: {quoted}"
-    differing = _differing(older, newer)
-    if not differing:
-        names = _name(older) - concepts(newer), _name(newer) - concepts(older)
-        return f"{min(names[0])!r} against {min(names[1])!r}: {quoted}" if changed and all(names) else None
-    is_event = all(kind_of(value) in ("date", "day") for pair in differing for value in pair)
-    if is_event and not changed and not (_STATES.search(plain(older)) and _STATES.search(plain(newer))):
-        return None
-    mine, theirs = differing[0]
-    return f"{mine.partition(':')[2]} against {theirs.partition(':')[2]}: {quoted}"
+        mine, theirs = pair & left, pair & right
+        if len(mine) == len(theirs) == 1 and mine != theirs:
+            return f"{min(mine)!r} against {min(theirs)!r}"
+    return None
+
+
+def _other_value(older: str, newer: str, *, changed: bool) -> str | None:
+    """Return the value or name of an older sentence and the one that replaces it; ``None`` if there is none."""
+    if differing := _differing(older, newer):
+        is_event = all(kind_of(value) in ("date", "day") for pair in differing for value in pair)
+        holds = changed or not is_event or all(_STATES.search(plain(text)) for text in (older, newer))
+        mine, theirs = (value.partition(":")[2] for value in differing[0])
+        return f"{mine} against {theirs}" if holds else None
+    gone, come = _name(older) - concepts(newer), _name(newer) - concepts(older)
+    return f"{min(gone)!r} against {min(come)!r}" if changed and gone and come else None
 
 
 def _same_matter(older: frozenset[str], newer: frozenset[str], *, changed: bool) -> bool:
@@ -183,8 +193,9 @@ def denies(text: str) -> bool:
     return sum(word in _NEGATIONS for word in _words(text)) % 2 == 1
 
 
-def _names(words: Sequence[str]) -> frozenset[str]:
+def _names(text: str) -> frozenset[str]:
     """Return codes, and the bare numbers that are names: not behind a word that announces a value, without a unit."""
+    words = _words(_undated(text))
     return frozenset(
         word
         for before, word in zip(("", *words), words, strict=False)
