@@ -447,10 +447,10 @@ async def test_all_memories_of_an_app_can_be_deleted(opened: Opener) -> None:
         receipts = await fill(apps, "cal", 3)
         await fill(apps, "mail", 1)
         assert await apps.subagent.get_memory_count("cal") == 3
-        assert await apps.subagent.delete_app_memories("cal") == 3
+        assert (await apps.subagent.delete_app_memories("cal")).deleted == 3
         assert await apps.subagent.get_memory_count("cal") == 0
         assert await apps.subagent.get_memory_count("mail") == 1
-        assert await apps.subagent.delete_app_memories("cal") == 0
+        assert (await apps.subagent.delete_app_memories("cal")).deleted == 0
         for receipt in receipts:
             assert receipt.memory is not None
             changes = await apps.history(receipt.memory.id)

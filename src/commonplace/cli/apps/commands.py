@@ -257,11 +257,11 @@ def delete(memory_id: Annotated[int, typer.Argument(metavar="ID")], *, as_json: 
 @app.command()
 def purge(app_id: AppArgument, *, as_json: JsonOption = False) -> None:
     """Delete every memory of an app for good; the app and its conversations stay."""
-    deleted = _use(lambda memory: memory.subagent.delete_app_memories(app_id))
+    receipt = _use(lambda memory: memory.subagent.delete_app_memories(app_id))
     if as_json:
-        print_json({"app_id": app_id, "deleted": deleted})
+        print_json(receipt)
     else:
-        typer.echo(f"deleted {plural(deleted, 'memory', 'memories')} of {app_id}")
+        typer.echo(f"deleted {plural(receipt.deleted, 'memory', 'memories')} of {app_id}")
 
 
 @app.command()
