@@ -141,15 +141,8 @@ class EnergyBudget:
         """Give back units that :meth:`admit` took for work that was not done."""
         async with self._store.writing(lock=_LOCK) as sql:
             now = self._store.now()
-            level = min(self.policy.capacity, await self._level(sql, now) + units)
-            await sql.set_energy_level(level=level, moment=format_timestamp(now))
-            await sql.record_energy(
-                operation=operation,
-                app_id=app_id,
-                conversation_id=conversation_id,
-                units=-float(units),
-                moment=format_timestamp(now),
-            )
+            level = await self._level(sql, now)
+            await self._take(sql, operation, level, -units, now, app_id, conversation_id)
         self._unpolled -= units
 
     def poll(self) -> float:
@@ -194,7 +187,7 @@ class EnergyBudget:
         conversation_id: str | None,
     ) -> float:
         moment = format_timestamp(now)
-        left = max(0.0, level - units)
+        left = min(self.policy.capacity, max(0.0, level - units))
         await sql.set_energy_level(level=left, moment=moment)
         await sql.record_energy(
             operation=operation,

@@ -5,9 +5,10 @@ connection while the model thinks. The specification calls it ``MemorySubAgent``
 """
 
 import logging
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final, assert_never
+from typing import Final, TypeVar, assert_never
 
 from commonplace.apps import memories
 from commonplace.apps.compaction.compactor import SUBAGENT, Compactor
@@ -58,6 +59,8 @@ DEFAULT_TIMEOUT_S: Final = 30.0
 """The time limit of one model answer. Source: APP-04.3."""
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class MemorySubAgent:
@@ -212,7 +215,7 @@ class MemorySubAgent:
     async def _work(self, request: MemoryCreationRequest, claim: Claim) -> DigestReceipt:
         if not any(message.content.strip() for message in request.messages):
             return await self._settled(request, claim, DigestOutcome.NOTHING, "nothing was said")
-        if not await self._admitted(request):
+        if not await self._account(self._energy.admit, request):
             return await self._deferred(request, claim, "energy is low")
         try:
             completion = await self._model.complete(
@@ -222,30 +225,21 @@ class MemorySubAgent:
                 max_chars=MAX_CONTENT_CHARS,
             )
         except (ModelBudgetError, ModelUnavailableError, ModelTimeoutError, ModelAccessError) as error:
-            await self._give_back(request)
+            await self._account(self._energy.give_back, request)
             return await self._deferred(request, claim, f"{type(error).__name__}: {error}")
         except ModelError as error:
-            await self._give_back(request)
+            await self._account(self._energy.give_back, request)
             reason = f"{type(error).__name__}: {error}"
             return await self._settled(request, claim, DigestOutcome.SKIPPED, reason)
         digest = read_digest(completion.text)
         self._metrics.left_out(len(digest.secrets))
         return await self._decide(request, claim, completion, digest)
 
-    async def _admitted(self, request: MemoryCreationRequest) -> bool:
+    async def _account(self, book: Callable[..., Awaitable[T]], request: MemoryCreationRequest) -> T:
+        """Take or give back the energy of a digest with an operation of the budget."""
         about = {"app_id": request.app_id, "conversation_id": request.conversation_id}
         units = creation_cost(request.chars)
-        return await twice(
-            lambda: self._energy.admit(Operation.CREATION, units, **about), self._metrics, **about
-        )
-
-    async def _give_back(self, request: MemoryCreationRequest) -> None:
-        """Give back the energy of a digest that the model did not make."""
-        about = {"app_id": request.app_id, "conversation_id": request.conversation_id}
-        units = creation_cost(request.chars)
-        await twice(
-            lambda: self._energy.give_back(Operation.CREATION, units, **about), self._metrics, **about
-        )
+        return await twice(lambda: book(Operation.CREATION, units, **about), self._metrics, **about)
 
     async def _decide(
         self, request: MemoryCreationRequest, claim: Claim, completion: Completion[None], digest: Digest
