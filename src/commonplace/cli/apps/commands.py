@@ -82,7 +82,7 @@ def _use(work: Callable[[AppMemory], Awaitable[T]], *, model: bool = False) -> T
     return use(AppMemory.open(chosen), work)
 
 
-def _read_json(source: str) -> Any:  # noqa: ANN401 - whatever the file holds
+def _read_json(source: str) -> Any:  # noqa: ANN401 - any JSON value
     """Return the JSON document of a file, or of standard input for ``-``.
 
     Raises:
@@ -314,7 +314,7 @@ def conflicts(app_id: AppArgument, *, as_json: JsonOption = False) -> None:
 
 @app.command("export")
 def export_memories(app_id: AppArgument) -> None:
-    """Print an app's memories as a JSON document that ``import`` reads."""
+    """Print an app's memories as a JSON document for import."""
     print_json(_use(lambda memory: memory.export(app_id)).as_json())
 
 
