@@ -1,7 +1,7 @@
-"""App memory: at most ten digests a space, made of an app's ended conversations, shown when the app is in focus again.
+"""App memory: at most ten digests per space, made from an app's ended conversations.
 
-Rules are pure functions; the stores read and write rows. A subagent makes and compacts memories; a loop does so for a
-host. Import from here: the names below are public, and each one loads when it is first used.
+A model sees them when a conversation of the app is in focus again. Rules are pure functions. The subagent makes and
+compacts memories; the loop does so for a host. Import from this package: each public name loads at its first use.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
-"""The block of memories that a model is shown when a conversation of an app is in focus. Pure.
+"""The block of memories that a model sees when a conversation of an app is in focus. Pure.
 
-Source: APP-06, R-APP-4. A memory takes one line, whatever it holds, so that no text can pass for another line.
+Each memory takes exactly one line, so that no text can pass for another line. Source: APP-06, R-APP-4.
 """
 
 import re
@@ -23,22 +23,21 @@ _BLOCK: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryContext:
-    """A block, empty where there is nothing to tell, and the memories in it, newest first."""
+    """A block and the memories in it, newest first; the text is empty if there are no memories."""
 
     text: str
     memories: tuple[Memory, ...]
 
 
 def format_memories(app_name: str, memories: Sequence[Memory]) -> str:
-    """Return the block of an app; empty where it has no memories.
+    """Return the block of an app; empty if there are no memories.
 
     Args:
-        app_name: What the app is called.
+        app_name: The display name of the app.
         memories: Newest first; the first ten count.
 
     Returns:
-        At most 2,000 characters. Where whole memories would take more, the longest are shortened, all to the
-        same length, so that each of the ten stays.
+        At most 2,000 characters. If the memories are longer, the longest are cut to one length, so that all ten stay.
     """
     shown = memories[:MAX_MEMORIES]
     if not shown:
@@ -54,10 +53,10 @@ def format_memories(app_name: str, memories: Sequence[Memory]) -> str:
 
 
 def shown_to_user(memories: Sequence[Memory], limit: int) -> list[Memory]:
-    """Return which memories a user's conversation is shown, in their order.
+    """Return the memories that a user's conversation sees, in their order.
 
-    The user's own and the common ones have half of the places each, by importance; what one of them leaves, the other
-    takes.
+    The user's own memories and the common ones have half of the places each, by importance. Each half can use places
+    that the other leaves free.
     """
     by_importance = sorted(memories, key=lambda memory: -(memory.metadata.importance or 0.0))
     own = [memory for memory in by_importance if memory.user_id is not None]
@@ -69,9 +68,9 @@ def shown_to_user(memories: Sequence[Memory], limit: int) -> list[Memory]:
 
 
 def fair_share(lengths: Sequence[int], room: int) -> int:
-    """Return the greatest length to which texts can be cut so that together they fit into the room.
+    """Return the greatest length at which all texts, cut to it, fit into the room together.
 
-    Short texts leave what they do not need to the longer ones. The longest length where all fit as they are.
+    Short texts leave room to longer ones. If all texts fit, the result is the longest length.
     """
     left, share = room, 0
     for place, length in enumerate(sorted(lengths)):
@@ -83,5 +82,5 @@ def fair_share(lengths: Sequence[int], room: int) -> int:
 
 
 def without_blocks(text: str) -> str:
-    """Return a text without the blocks of memories in it: what was recalled is not learned as new."""
+    """Return a text without blocks of memories, so that recalled memories are not learned again."""
     return _BLOCK.sub("", text)

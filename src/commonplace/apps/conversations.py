@@ -1,4 +1,4 @@
-"""Conversations of apps and the messages in them."""
+"""Conversations of apps and their messages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Role = Literal["system", "user", "assistant"]
 
 
 class ConversationStatus(StrEnum):
-    """Whether a conversation goes on."""
+    """The status of a conversation."""
 
     ACTIVE = "active"
     ENDED = "ended"
@@ -29,7 +29,7 @@ class ConversationStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """What one side said; ``system`` stands only for context that a model is given."""
+    """One message; the role ``system`` marks only context for a model."""
 
     role: Role
     content: str
@@ -42,14 +42,14 @@ class Conversation:
     Attributes:
         conversation_id: Unique among all apps.
         app_id: The app that it belongs to.
-        user_id: Whose space its memory goes to; ``None`` for the app's common one.
-        status: Whether it goes on.
+        user_id: The user whose space receives its memory; ``None`` for the app's common space.
+        status: Active or ended.
         end_reason: Why it ended.
-        last_role: Who spoke last; ``None`` before the first message.
-        message_count: How many messages it has.
-        memories_shown: How many memories its model was shown; ``None`` until its context was built.
+        last_role: The role of the last message; ``None`` before the first message.
+        message_count: The number of its messages.
+        memories_shown: The number of memories that its model saw; ``None`` until its context was built.
         started_at: Aware UTC.
-        ended_at: Aware UTC; ``None`` while it goes on.
+        ended_at: Aware UTC; ``None`` while it is active.
     """
 
     conversation_id: str
@@ -65,7 +65,7 @@ class Conversation:
 
     @property
     def unanswered(self) -> bool:
-        """Whether the user waits for a word."""
+        """Whether the user waits for an answer."""
         return self.status is ConversationStatus.ACTIVE and self.last_role == "user"
 
     @classmethod
@@ -101,10 +101,10 @@ async def get(sql: Statements, conversation_id: str) -> Conversation:
 async def begin(
     sql: Statements, *, app_id: str, conversation_id: str, user_id: str | None, now: datetime
 ) -> Conversation:
-    """Begin a conversation, or return the one of this id.
+    """Begin a conversation, or return the conversation with this id.
 
     Raises:
-        InvalidInputError: The id is taken by another app or another user, or an id is not of its form.
+        InvalidInputError: Another app or user has this conversation id, or an id is malformed.
     """
     key, user = require_id(conversation_id, field="conversation_id"), optional_user(user_id)
     row = await sql.insert_conversation(
@@ -112,28 +112,28 @@ async def begin(
     )
     conversation = await get(sql, key) if row is None else Conversation.from_row(row)
     if (conversation.app_id, conversation.user_id) != (app_id, user):
-        raise InvalidInputError("conversation_id", "an id that no other app or user has", conversation_id)
+        raise InvalidInputError("conversation_id", "an id that no other app or user uses", conversation_id)
     return conversation
 
 
 async def say(
     sql: Statements, conversation_id: str, messages: Sequence[Message], now: datetime
 ) -> Conversation:
-    """Add messages to an active conversation, in order, and return it.
+    """Add messages to an active conversation in order, and return the conversation.
 
     Raises:
         NotFoundError: No conversation has this id.
-        InvalidInputError: It has ended, or there is nothing to add.
+        InvalidInputError: The conversation has ended, or there are no messages.
     """
     if not messages:
-        raise InvalidInputError("messages", "at least one", messages)
+        raise InvalidInputError("messages", "at least one message", messages)
     moment = format_timestamp(now)
     row = await sql.note_messages(
         conversation_id=conversation_id, role=messages[-1].role, moment=moment, added=len(messages)
     )
     if row is None:
         ended = await get(sql, conversation_id)
-        raise InvalidInputError("conversation_id", "a conversation that goes on", ended.conversation_id)
+        raise InvalidInputError("conversation_id", "an active conversation", ended.conversation_id)
     for message in messages:
         await sql.insert_message(
             conversation_id=conversation_id, role=message.role, content=message.content, moment=moment
@@ -142,13 +142,13 @@ async def say(
 
 
 async def messages_of(sql: Statements, conversation_id: str) -> list[Message]:
-    """Return the messages of a conversation, in order; none of an unknown one."""
+    """Return the messages of a conversation in order; empty for an unknown conversation."""
     rows = await sql.messages_of(conversation_id=conversation_id)
     return [Message(role=row["role"], content=row["content"]) for row in rows]
 
 
 async def end(sql: Statements, conversation_id: str, reason: str, now: datetime) -> Conversation | None:
-    """End a conversation and return it; ``None`` where it has ended before.
+    """End a conversation and return it; ``None`` if it had ended before.
 
     Raises:
         NotFoundError: No conversation has this id.
@@ -163,32 +163,32 @@ async def end(sql: Statements, conversation_id: str, reason: str, now: datetime)
 
 
 async def delete(sql: Statements, conversation_id: str) -> Conversation:
-    """Delete a conversation that has ended with its messages, and return it.
+    """Delete an ended conversation with its messages, and return it.
 
     Raises:
         NotFoundError: No conversation has this id.
-        InvalidInputError: It goes on.
+        InvalidInputError: The conversation is active.
     """
     conversation = await get(sql, conversation_id)
     if conversation.status is not ConversationStatus.ENDED:
-        raise InvalidInputError("conversation_id", "a conversation that has ended", conversation_id)
+        raise InvalidInputError("conversation_id", "an ended conversation", conversation_id)
     await sql.delete_conversation(conversation_id=conversation_id)
     return conversation
 
 
 async def unanswered(sql: Statements, *, app_id: str | None, limit: int) -> list[Conversation]:
-    """Return active conversations in which the user spoke last, the longest waiting first."""
+    """Return active conversations whose last message is the user's, the longest waiting first."""
     return [Conversation.from_row(row) for row in await sql.unanswered(app_id=app_id, limit=limit)]
 
 
 async def completed(sql: Statements, *, app_id: str, user_id: str | None, limit: int) -> list[Conversation]:
-    """Return ended conversations of an app, the last ended first; ``user_id`` keeps those of one user."""
+    """Return ended conversations of an app, or of one of its users, the last ended first."""
     rows = await sql.completed(app_id=app_id, user_id=user_id, limit=limit)
     return [Conversation.from_row(row) for row in rows]
 
 
 def require_message(role: object, content: object) -> Message:
-    """Return a message that a host passed, with its secrets masked, or refuse it.
+    """Return a message with its secrets masked, or refuse it.
 
     Raises:
         InvalidInputError: The role is neither ``user`` nor ``assistant``, or the content is not text.
@@ -202,9 +202,9 @@ def require_message(role: object, content: object) -> Message:
 
 
 def require_reason(reason: object) -> str:
-    """Return why a conversation ended, or refuse it.
+    """Return the reason why a conversation ended, or refuse it.
 
     Raises:
-        InvalidInputError: It is not text of 1 to 500 characters.
+        InvalidInputError: The reason is not text of 1 to 500 characters.
     """
     return require_text(reason, field="reason", max_chars=MAX_REASON_CHARS)

@@ -1,11 +1,11 @@
-"""Energy: what work on memories may take of what the host has.
+"""Energy: the budget of work on memories.
 
-The budget is one number for everything in a database. It refills by the clock, and every operation is in a ledger.
-Work on memories is of low priority: it runs only while more than a fifth of the capacity is there, and waits
-otherwise. The host spends from the same budget for its own work, without that limit.
+Each database has one budget. It refills over time, and a ledger lists every operation. Work on memories has low
+priority: it runs only while the level is above a fifth of the capacity, and waits otherwise. A host can spend from the
+same budget for its own work, without that limit.
 
-Capacity and refill are chosen so that a day of 200 conversations, even if each were long and needed a compaction
-too (45 units, 9,000 in all), takes under 5 % of the 217,000 units that a day brings. Source: APP-11, R-APP-3.
+With the default capacity and refill, a day of 200 long conversations that each need a compaction (45 units, 9,000 in
+all) takes under 5 % of the 217,000 units of a day. Source: APP-11, R-APP-3.
 """
 
 import math
@@ -23,14 +23,14 @@ from commonplace.storage.store import Store
 CREATION_UNITS: Final = (10.0, 15.0)
 COMPACTION_UNITS: Final = (20.0, 30.0)
 FULL_COST_CHARS: Final = 20_000
-"""A conversation of this length costs the most; in between the cost grows with the length."""
+"""The length of a conversation from which it costs the most; below, the cost grows with the length."""
 
 _LOCK: Final = "apps:energy"
 _LEAST_WAIT_S: Final = 1.0
 
 
 class Operation(StrEnum):
-    """What energy was spent on; the word in the ledger."""
+    """The kind of an operation in the ledger."""
 
     CREATION = "creation"
     COMPACTION = "compaction"
@@ -40,12 +40,12 @@ class Operation(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnergyPolicy:
-    """How much energy there is.
+    """The size of the budget.
 
     Attributes:
         capacity: Units of a full budget; greater than 0.
-        refill_per_s: Units a second that come back; not negative.
-        reserve: Share of the capacity at or below which work on memories waits.
+        refill_per_s: Units that come back each second; not negative.
+        reserve: The share of the capacity at or below which work on memories waits.
     """
 
     capacity: float = 1000.0
@@ -60,7 +60,7 @@ class EnergyPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnergyStatus:
-    """The level of the budget: units, the share of the capacity, and how long low work would have to wait."""
+    """The level of the budget in units and as a share of the capacity, and the wait of low-priority work."""
 
     level: float
     capacity: float
@@ -70,12 +70,12 @@ class EnergyStatus:
 
 
 def creation_cost(conversation_chars: int) -> float:
-    """Return what the digest of a conversation takes: 10 to 15 units by its length."""
+    """Return the cost of a conversation's digest: 10 to 15 units by its length."""
     return _cost(CREATION_UNITS, conversation_chars)
 
 
 def compaction_cost(conversation_chars: int) -> float:
-    """Return what making room for a conversation's memory takes: 20 to 30 units by its length."""
+    """Return the cost of a compaction for a conversation's memory: 20 to 30 units by the conversation's length."""
     return _cost(COMPACTION_UNITS, conversation_chars)
 
 
@@ -85,13 +85,13 @@ def _cost(bounds: tuple[float, float], chars: int) -> float:
 
 
 def refilled(policy: EnergyPolicy, level: float, as_of: datetime, now: datetime) -> float:
-    """Return a level after the time since; a clock that went back brings nothing."""
+    """Return the level after a refill since ``as_of``; a clock that goes back adds nothing."""
     elapsed_s = max(0.0, (now - as_of).total_seconds())
     return min(policy.capacity, level + policy.refill_per_s * elapsed_s)
 
 
 def status_of(policy: EnergyPolicy, level: float) -> EnergyStatus:
-    """Return what a level means under a policy; ``wait_s`` is infinite where nothing refills."""
+    """Return the status of a level under a policy; ``wait_s`` is infinite without a refill."""
     low = level <= policy.threshold
     missing = policy.threshold - level
     if not low:
@@ -119,16 +119,12 @@ class EnergyBudget:
         self.policy = policy
 
     async def status(self) -> EnergyStatus:
-        """Return the level at the present."""
+        """Return the current level."""
         async with self._store.reading() as sql:
             return status_of(self.policy, await self._level(sql, self._store.now()))
 
     async def admit(self, operation: Operation, units: float, *, app_id: str, conversation_id: str) -> bool:
-        """Take units for work on memories, if more than the reserve is there.
-
-        Returns:
-            Whether they were taken; where not, nothing was.
-        """
+        """Take units for work on memories if the level is above the reserve, and return whether they were taken."""
         async with self._store.writing(lock=_LOCK) as sql:
             now = self._store.now()
             level = await self._level(sql, now)
@@ -142,18 +138,11 @@ class EnergyBudget:
     async def give_back(
         self, operation: Operation, units: float, *, app_id: str, conversation_id: str
     ) -> None:
-        """Return units that :meth:`admit` took for work that was not done."""
+        """Give back units that :meth:`admit` took for work that was not done."""
         async with self._store.writing(lock=_LOCK) as sql:
             now = self._store.now()
-            level = min(self.policy.capacity, await self._level(sql, now) + units)
-            await sql.set_energy_level(level=level, moment=format_timestamp(now))
-            await sql.record_energy(
-                operation=operation,
-                app_id=app_id,
-                conversation_id=conversation_id,
-                units=-float(units),
-                moment=format_timestamp(now),
-            )
+            level = await self._level(sql, now)
+            await self._take(sql, operation, level, -units, now, app_id, conversation_id)
         self._unpolled -= units
 
     def poll(self) -> float:
@@ -162,13 +151,13 @@ class EnergyBudget:
         return round(taken, 2)
 
     async def spend(self, units: float) -> EnergyStatus:
-        """Take units for the host's own work: all that is there, if it asks for more.
+        """Take units for the host's own work; if the level is lower, take the whole level.
 
         Raises:
-            InvalidInputError: The units are negative or no number.
+            InvalidInputError: The units are negative or not a finite number.
         """
         if not (math.isfinite(units) and units >= 0):
-            raise InvalidInputError("units", "a number from 0", units)
+            raise InvalidInputError("units", "a number of at least 0", units)
         async with self._store.writing(lock=_LOCK) as sql:
             now = self._store.now()
             level = await self._level(sql, now)
@@ -176,7 +165,7 @@ class EnergyBudget:
             return status_of(self.policy, left)
 
     async def spent(self, within: timedelta) -> dict[str, float]:
-        """Return the units that each operation took in a time up to now."""
+        """Return the units that each operation took within a time up to now."""
         since = format_timestamp(self._store.now() - within)
         async with self._store.reading() as sql:
             return {row["operation"]: row["units"] for row in await sql.energy_spent(since=since)}
@@ -198,7 +187,7 @@ class EnergyBudget:
         conversation_id: str | None,
     ) -> float:
         moment = format_timestamp(now)
-        left = max(0.0, level - units)
+        left = min(self.policy.capacity, max(0.0, level - units))
         await sql.set_energy_level(level=left, moment=moment)
         await sql.record_energy(
             operation=operation,

@@ -1,4 +1,4 @@
-"""Memories as a JSON document: taken out, and taken in again (APP-16.3)."""
+"""Export and import of memories as a JSON document (APP-16.3)."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -24,11 +24,11 @@ from commonplace.storage.store import Store
 
 FORMAT: Final = "commonplace-app-memories"
 MAX_METADATA_CHARS: Final = 64 * 1024
-"""Of one memory, as JSON: as much as in knowledge memory."""
+"""The limit of one memory's metadata as JSON; the same as in knowledge memory."""
 
 
 class ExportedMemory(BaseModel):
-    """A memory in a document; the names are those of the specification's interface."""
+    """A memory in a document, with the names of the specification's interface."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -45,7 +45,7 @@ class ExportedMemory(BaseModel):
         try:
             return value.astimezone(UTC)
         except OverflowError:
-            raise ValueError("lies outside of the years 1 to 9999 in UTC") from None
+            raise ValueError("must be within the years 1 to 9999 in UTC") from None
 
     @field_validator("source_conversation_id", "user_id")
     @classmethod
@@ -54,7 +54,7 @@ class ExportedMemory(BaseModel):
 
 
 class Document(BaseModel):
-    """The memories of an app."""
+    """A document of exported memories."""
 
     format: Literal["commonplace-app-memories"] = FORMAT
     version: Literal[1] = 1
@@ -63,7 +63,7 @@ class Document(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
-    """Memories of an app, of all its spaces, newest first.
+    """The memories of an app from all its spaces, newest first.
 
     Attributes:
         app: The app.
@@ -76,7 +76,7 @@ class Export:
     exported_at: datetime
 
     def as_json(self) -> dict[str, Any]:
-        """Return the JSON document that an import reads."""
+        """Return the JSON document for an import."""
         return {
             "format": FORMAT,
             "version": 1,
@@ -87,7 +87,7 @@ class Export:
 
 
 def as_document(memory: Memory) -> dict[str, Any]:
-    """Return a memory under the names of the specification's interface; times are ISO 8601 with ``Z``."""
+    """Return a memory with the names of the specification's interface; times are ISO 8601 with ``Z``."""
     return {
         "id": memory.id,
         "content": memory.content,
@@ -100,10 +100,10 @@ def as_document(memory: Memory) -> dict[str, Any]:
 
 
 def read_document(document: Mapping[str, Any]) -> Document:
-    """Check a document.
+    """Return the validated document.
 
     Raises:
-        InvalidInputError: It is not one of ours; the first fault is named.
+        InvalidInputError: The document is not an export; the error names the first fault.
     """
     try:
         return Document.model_validate(document)
@@ -116,11 +116,11 @@ def read_document(document: Mapping[str, Any]) -> Document:
 
 
 async def import_memories(store: Store, app_id: str, document: Document) -> ImportReceipt:
-    """Add the memories of a document to an app, whatever app they come from; nothing that is there is changed.
+    """Add the memories of a document, from any app, to an app; existing memories do not change.
 
-    One that the app has already (the same conversation, or the same words of the same time) counts as known. One that
-    seems to hold a secret in its text, metadata or ids, has too much metadata, or finds its space full is refused.
-    Text that is too long for a memory is shortened, and the receipt says where.
+    A memory that the app has (the same conversation, or the same text and time) counts as known. The import refuses a
+    memory whose text, metadata or ids look like a secret, that has too much metadata, or whose space is full. It
+    shortens text that is too long, and the receipt lists these memories.
 
     Raises:
         NotFoundError: No app has this id.
@@ -132,8 +132,8 @@ async def import_memories(store: Store, app_id: str, document: Document) -> Impo
     async with store.writing(memories_lock(app_id)) as sql:
         await get_app(sql, app_id)
         author = Author(actor=actor(OPERATOR), now=store.now())
-        # The oldest first, so that ids rise with time, as they do where memories were made. A document has the newest
-        # first, and so of equal times the one that was made last.
+        # Oldest first, so that ids rise with time, as they do for new memories. A document lists memories newest first;
+        # the reversed order keeps that among equal times.
         places = reversed(range(len(document.memories)))
         order = sorted(places, key=lambda place: document.memories[place].created_at)
         for place in order:
@@ -159,7 +159,7 @@ async def import_memories(store: Store, app_id: str, document: Document) -> Impo
 async def _import_one(
     sql: Statements, app_id: str, exported: ExportedMemory, author: Author
 ) -> Memory | str | None:
-    """Return the memory that was added, ``None`` for one that is known, or why it is refused."""
+    """Return the added memory, ``None`` for a known memory, or the reason for a refusal."""
     digest = tidy_content(exported.content)
     if digest.content is None or digest.secrets:
         return f"looks like a secret ({digest.secrets[0]})" if digest.secrets else "has no text"
@@ -182,20 +182,17 @@ async def _import_one(
     if any((one.content, one.created_at) == (draft.content, draft.created_at) for one in held):
         return None
     if len(held) >= MAX_MEMORIES:
-        return f"the space holds {MAX_MEMORIES} memories already"
+        return f"the space already holds {MAX_MEMORIES} memories"
     return await memories.create(sql, draft, author, ChangeKind.IMPORTED)
 
 
 def _is_shorter(kept: str, given: str) -> bool:
-    """Tell whether more than whitespace was lost."""
+    """Return whether more than whitespace was lost."""
     return "".join(kept.split()) != "".join(clean_text(given).split())
 
 
 def _secret_beside_content(exported: ExportedMemory) -> SecretFinding | None:
-    """Find what looks like a secret in metadata or ids.
-
-    Ids may be as long and as mixed as they like, those of related conversations in the metadata too.
-    """
+    """Return the first finding in metadata or ids; an id, also of a related conversation, may look random."""
     related = exported.metadata.get("relatedConversations")
     ids = (exported.source_conversation_id or "", exported.user_id or "", *_texts(related))
     found = [finding for text in ids if (finding := find_secret(text)) and finding.kind != HIGH_ENTROPY]
@@ -204,7 +201,7 @@ def _secret_beside_content(exported: ExportedMemory) -> SecretFinding | None:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Yield every key and text in a JSON value, in no particular order."""
+    """Yield every key and string in a JSON value, in no particular order."""
     left = [value]
     while left:
         one = left.pop()

@@ -1,7 +1,7 @@
-"""Memories of apps: their rows, and each way in which one changes.
+"""Memories of apps: their rows and their changes.
 
-Every change writes the row and its history in the transaction of the statements that are passed in. Nothing here
-decides whether something should change: that is :mod:`~commonplace.apps.compaction.decision`.
+Every change writes the row and its history in the transaction of the given statements.
+:mod:`~commonplace.apps.compaction.decision` decides what changes.
 """
 
 import json
@@ -18,23 +18,26 @@ from commonplace.core.text import replace_surrogates
 from commonplace.storage.database import Row, Statements
 
 MAX_MEMORIES: Final = 10
-"""Of one space: an app's common one, or one of its users'. Source: APP-03."""
+"""The limit of one space: an app's common space, or the space of one of its users. Source: APP-03."""
 
 MAX_CONTENT_CHARS: Final = 200
 """Source: APP-02.3, R-APP-4."""
 
 MAX_IMPORTANCE: Final = 10.0
 
+ALL_ROWS: Final = 1_000_000
+"""The limit of a query that returns every row."""
+
 
 class ChangeKind(StrEnum):
-    """What happened to a memory; the word that its history uses."""
+    """The kind of a change in a memory's history."""
 
     CREATED = "created"
     IMPORTED = "imported"
     MERGED = "merged"
     """Another memory was merged into it."""
     COMPACTED = "compacted"
-    """It made room for another one, or was merged into one. The history keeps what it said."""
+    """The memory made room for another one, or was merged into one. The history keeps its text."""
     DELETED = "deleted"
     SHARED = "shared"
     UNSHARED = "unshared"
@@ -42,14 +45,14 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metadata:
-    """What is known about a memory beside its words.
+    """The metadata of a memory.
 
     Attributes:
-        importance: 0.0 to 10.0; ``None`` where nobody has scored it.
-        tags: Labels, without doubles.
-        related_conversations: Conversations beside the source that its words come from.
-        model: What wrote it, for example ``extractive``.
-        other: Keys of other programs, kept as they are.
+        importance: 0.0 to 10.0; ``None`` if the memory has no score.
+        tags: Labels without duplicates.
+        related_conversations: Conversations, other than the source, that its text comes from.
+        model: The model that wrote it, for example ``extractive``.
+        other: Keys of other programs, kept unchanged.
     """
 
     importance: float | None = None
@@ -60,7 +63,7 @@ class Metadata:
 
     @classmethod
     def from_json(cls, text: str | None) -> "Metadata":
-        """Read what the column holds; what is not of the specified shape counts as unknown. Source: APP-01.3."""
+        """Read the column; a value that does not have the specified shape is ignored. Source: APP-01.3."""
         try:
             loaded: object = json.loads(text) if text else {}
         except ValueError:
@@ -78,11 +81,11 @@ class Metadata:
         )
 
     def to_json(self) -> str:
-        """Write it as the column holds it, without what is unknown."""
+        """Return the JSON text of the column, without unknown values."""
         return replace_surrogates(json.dumps(self.as_dict(), ensure_ascii=False))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it under the specification's names, without what is unknown."""
+        """Return a dictionary with the specification's names, without unknown values."""
         known = {
             "importance": self.importance,
             "tags": list(self.tags) or None,
@@ -92,7 +95,7 @@ class Metadata:
         return dict(self.other) | {key: value for key, value in known.items() if value is not None}
 
     def merged_with(self, other: "Metadata", *conversations: str | None) -> "Metadata":
-        """Return it with the tags, the conversations and the importance of a memory that is merged in."""
+        """Return the metadata with the tags, conversations and importance of a merged memory."""
         related = (*self.related_conversations, *conversations, *other.related_conversations)
         scores = [score for score in (self.importance, other.importance) if score is not None]
         return replace(
@@ -121,7 +124,7 @@ def _words(value: object) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A memory that is not stored yet."""
+    """A memory to store."""
 
     app_id: str
     user_id: str | None
@@ -137,13 +140,13 @@ class Memory:
     """One row of ``app_memories``.
 
     Attributes:
-        id: Never used again, also after deletion.
-        app_id: Whose memory it is.
-        user_id: The user whose space it is in; ``None`` for the app's common one.
+        id: Never reused, even after deletion.
+        app_id: The app that owns the memory.
+        user_id: The user whose space holds it; ``None`` for the app's common space.
         content: One paragraph, about 200 characters at most.
         created_at: Aware UTC.
         updated_at: Aware UTC: the creation, or the last merge.
-        source_conversation_id: The conversation that it is the digest of; at most one memory of an app names it.
+        source_conversation_id: The digested conversation; each conversation has at most one memory in an app.
         metadata: Importance, tags, related conversations.
     """
 
@@ -172,7 +175,7 @@ class Memory:
 
 
 def _moment(text: str) -> datetime:
-    """Read a time of ours, or one that another program let SQLite fill in: UTC, with neither T nor Z."""
+    """Read a timestamp of ours, or one that SQLite filled in for another program: UTC without T and Z."""
     if "T" in text:
         return parse_timestamp(text)
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
@@ -180,7 +183,7 @@ def _moment(text: str) -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One entry of a memory's history; ``before`` and ``after`` are what it said."""
+    """One entry of a memory's history; ``before`` and ``after`` are its texts."""
 
     memory_id: int
     app_id: str
@@ -208,7 +211,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """Who makes a change, when, and why."""
+    """The actor, time and reason of a change."""
 
     actor: str
     now: datetime
@@ -230,33 +233,33 @@ async def get(sql: Statements, memory_id: int) -> Memory:
 async def visible(
     sql: Statements, app_id: str, *, user_id: str | None = None, limit: int = MAX_MEMORIES
 ) -> list[Memory]:
-    """Return what a conversation of an app may be shown, newest first; none of an unknown app.
+    """Return the memories that a conversation of an app can see, newest first; empty for an unknown app.
 
-    The app's own memories and those shared with it; of no user, and of the user who is named.
+    These are the app's own memories and those shared with it, from the common spaces and from the user's space.
     """
     rows = await sql.visible(app_id=app_id, user_id=user_id, limit=limit)
     return [Memory.from_row(row) for row in rows]
 
 
-async def of_app(sql: Statements, app_id: str, *, limit: int = 1_000_000, offset: int = 0) -> list[Memory]:
-    """Return an app's own memories, of all its spaces, newest first."""
+async def of_app(sql: Statements, app_id: str, *, limit: int = ALL_ROWS, offset: int = 0) -> list[Memory]:
+    """Return an app's own memories from all its spaces, newest first."""
     return [Memory.from_row(row) for row in await sql.memories_of(app_id=app_id, limit=limit, offset=offset)]
 
 
 async def space(sql: Statements, app_id: str, user_id: str | None) -> list[Memory]:
-    """Return the memories that count together towards the limit, the first in first."""
+    """Return the memories of a space, oldest first."""
     return [Memory.from_row(row) for row in await sql.space(app_id=app_id, user_id=user_id)]
 
 
 async def history(sql: Statements, memory_id: int) -> list[Change]:
-    """Return what happened to a memory, oldest first; also for one that was deleted."""
+    """Return the changes of a memory, oldest first; a deleted memory keeps its history."""
     return [Change.from_row(row) for row in await sql.changes_of(memory_id=memory_id)]
 
 
 async def create(
     sql: Statements, draft: Draft, author: Author, kind: ChangeKind = ChangeKind.CREATED
 ) -> Memory | None:
-    """Add a memory; ``None`` where the app has one of the same conversation."""
+    """Store a memory; ``None`` if the app has a memory of the same conversation."""
     row = await sql.insert_memory(
         app_id=draft.app_id,
         user_id=draft.user_id,
@@ -276,7 +279,7 @@ async def create(
 async def edit(
     sql: Statements, target: Memory, content: str, author: Author, *, gone: Memory | None = None
 ) -> Memory:
-    """Give a memory a new text, and return it; ``gone`` is a memory that is merged into it."""
+    """Change the text of a memory, and return the memory; ``gone`` is merged into it."""
     metadata = target.metadata
     if gone is not None:
         metadata = metadata.merged_with(gone.metadata, gone.source_conversation_id)
@@ -292,13 +295,13 @@ async def edit(
 
 
 async def remove(sql: Statements, memory: Memory, author: Author) -> None:
-    """Take out a memory that makes room for another; its history keeps what it said, so that it can be undone."""
+    """Remove a memory to make room for another; the history keeps its text, so that the removal can be undone."""
     await sql.delete_memory(id=memory.id)
     await record(sql, memory, ChangeKind.COMPACTED, author, before=memory.content)
 
 
 async def delete(sql: Statements, memories: Sequence[Memory], author: Author) -> None:
-    """Remove memories for good, their words out of their history too."""
+    """Delete memories permanently, including their texts in the history."""
     for memory in memories:
         await sql.delete_memory(id=memory.id)
         await sql.forget_texts(memory_id=memory.id)
@@ -314,7 +317,7 @@ async def record(
     before: str | None = None,
     after: str | None = None,
 ) -> None:
-    """Add to the history of a memory."""
+    """Add a change to the history of a memory."""
     await sql.record_change(
         memory_id=memory.id,
         app_id=memory.app_id,

@@ -1,4 +1,4 @@
-"""App memory as a whole: the functions that the command line, the admin API and a host call."""
+"""The facade of app memory: the functions that the command line, the admin API and hosts call."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -14,7 +14,7 @@ from commonplace.apps.digests.queue import ListedState, QueuedDigest
 from commonplace.apps.digests.subagent import DEFAULT_TIMEOUT_S, MemorySubAgent
 from commonplace.apps.energy import EnergyBudget, EnergyPolicy
 from commonplace.apps.exchange import Export
-from commonplace.apps.memories import Author, Change, ChangeKind, Memory
+from commonplace.apps.memories import ALL_ROWS, Author, Change, ChangeKind, Memory
 from commonplace.apps.metrics import Counts, Metrics
 from commonplace.apps.names import optional_user, require_app_id
 from commonplace.apps.receipts import DigestReceipt, ImportReceipt, ShareReceipt
@@ -35,19 +35,19 @@ from commonplace.storage.store import Store
 
 
 class AppMemory:
-    """At most ten digests of ended conversations for each app, in a database that is open.
+    """App memory in an open database.
 
-    Use :meth:`open`. Everything here is safe to call from several tasks at once, and from several processes on
-    one database. The author of a change is the actor of the request context.
+    Use :meth:`open`. Several tasks, and several processes on one database, can call every method at once. The author
+    of a change is the actor of the request context.
 
     Args:
-        database: Open, with the tables of app memory.
+        database: An open database with the tables of app memory.
         model: Writes digests; the extractive model picks sentences.
         engine: Computes vectors for searching by meaning.
         clock: Gives the time of each row, and refills the energy.
-        energy: How much there is.
-        timeout_s: For one answer of the model.
-        on_receipt: Called with the receipt of every digest that was made in the background.
+        energy: The capacity and refill of the energy budget; ``None`` for the defaults of :class:`.EnergyPolicy`.
+        timeout_s: The time limit of one model answer.
+        on_receipt: Called with the receipt of every digest made in the background.
     """
 
     def __init__(
@@ -64,15 +64,15 @@ class AppMemory:
         self._store = store = Store(database, SQL_DIRECTORY, clock)
         self._metrics = metrics = Metrics()
         self.energy = EnergyBudget(store, energy or EnergyPolicy(), metrics)
-        """The budget; a host spends from it for its own work too."""
+        """The energy budget. A host can spend from it for its own work too."""
         self.registry = AppRegistry(store)
         """Installs and uninstalls apps."""
         self.subagent = MemorySubAgent(store, model, engine, self.energy, metrics, timeout_s=timeout_s)
-        """Makes, compacts, reads and deletes memories."""
+        """Creates, compacts, reads and deletes memories."""
         self.loop = SensitiveLoop(store, self.subagent, self.energy, metrics, on_receipt=on_receipt)
-        """Ends conversations, and brings memories into the context of others."""
+        """Ends conversations, and puts memories into the context of later ones."""
         self.views = AppViews(store, self.subagent.vectors)
-        """What operators look at."""
+        """The figures and lists that operators look at."""
 
     @classmethod
     @asynccontextmanager
@@ -87,19 +87,19 @@ class AppMemory:
         timeout_s: float | None = None,
         on_receipt: Callable[[DigestReceipt], None] | None = None,
     ) -> "AsyncGenerator[AppMemory]":
-        """Open the database that the settings name, bring it up to date, and close it at the end of the block.
+        """Open the database that the settings name, migrate it, and close it at the end of the block.
 
-        At the end the digests that are under way are awaited; if the block raises, they are stopped and stay in
-        the queue. Digests that an earlier process left in the queue wait for ``loop.run_deferred()``.
+        The end of the block waits for running digests. If the block raises, running digests stop and go back to the
+        queue. Digests that an earlier process left in the queue wait for ``loop.run_deferred()``.
 
         Args:
-            settings: Loaded where they are not given.
-            model: Instead of the one that the settings name; without one there, the extractive model.
-            engine: Instead of one of its own.
-            clock: Gives the present.
-            energy: How much there is; by default 1,000 units that refill by 2.5 a second.
-            timeout_s: For one answer of the model; by default ``model_timeout_s`` if it is set, else 30 s.
-            on_receipt: Called with the receipt of every digest that was made in the background.
+            settings: ``None`` loads the settings.
+            model: ``None`` opens the model that the settings name, else the extractive model.
+            engine: ``None`` opens an engine for this block.
+            clock: Gives the current time.
+            energy: ``None`` for 1,000 units that refill by 2.5 a second.
+            timeout_s: The time limit of one model answer; ``None`` for ``model_timeout_s`` if it is set, else 30 s.
+            on_receipt: Called with the receipt of every digest made in the background.
 
         Raises:
             SettingsError: The settings cannot be loaded, or name a model that cannot be used.
@@ -133,17 +133,17 @@ class AppMemory:
     async def begin_conversation(
         self, app_id: str, conversation_id: str, *, user_id: str | None = None
     ) -> Conversation:
-        """Begin a conversation of an installed app, or return the one that has begun.
+        """Begin a conversation of an installed app, or return the conversation with this id.
 
         Args:
             app_id: The app.
             conversation_id: Unique among all apps.
-            user_id: The user whose space its memory goes to; without one, the app's common space.
+            user_id: The user whose space receives the memory; ``None`` for the app's common space.
 
         Raises:
             NotFoundError: No app has this id.
-            InvalidInputError: The app is uninstalled, the conversation is another app's or user's, or an id is not
-                of its form.
+            InvalidInputError: The app is uninstalled, the conversation belongs to another app or user, or an id is
+                malformed.
         """
         async with self._store.writing() as sql:
             _require_installed(await get_app(sql, require_app_id(app_id)))
@@ -152,11 +152,11 @@ class AppMemory:
             )
 
     async def add_message(self, conversation_id: str, role: str, content: str) -> Conversation:
-        """Add what one side said to a conversation that goes on.
+        """Add a message to an active conversation, and return the conversation.
 
         Raises:
             NotFoundError: No conversation has this id.
-            InvalidInputError: It has ended, or the role is neither ``user`` nor ``assistant``.
+            InvalidInputError: The conversation has ended, or the role is neither ``user`` nor ``assistant``.
         """
         message = conversations.require_message(role, content)
         async with self._store.writing() as sql:
@@ -172,9 +172,9 @@ class AppMemory:
             return await conversations.get(sql, conversation_id)
 
     async def delete_conversation(self, conversation_id: str) -> Conversation:
-        """Delete the transcript of a conversation that has ended, and return the conversation.
+        """Delete the transcript of an ended conversation, and return the conversation.
 
-        Its memory stays; a digest that waits is dropped.
+        The memory stays; a waiting digest is dropped.
 
         Raises:
             NotFoundError: No conversation has this id.
@@ -200,12 +200,12 @@ class AppMemory:
     ) -> DigestReceipt:
         """Store a whole conversation, end it, and wait for its digest.
 
-        Ingesting it again changes nothing; it tries again where the digest failed.
+        Ingesting it again changes nothing; a failed digest is tried again.
 
         Raises:
             NotFoundError: No app has this id.
-            InvalidInputError: See :meth:`begin_conversation`; or the stored conversation goes on, and does not
-                begin as this one does.
+            InvalidInputError: See :meth:`begin_conversation`; or the stored conversation is active, and its messages
+                differ from these.
         """
         said = [conversations.require_message(message.role, message.content) for message in messages]
         async with self._store.writing() as sql:
@@ -217,15 +217,15 @@ class AppMemory:
             if conversation.status is ConversationStatus.ACTIVE:
                 stored = await conversations.messages_of(sql, conversation_id)
                 if stored != said[: len(stored)]:
-                    differing = f"{len(said)} that begin otherwise"
-                    raise InvalidInputError("messages", "those that are stored, and more", differing)
+                    differing = f"{len(said)} messages with another beginning"
+                    raise InvalidInputError("messages", "the stored messages, then new ones", differing)
                 if missing := said[len(stored) :]:
                     await conversations.say(sql, conversation_id, missing, now)
         ended = await self.loop.end_conversation(conversation_id, reason)
         return await ended.digested()
 
     async def context(self, app_id: str, *, user_id: str | None = None) -> MemoryContext:
-        """Return the block that a model is given when a conversation of an app is in focus.
+        """Return the block that a model gets when a conversation of an app is in focus.
 
         Raises:
             NotFoundError: No app has this id.
@@ -234,8 +234,8 @@ class AppMemory:
         shown = await self.subagent.get_memories(app_id, user_id=user_id)
         return MemoryContext(text=format_memories(app.name, shown), memories=tuple(shown))
 
-    async def list_memories(self, app_id: str, *, limit: int = 1_000_000, offset: int = 0) -> list[Memory]:
-        """Return an app's own memories, of all its spaces, newest first.
+    async def list_memories(self, app_id: str, *, limit: int = ALL_ROWS, offset: int = 0) -> list[Memory]:
+        """Return an app's own memories from all its spaces, newest first.
 
         Raises:
             NotFoundError: No app has this id.
@@ -245,24 +245,24 @@ class AppMemory:
             return await memories.of_app(sql, app_id, limit=limit, offset=offset)
 
     async def get_memory(self, memory_id: int, *, app_id: str | None = None) -> Memory:
-        """Return a memory; with ``app_id`` only one of that app.
+        """Return a memory.
 
         Raises:
-            NotFoundError: No memory has this id, or another app's has.
+            NotFoundError: No memory has this id, or the memory belongs to another app than ``app_id``.
         """
         async with self._store.reading() as sql:
             return await _get(sql, memory_id, app_id)
 
     async def history(self, memory_id: int) -> list[Change]:
-        """Return what happened to a memory, oldest first; also for one that is gone."""
+        """Return the changes of a memory, oldest first; a deleted memory keeps its history."""
         async with self._store.reading() as sql:
             return await memories.history(sql, memory_id)
 
     async def delete_memory(self, memory_id: int, *, app_id: str | None = None) -> Memory:
-        """Delete a memory for good, its words out of its history too, and return it.
+        """Delete a memory permanently, including its text in the history, and return it.
 
         Raises:
-            NotFoundError: No memory has this id, or another app's has.
+            NotFoundError: No memory has this id, or the memory belongs to another app than ``app_id``.
         """
         found = await self.get_memory(memory_id, app_id=app_id)
         async with self._store.writing(memories_lock(found.app_id)) as sql:
@@ -271,20 +271,22 @@ class AppMemory:
         return memory
 
     async def share(self, memory_id: int, to_app_id: str) -> ShareReceipt:
-        """Show a memory to the conversations of another app too; of a user's space, to that user's only.
+        """Show a memory to the conversations of another app too.
+
+        A memory in a user's space is shown to that user only.
 
         Raises:
-            NotFoundError: There is no such memory or app.
-            InvalidInputError: It is that app's own memory.
+            NotFoundError: The memory or the app does not exist.
+            InvalidInputError: The memory is that app's own.
         """
         return await self._change_share(memory_id, to_app_id, ChangeKind.SHARED)
 
     async def unshare(self, memory_id: int, to_app_id: str) -> ShareReceipt:
-        """Take a shared memory away from another app again.
+        """Stop sharing a memory with another app.
 
         Raises:
-            NotFoundError: There is no such memory or app.
-            InvalidInputError: It is that app's own memory.
+            NotFoundError: The memory or the app does not exist.
+            InvalidInputError: The memory is that app's own.
         """
         return await self._change_share(memory_id, to_app_id, ChangeKind.UNSHARED)
 
@@ -301,28 +303,25 @@ class AppMemory:
         by: Literal["words", "meaning"] = "words",
         user_id: str | None = None,
     ) -> list[Hit]:
-        """Find among the memories that a conversation of an app may be shown.
+        """Search the memories that conversations of an app can see, best first; ties: the newest first.
 
         Args:
             app_id: The app.
-            query: What somebody typed.
-            by: ``"words"`` that the memory holds, or nearness in ``"meaning"``.
-            user_id: The user whose memories count beside the app's common ones.
-
-        Returns:
-            The best first; of equal ones the newest.
+            query: Words, or a question.
+            by: ``"words"`` compares words, ``"meaning"`` compares vectors.
+            user_id: Also search the memories of this user.
 
         Raises:
             NotFoundError: No app has this id.
             InvalidInputError: The query is empty.
-            EmbeddingError: The embedding engine is needed and cannot work.
+            EmbeddingError: The search is by meaning, and the embedding engine does not work.
         """
         wanted = preprocess_search_query(query)
         if not wanted:
             raise InvalidInputError("query", "text", query)
         await self.registry.get(app_id)
         async with self._store.reading() as sql:
-            found = await memories.visible(sql, app_id, user_id=optional_user(user_id), limit=1_000_000)
+            found = await memories.visible(sql, app_id, user_id=optional_user(user_id), limit=ALL_ROWS)
         match by:
             case "words":
                 return by_words(found, wanted)
@@ -333,7 +332,7 @@ class AppMemory:
                 assert_never(by)
 
     async def conflicts(self, app_id: str) -> list[Conflict]:
-        """Return the pairs of an app's own memories that disagree.
+        """Return the pairs of an app's own memories that contradict each other.
 
         Raises:
             NotFoundError: No app has this id.
@@ -341,7 +340,7 @@ class AppMemory:
         return find_conflicts(await self.list_memories(app_id))
 
     async def export(self, app_id: str) -> Export:
-        """Return an app's memories, of all its spaces, for a JSON document.
+        """Return an app's memories from all its spaces, for a JSON document.
 
         Raises:
             NotFoundError: No app has this id.
@@ -356,23 +355,23 @@ class AppMemory:
 
         Raises:
             NotFoundError: No app has this id.
-            InvalidInputError: It is no exported document; nothing was added.
+            InvalidInputError: The document is not an export; nothing was added.
         """
         return await exchange.import_memories(self._store, app_id, exchange.read_document(document))
 
     async def waiting_digests(self) -> list[QueuedDigest]:
-        """Return the digests that wait for energy or for somebody to take them up, the longest waiting first."""
+        """Return the digests that wait for energy or for a worker, the longest waiting first."""
         async with self._store.reading() as sql:
-            rows = await sql.open_digests(moment=self._store.moment(), limit=1_000_000)
+            rows = await sql.open_digests(moment=self._store.moment(), limit=ALL_ROWS)
         return [QueuedDigest.from_row(row) for row in rows]
 
-    async def list_digests(self, state: ListedState, *, limit: int = 1_000_000) -> list[QueuedDigest]:
-        """Return the digests in a state, the last first."""
+    async def list_digests(self, state: ListedState, *, limit: int = ALL_ROWS) -> list[QueuedDigest]:
+        """Return the digests in a state, newest first."""
         async with self._store.reading() as sql:
             return await queue.listed(sql, state, limit=limit)
 
     async def retry_digests(self, conversation_id: str | None = None) -> list[DigestReceipt]:
-        """Make the digests that were skipped; see :meth:`~commonplace.apps.digests.loop.SensitiveLoop.retry_skipped`.
+        """Retry skipped digests; see :meth:`~commonplace.apps.digests.loop.SensitiveLoop.retry_skipped`.
 
         Raises:
             NotFoundError: No digest of this conversation was skipped.
@@ -380,11 +379,11 @@ class AppMemory:
         return await self.loop.retry_skipped(conversation_id)
 
     async def statistics(self) -> Statistics:
-        """Return how app memory is used, over all processes."""
+        """Return usage figures of the database, over all processes."""
         return await statistics.gather(self._store, self.energy)
 
     def counts(self) -> Counts:
-        """Return what happened since this process opened app memory."""
+        """Return what this process counted since it opened app memory."""
         return self._metrics.counts()
 
     async def _change_share(self, memory_id: int, to_app_id: str, kind: ChangeKind) -> ShareReceipt:
@@ -393,7 +392,7 @@ class AppMemory:
             memory = await memories.get(sql, memory_id)
             await get_app(sql, to_app_id)
             if memory.app_id == to_app_id:
-                raise InvalidInputError("to_app_id", "another app than the memory's own", to_app_id)
+                raise InvalidInputError("to_app_id", "an app other than the memory's own", to_app_id)
             if kind is ChangeKind.SHARED:
                 row = await sql.share_memory(
                     memory_id=memory_id, to_app_id=to_app_id, moment=self._store.moment()
@@ -406,7 +405,7 @@ class AppMemory:
 
 
 def _timeout_s(settings: Settings) -> float:
-    """Return the time limit that somebody set, else the specified one."""
+    """Return the configured time limit, else the specified one."""
     return settings.model_timeout_s if "model_timeout_s" in settings.model_fields_set else DEFAULT_TIMEOUT_S
 
 
@@ -419,4 +418,4 @@ async def _get(sql: Statements, memory_id: int, app_id: str | None) -> Memory:
 
 def _require_installed(app: App) -> None:
     if app.status is not AppStatus.INSTALLED:
-        raise InvalidInputError("app_id", "an app that is installed", app.app_id)
+        raise InvalidInputError("app_id", "an installed app", app.app_id)

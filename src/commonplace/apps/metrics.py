@@ -1,4 +1,4 @@
-"""Figures of app memory, as values that a service shows under whatever names its monitoring wants (APP-12)."""
+"""Counters of app memory, which a service exports under the names of its monitoring (APP-12)."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,18 +12,18 @@ Labels = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What happened since this process opened app memory; only ever grows.
+    """Counts since this process opened app memory.
 
     Attributes:
-        digests: By outcome.
-        compactions: By action and who decided.
-        compactions_of_apps: By app: those that removed or edited something.
-        fallbacks: By what failed: ``creation``, ``compaction``, ``embedding``, ``retry``.
-        contexts: ``with`` and ``without`` memories: what models were given at an injection point.
-        retrievals: Times that memories were read.
+        digests: Digests by outcome.
+        compactions: Compactions by action and decider.
+        compactions_of_apps: Compactions that removed a memory, by app.
+        fallbacks: Failures by kind: ``creation``, ``compaction``, ``embedding``, ``retry``.
+        contexts: Contexts built at an injection point, ``with`` and ``without`` memories.
+        retrievals: Reads of memories.
         energy: Units by operation.
         secrets: Sentences left out of memories because they looked like secrets.
-        conflicts: Memories found to disagree with a new one.
+        conflicts: Memories that contradict a new one.
     """
 
     digests: Mapping[str, int]
@@ -38,7 +38,7 @@ class Counts:
 
 
 class Metrics:
-    """Counts while app memory works; safe within one event loop."""
+    """Counters that app memory increments; safe within one event loop."""
 
     def __init__(self) -> None:
         self._digests: Counter[str] = Counter()
@@ -66,19 +66,19 @@ class Metrics:
             self._fallbacks["compaction"] += 1
 
     def fell_back(self, what: str) -> None:
-        """Count something that failed and was done without, or done again."""
+        """Count a failure that was retried or worked around."""
         self._fallbacks[what] += 1
 
     def shown(self, *, memories: int) -> None:
-        """Count a context that a model was given."""
+        """Count a context."""
         self._contexts["with" if memories else "without"] += 1
 
     def retrieved(self) -> None:
-        """Count a reading of memories."""
+        """Count a read of memories."""
         self._retrievals += 1
 
     def spent(self, operation: str, units: float) -> None:
-        """Count energy."""
+        """Count spent energy."""
         self._energy[operation] = self._energy.get(operation, 0.0) + units
 
     def left_out(self, secrets: int) -> None:
@@ -86,7 +86,7 @@ class Metrics:
         self._secrets += secrets
 
     def counts(self) -> Counts:
-        """Return the counts as they are now."""
+        """Return the current counts."""
         return Counts(
             digests=MappingProxyType(dict(self._digests)),
             compactions=MappingProxyType(dict(self._compactions)),

@@ -1,4 +1,4 @@
-"""The names that hosts give: ids of apps, conversations and users, and the name that an app is shown under."""
+"""Checks of the ids and names that hosts give."""
 
 import re
 from typing import Final
@@ -16,7 +16,7 @@ def require_app_id(value: object) -> str:
     """Return the id of an app, or refuse it.
 
     Raises:
-        InvalidInputError: It does not fit the path of a URL: letters, digits and ``. : @ + - _``, at most 200.
+        InvalidInputError: The id is not 1 to 200 letters, digits and ``. : @ + - _``, which fit into the path of a URL.
     """
     if not isinstance(value, str) or not _APP_ID.fullmatch(value):
         form = f"1 to {MAX_ID_CHARS} letters, digits, or . : @ + - _ after the first character"
@@ -28,7 +28,7 @@ def require_id(value: object, *, field: str) -> str:
     """Return the id of a conversation or a user, or refuse it.
 
     Raises:
-        InvalidInputError: It is empty, longer than 200 characters, or has spaces at its ends or unprintable ones.
+        InvalidInputError: The id is empty, longer than 200 characters, not printable, or has spaces at its ends.
     """
     if (
         not isinstance(value, str)
@@ -41,19 +41,19 @@ def require_id(value: object, *, field: str) -> str:
 
 
 def optional_user(value: object) -> str | None:
-    """Return the id of a user, or ``None`` for nobody in particular.
+    """Return the id of a user, or ``None`` for the common space.
 
     Raises:
-        InvalidInputError: It is there and of no acceptable form.
+        InvalidInputError: The id is malformed.
     """
     return None if value is None else require_id(value, field="user_id")
 
 
 def require_name(value: object) -> str:
-    """Return a name to show, on one line.
+    """Return the display name of an app on one line.
 
     Raises:
-        InvalidInputError: It is empty or longer than 100 characters.
+        InvalidInputError: The name is empty or longer than 100 characters.
     """
     name = collapse_whitespace(clean_text(value)) if isinstance(value, str) else ""
     if not 1 <= len(name) <= MAX_NAME_CHARS:

@@ -1,4 +1,4 @@
-"""Receipts: what became of an ended conversation, of the room that its memory needed, and of an import."""
+"""Receipts of digests, compactions, imports, purges and shares."""
 
 import asyncio
 from dataclasses import dataclass
@@ -10,58 +10,58 @@ from commonplace.apps.memories import Memory
 
 
 class DigestOutcome(StrEnum):
-    """What became of the digest of a conversation."""
+    """The outcome of digesting a conversation."""
 
     CREATED = "created"
     NOTHING = "nothing"
-    """Nothing in it is worth keeping."""
+    """Nothing in the conversation is worth keeping."""
     REFUSED = "refused"
-    """All that it came to looks like a secret."""
+    """The whole digest looks like a secret."""
     SKIPPED = "skipped"
-    """It failed; ending the conversation once more tries again."""
+    """The digest failed; ending the conversation again retries it."""
     DEFERRED = "deferred"
-    """It waits for energy, or for tokens of the model."""
+    """The digest waits for energy, or for the model."""
     REPEATED = "repeated"
-    """It was made before, or somebody is at it."""
+    """The digest exists, or another worker is making it."""
     DROPPED = "dropped"
-    """The app's memories were purged meanwhile, or the app with its conversations."""
+    """The app's memories, or the app itself, were purged meanwhile."""
 
 
 class CompactionAction(StrEnum):
-    """What was done to get back to ten memories."""
+    """The action that brought a space back to ten memories."""
 
     DELETE = "delete"
     EDIT = "edit"
     NONE = "none"
-    """There was room."""
+    """The space had room."""
     DEFERRED = "deferred"
-    """It waits; until then the space holds more than ten, of which ten are shown."""
+    """The compaction waits; until then the space holds more than ten memories, and ten are shown."""
     FAILED = "failed"
-    """The database would not do it; the next digest of the app tries again."""
+    """The database failed; the next digest of the app retries the compaction."""
 
 
 class Decider(StrEnum):
-    """Who decided what goes."""
+    """Who decided which memory to remove."""
 
     MODEL = "model"
     RULE = "rule"
-    """The model only picks sentences, so a rule decides (:mod:`~commonplace.apps.compaction.decision`)."""
+    """The extractive model cannot decide, so a rule does (:mod:`~commonplace.apps.compaction.decision`)."""
     FIFO = "fifo"
-    """The fallback: first in, first out."""
+    """The fallback: the oldest memory is removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionReceipt:
-    """How a space got back to ten memories.
+    """The result of bringing a space back to ten memories.
 
     Attributes:
-        app_id: Whose memories.
+        app_id: The app.
         action: What was done.
-        decider: Who decided; ``None`` where nothing was done.
-        removed: The memories that went.
-        edited: The memory that got a new text, as it is now.
-        reason: Why, in words of the decider.
-        fallback: What failed, where first in, first out stood in for the model.
+        decider: Who decided; ``None`` if nothing was done.
+        removed: The removed memories.
+        edited: The memory with a new text, after the edit.
+        reason: The decider's reason.
+        fallback: The failure that made the compactor fall back on first in, first out.
     """
 
     app_id: str
@@ -75,16 +75,16 @@ class CompactionReceipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DigestReceipt:
-    """What became of the digest of a conversation.
+    """The result of digesting a conversation.
 
     Attributes:
         app_id: The app.
         conversation_id: The conversation.
-        outcome: What became of it.
-        reason: Why, in words.
-        memory: The memory that was made; a compaction may have merged it into another since.
-        compactions: What making room for it took.
-        conflicts: Memories that disagree with it.
+        outcome: The outcome.
+        reason: The reason for the outcome.
+        memory: The new memory; a compaction may have merged it into another one since.
+        compactions: The compactions that made room for it.
+        conflicts: Memories that contradict it.
         extractive: Whether its sentences were picked, not written.
     """
 
@@ -100,12 +100,12 @@ class DigestReceipt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndReceipt:
-    """A conversation that has ended, durably, and its digest, which is under way.
+    """A conversation that has ended durably, and its digest, which is running.
 
     Attributes:
-        conversation: As it is now.
+        conversation: The conversation after its end.
         repeated: Whether it had ended before.
-        digest: The work in the background.
+        digest: The background task.
     """
 
     conversation: Conversation
@@ -113,13 +113,13 @@ class EndReceipt:
     digest: asyncio.Task[DigestReceipt]
 
     async def digested(self) -> DigestReceipt:
-        """Wait for the digest; giving up waiting does not stop it."""
+        """Wait for the digest; cancelling the wait does not stop the digest."""
         return await asyncio.shield(self.digest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A memory of an import that was not taken: which one of the document, from 0, and why."""
+    """A memory that an import refused: its position in the document, from 0, and the reason."""
 
     index: int
     reason: str
@@ -127,14 +127,14 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReceipt:
-    """What became of an import.
+    """The result of an import.
 
     Attributes:
-        app_id: Where the memories went.
-        added: Those that are new, the oldest first.
-        known: How many the app had already.
-        refused: Those that were not taken.
-        shortened: Which ones of the document, from 0, were added without all of their text.
+        app_id: The app that received the memories.
+        added: The new memories, oldest first.
+        known: The number of memories that the app already had.
+        refused: The refused memories.
+        shortened: Positions in the document, from 0, of memories that lost some of their text.
     """
 
     app_id: str
@@ -145,8 +145,16 @@ class ImportReceipt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PurgeReceipt:
+    """The result of purging an app's memories; ``deleted`` counts them."""
+
+    app_id: str
+    deleted: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShareReceipt:
-    """What showing a memory to another app changed."""
+    """The result of sharing or unsharing a memory; ``changed`` tells whether anything changed."""
 
     memory_id: int
     to_app_id: str

@@ -1,10 +1,11 @@
-"""The apps that are known, and which app a conversation belongs to."""
+"""Registered apps, and the app of a conversation."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from commonplace.apps.conversations import Conversation
+from commonplace.apps.memories import ALL_ROWS
 from commonplace.apps.names import require_app_id, require_name
 from commonplace.apps.store import memories_lock
 from commonplace.core.clock import parse_timestamp
@@ -14,16 +15,16 @@ from commonplace.storage.store import Store
 
 
 class AppStatus(StrEnum):
-    """Whether an app is in use."""
+    """The status of an app."""
 
     INSTALLED = "installed"
     UNINSTALLED = "uninstalled"
-    """Its memories are retained."""
+    """The app's memories stay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class App:
-    """One row of ``apps``; ``name`` is what context blocks call it."""
+    """One row of ``apps``; context blocks show ``name``."""
 
     app_id: str
     name: str
@@ -46,7 +47,7 @@ class App:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedApp:
-    """An app, and how many memories it has."""
+    """An app and its number of memories."""
 
     app: App
     memories: int
@@ -54,7 +55,7 @@ class ListedApp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UninstallReceipt:
-    """What uninstalling did to an app: ``retained`` and ``purged`` count memories."""
+    """The result of uninstalling an app: ``retained`` and ``purged`` count memories."""
 
     app_id: str
     retained: int
@@ -62,7 +63,7 @@ class UninstallReceipt:
 
 
 async def get_app(sql: Statements, app_id: str) -> App:
-    """Return an app, uninstalled ones too.
+    """Return an app, installed or not.
 
     Raises:
         NotFoundError: No app has this id.
@@ -80,14 +81,14 @@ class AppRegistry:
         self._store = store
 
     async def register(self, app_id: str, *, name: str | None = None) -> App:
-        """Install an app, or rename one; one that was uninstalled is back with its memories.
+        """Install or rename an app; an uninstalled app comes back with its memories.
 
         Args:
             app_id: At most 200 letters, digits and ``. : @ + - _``.
-            name: At most 100 characters; without one a new app is called by its id.
+            name: At most 100 characters; ``None`` keeps the name, which is at first the id.
 
         Raises:
-            InvalidInputError: The id or the name is not of its form.
+            InvalidInputError: The id or the name is malformed.
         """
         key, shown = require_app_id(app_id), None if name is None else require_name(name)
         async with self._store.writing() as sql:
@@ -95,7 +96,7 @@ class AppRegistry:
         return App.from_row(row)
 
     async def get(self, app_id: str) -> App:
-        """Return an app, uninstalled ones too.
+        """Return an app, installed or not.
 
         Raises:
             NotFoundError: No app has this id.
@@ -104,20 +105,20 @@ class AppRegistry:
             return await get_app(sql, app_id)
 
     async def list_apps(
-        self, *, status: AppStatus | None = None, limit: int = 1_000_000, offset: int = 0
+        self, *, status: AppStatus | None = None, limit: int = ALL_ROWS, offset: int = 0
     ) -> list[ListedApp]:
-        """Return apps by id, of one status or all, with the number of their memories."""
+        """Return apps of one status or all, by id, with their numbers of memories."""
         async with self._store.reading() as sql:
             rows = await sql.list_apps(status=status, limit=limit, offset=offset)
         return [ListedApp(app=App.from_row(row), memories=row["memories"]) for row in rows]
 
     async def count_apps(self, *, status: AppStatus | None = None) -> int:
-        """Return how many apps there are, of one status or in all."""
+        """Return the number of apps of one status or all."""
         async with self._store.reading() as sql:
             return await sql.count_listed_apps(status=status)
 
     async def get_app_id_for_conversation(self, conversation_id: str) -> str | None:
-        """Return the id of the app that a conversation belongs to; ``None`` for an unknown conversation."""
+        """Return the id of a conversation's app; ``None`` for an unknown conversation, as specified."""
         async with self._store.reading() as sql:
             row = await sql.get_conversation(conversation_id=conversation_id)
         return None if row is None else Conversation.from_row(row).app_id
@@ -125,8 +126,8 @@ class AppRegistry:
     async def uninstall_app(self, app_id: str, *, purge_memories: bool = False) -> UninstallReceipt:
         """Uninstall an app.
 
-        Its row stays, marked, so that its memories stay too. With ``purge_memories`` the row goes, and with it
-        the app's conversations, memories and waiting digests, and the words of its memories' history.
+        The app is marked as uninstalled and keeps its memories. ``purge_memories`` deletes the app with its
+        conversations, memories and waiting digests, and the texts in its memories' history.
 
         Raises:
             NotFoundError: No app has this id.

@@ -1,7 +1,4 @@
-"""Finding memories by words. Pure; by meaning see :mod:`.vectors`.
-
-Source: APP-16.2, APP-16.5.
-"""
+"""Search among memories by words and by meaning. Pure. Source: APP-16.2, APP-16.5."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,17 +9,17 @@ from commonplace.language.scripts import fold
 from commonplace.language.words import tokens
 
 LEAST_LIKENESS: Final = 0.25
-"""Cosine under which a memory is no answer to a query; unrelated sentences of the model stay below it."""
+"""The least cosine of a result; unrelated sentences stay below it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A memory that was found.
+    """A search result.
 
     Attributes:
         memory: The memory.
-        score: By words, the share of the query's words that it holds; by meaning, the cosine. Up to 1.0.
-        words: The words of the query that it holds.
+        score: By words, the share of the query's words in the memory; by meaning, the cosine. At most 1.0.
+        words: The query's words in the memory.
     """
 
     memory: Memory
@@ -31,13 +28,9 @@ class Hit:
 
 
 def by_words(memories: Sequence[Memory], query: str) -> list[Hit]:
-    """Return the memories that hold a word of the query, most words first; of equal ones the newest.
+    """Return the memories that contain a word of the query, most words first; ties keep their order.
 
-    A word counts wherever it stands, also within a longer one.
-
-    Args:
-        memories: Newest first.
-        query: What somebody typed; without a word in it nothing is found.
+    A word also matches inside a longer word. A query without words finds nothing.
     """
     wanted = tuple(dict.fromkeys(tokens(query)))
     hits: list[Hit] = []
@@ -49,12 +42,12 @@ def by_words(memories: Sequence[Memory], query: str) -> list[Hit]:
 
 
 def by_meaning(memories: Sequence[Memory], query: str, likeness: Mapping[int, float]) -> list[Hit]:
-    """Return the memories that are near to the query, nearest first; of equal ones the newest.
+    """Return the memories near the query, nearest first; ties keep their order.
 
     Args:
-        memories: Newest first.
-        query: What was asked.
-        likeness: The cosine of each memory with the query, by id.
+        memories: The memories.
+        query: The query, for the words of each result.
+        likeness: The cosine of each memory with the query, by memory id.
     """
     wanted = tuple(dict.fromkeys(tokens(query)))
     hits = [

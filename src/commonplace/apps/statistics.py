@@ -1,4 +1,4 @@
-"""How app memory is used: figures of the database, over all processes and restarts (APP-12, APP-16.4)."""
+"""Usage figures of the database, over all processes and restarts (APP-12, APP-16.4)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,21 +20,21 @@ class Statistics:
     """Figures of a database.
 
     Attributes:
-        apps: Apps that are known, uninstalled ones too.
-        apps_with_memories: Those with at least one memory.
-        utilisation: Their share of all, 0.0 to 1.0.
-        memories: Memories in all apps.
-        average_chars: Their mean length.
+        apps: Installed apps, and uninstalled apps that hold memories.
+        apps_with_memories: Apps with at least one memory.
+        utilisation: Their share of all apps, 0.0 to 1.0.
+        memories: Memories of all apps.
+        average_chars: The mean length of a memory.
         created_last_hour: Memories created within an hour.
         created_last_day: Memories created within 24 hours.
-        compactions_last_day: Memories that went to make room within 24 hours, by app.
-        conversations: Conversations that are known.
-        in_focus: Those whose context was built at an injection point.
-        injection_rate: Share of those that were shown a memory.
+        compactions_last_day: Memories compacted within 24 hours, by app.
+        conversations: Stored conversations.
+        in_focus: Conversations whose context was built at an injection point.
+        injection_rate: The share of those whose model saw a memory.
         digests: Digests by state: ``waiting``, ``running``, ``deferred``, ``done``.
-        energy: The budget.
+        energy: The energy budget.
         energy_last_day: Units by operation within 24 hours.
-        fullest: Apps with the most memories, at most 20.
+        fullest: The memories of the apps with the most memories; at most 20 apps.
     """
 
     apps: int
@@ -55,7 +55,7 @@ class Statistics:
 
 
 async def gather(store: Store, energy: EnergyBudget) -> Statistics:
-    """Count everything."""
+    """Return the figures of the database."""
     now = store.now()
     async with store.reading() as sql:
         apps = await sql.count_apps()
@@ -87,5 +87,5 @@ async def gather(store: Store, energy: EnergyBudget) -> Statistics:
 
 
 def share(part: int, whole: int) -> float:
-    """Return a part of a whole, 0.0 to 1.0; 0.0 of nothing."""
+    """Return a part as a share of the whole, 0.0 to 1.0; 0.0 if the whole is 0."""
     return round(part / whole, 4) if whole else 0.0

@@ -1,4 +1,4 @@
-"""The statements of app memory, the lock of an app's memories, and the author of a change."""
+"""The SQL directory of app memory, the lock of an app's memories, and the actor of a change."""
 
 from pathlib import Path
 from typing import Final
@@ -10,11 +10,11 @@ OPERATOR: Final = "operator"
 
 
 def memories_lock(app_id: str) -> str:
-    """Return the lock of transactions that add or remove memories of an app: one at a time, in all processes."""
+    """Return the name of the lock that serialises additions and removals of an app's memories over all processes."""
     return f"apps:memories:{app_id}"
 
 
 def actor(default: str) -> str:
-    """Return the actor of the request context, or a default outside of one."""
+    """Return the actor of the request context; the default if there is no context."""
     context = current_context()
     return context.actor if context else default

@@ -1,7 +1,6 @@
-"""Vectors of memories: 32-bit floats beside the row, compared one by one, since an app has at most ten.
+"""Vectors of memories: 32-bit floats in a table, compared one by one, because a space has at most ten.
 
-A vector is kept when its memory is stored. One that could not be computed then, or comes from another model, is
-computed when somebody searches.
+A vector is stored with its memory. A search computes vectors that are missing or come from another model.
 """
 
 import logging
@@ -23,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Vectors:
-    """Computes and keeps the vectors of memories; with an engine that cannot work, memories go without."""
+    """Computes and stores the vectors of memories; if the engine does not work, memories have no vectors."""
 
     def __init__(self, store: Store, engine: EmbeddingEngine, metrics: Metrics) -> None:
         self._store = store
@@ -31,12 +30,12 @@ class Vectors:
         self._metrics = metrics
 
     async def compute(self, text: str) -> bytes | None:
-        """Return the vector of a text as it is stored; ``None`` where the engine cannot work, which is logged."""
+        """Return the vector of a text in its stored form; ``None``, with a log entry, if the engine does not work."""
         try:
             return to_bytes(await self._engine.embed_async(text))
         except EmbeddingError as error:
             self._metrics.fell_back("embedding")
-            log.warning("a memory goes without a vector until somebody searches: %s", error)
+            log.warning("a memory has no vector until the next search by meaning: %s", error)
             return None
 
     async def keep(self, sql: Statements, memory: Memory, vector: bytes | None) -> None:
@@ -45,10 +44,10 @@ class Vectors:
             await sql.put_vector(memory_id=memory.id, model=self._model(), vector=vector)
 
     async def likeness(self, query: str, app_id: str, memories: Sequence[Memory]) -> Mapping[int, float]:
-        """Return the cosine of a query with each of some memories, by id.
+        """Return the cosine of a query with each memory, by memory id.
 
         Raises:
-            EmbeddingError: The engine cannot work.
+            EmbeddingError: The engine does not work.
         """
         if not memories:
             return {}
@@ -76,12 +75,12 @@ class Vectors:
 
 
 def to_bytes(vector: Sequence[float]) -> bytes:
-    """Return a vector as it is stored: 32-bit floats, little-endian."""
+    """Return the stored form of a vector: 32-bit floats, little-endian."""
     return struct.pack(f"<{len(vector)}f", *vector)
 
 
 def cosine(one: bytes, other: bytes) -> float:
-    """Return the cosine of two stored vectors of length 1, from -1.0 to 1.0; 0.0 for other dimensions."""
+    """Return the cosine of two stored vectors of length 1, from -1.0 to 1.0; 0.0 if their dimensions differ."""
     if len(one) != len(other):
         return 0.0
     shape = f"<{len(one) // FLOAT_BYTES}f"

@@ -1,4 +1,4 @@
-"""What an operator looks at: apps and how they are used, memories by space, what happened to them, what waits."""
+"""Views for operators: apps with their usage, memories by space, changes, and waiting digests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Final, Literal
 
 from commonplace.apps.digests.queue import QueuedDigest
-from commonplace.apps.memories import MAX_MEMORIES, Change, ChangeKind, Memory
+from commonplace.apps.memories import ALL_ROWS, MAX_MEMORIES, Change, ChangeKind, Memory
 from commonplace.apps.registry import App, get_app
 from commonplace.apps.search import by_meaning, by_words
 from commonplace.apps.statistics import DAY, HOUR, share
@@ -16,7 +16,7 @@ from commonplace.storage.database import Row
 from commonplace.storage.store import Store
 
 WEEK: Final = timedelta(days=7)
-MOST: Final = 1_000_000
+
 LISTED: Final = 50
 
 
@@ -26,11 +26,11 @@ class AppSummary:
 
     Attributes:
         app: The app.
-        memories: How many it has in all its spaces.
-        users: How many users have a space of their own with memories in it.
-        fullest: How many memories its fullest space has, of ten.
-        last_digest_at: When a memory was last made of one of its conversations; ``None`` before the first.
-        energy_last_day: Units that work on its memories took within 24 hours.
+        memories: The number of memories in all its spaces.
+        users: The number of users whose spaces hold memories.
+        fullest: The number of memories in its fullest space, of ten.
+        last_digest_at: The time of its last digest; ``None`` before the first.
+        energy_last_day: Units that its memories took within 24 hours.
     """
 
     app: App
@@ -43,7 +43,7 @@ class AppSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppPage:
-    """A part of the apps that some words let through, and how many these let through."""
+    """One page of the apps that match a filter, and the number of all that match."""
 
     apps: list[AppSummary]
     total: int
@@ -51,7 +51,7 @@ class AppPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Space:
-    """Memories that count together towards the limit of ten; ``user_id`` is ``None`` for the app's common space."""
+    """A space with its number of memories; ``user_id`` is ``None`` for the app's common space."""
 
     user_id: str | None
     memories: int
@@ -59,16 +59,16 @@ class Space:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppFigures:
-    """How one app uses its memory (APP-12).
+    """Usage figures of one app (APP-12).
 
     Attributes:
-        created_last_hour: Memories made within an hour.
-        created_last_day: Memories made within 24 hours.
-        compactions_last_day: Memories that went to make room within 24 hours.
-        utilisation: The share of ten that its fullest space holds, 0.0 to 1.0.
-        conversations: How many it has.
-        injection_rate: The share of those with a context that were shown a memory, 0.0 to 1.0.
-        energy_last_day: Units that work on its memories took within 24 hours.
+        created_last_hour: Memories created within an hour.
+        created_last_day: Memories created within 24 hours.
+        compactions_last_day: Memories compacted within 24 hours.
+        utilisation: The memories in its fullest space as a share of ten, 0.0 to 1.0.
+        conversations: The number of its conversations.
+        injection_rate: The share of conversations with a context whose model saw a memory, 0.0 to 1.0.
+        energy_last_day: Units that its memories took within 24 hours.
     """
 
     created_last_hour: int
@@ -82,7 +82,7 @@ class AppFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatedDigest:
-    """A digest that is not made, since when it waits, and when something last happened to it."""
+    """A digest in the queue, with the times when it was queued and last changed."""
 
     digest: QueuedDigest
     queued_at: datetime
@@ -100,7 +100,7 @@ class DatedDigest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenDigests:
-    """Digests that are not made yet, the longest waiting first, fifty at most; and how many there are."""
+    """At most fifty open digests, the longest waiting first, and the number of all open digests."""
 
     digests: list[DatedDigest]
     total: int
@@ -108,21 +108,21 @@ class OpenDigests:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpentEnergy:
-    """Units that work on memories took in each hour; every hour is there, the last is not over."""
+    """Units that memories took in each hour; the last hour is not over."""
 
     hours: list[datetime]
     units: list[float]
 
 
 class AppViews:
-    """Reads of app memory that is open; :attr:`.AppMemory.views` has one."""
+    """Read-only views of an open app memory; see :attr:`.AppMemory.views`."""
 
     def __init__(self, store: Store, vectors: Vectors) -> None:
         self._store = store
         self._vectors = vectors
 
     async def apps(self, *, words: str = "", limit: int = LISTED, offset: int = 0) -> AppPage:
-        """Return apps whose id or name holds some words, installed ones first, then by id."""
+        """Return apps whose id or name contains the words, installed apps first, then by id."""
         pattern = _pattern(words)
         async with self._store.reading() as sql:
             rows = await sql.page_of_apps(words=pattern, limit=limit, offset=offset)
@@ -145,15 +145,7 @@ class AppViews:
         limit: int = LISTED,
         offset: int = 0,
     ) -> list[Memory]:
-        """Return memories of an app, newest first.
-
-        Args:
-            app_id: The app.
-            common: Only of its common space.
-            user_id: Only of this user's space.
-            limit: At most this many.
-            offset: After leaving out this many.
-        """
+        """Return memories of an app, newest first; ``common`` and ``user_id`` choose one space."""
         async with self._store.reading() as sql:
             rows = await sql.page_of_memories(
                 app_id=app_id, common=int(common), user_id=user_id, limit=limit, offset=offset
@@ -169,14 +161,14 @@ class AppViews:
         common: bool = False,
         user_id: str | None = None,
     ) -> list[Memory]:
-        """Return the memories of an app that a query finds, best first, whosever space they are in.
+        """Return the memories of an app that match a query, best first.
 
-        Other than :meth:`.AppMemory.search` it looks at all that the app has, not at what one conversation is shown.
+        Unlike :meth:`.AppMemory.search`, it searches the spaces of all users.
 
         Raises:
-            EmbeddingError: By meaning, and the embedding engine cannot work.
+            EmbeddingError: The search is by meaning, and the embedding engine does not work.
         """
-        held = await self.memories(app_id, common=common, user_id=user_id, limit=MOST)
+        held = await self.memories(app_id, common=common, user_id=user_id, limit=ALL_ROWS)
         if by == "words":
             hits = by_words(held, query)
         else:
@@ -184,7 +176,7 @@ class AppViews:
         return [hit.memory for hit in hits]
 
     async def shares(self, app_id: str) -> dict[int, list[str]]:
-        """Return the apps that memories of an app are shown to, by the id of the memory."""
+        """Return the apps that an app's memories are shared with, by memory id."""
         async with self._store.reading() as sql:
             rows = await sql.shares_from(app_id=app_id)
         found: dict[int, list[str]] = {}
@@ -193,12 +185,12 @@ class AppViews:
         return found
 
     async def changes(self, app_id: str, *, limit: int = LISTED) -> list[Change]:
-        """Return what happened to the memories of an app, the last first; also to those that are gone."""
+        """Return the changes of an app's memories, newest first; deleted memories are included."""
         async with self._store.reading() as sql:
             return [Change.from_row(row) for row in await sql.changes_of_app(app_id=app_id, limit=limit)]
 
     async def figures(self, app_id: str) -> AppFigures:
-        """Return how an app uses its memory.
+        """Return usage figures of an app.
 
         Raises:
             NotFoundError: No app has this id.
@@ -222,20 +214,20 @@ class AppViews:
         )
 
     async def open_digests(self, app_id: str | None = None) -> OpenDigests:
-        """Return digests that are not made yet, those that somebody is at too, of one app or all."""
+        """Return waiting and running digests of one app or all."""
         async with self._store.reading() as sql:
             rows = await sql.page_of_open_digests(app_id=app_id, limit=LISTED)
             total = await sql.count_open_digests(app_id=app_id)
         return OpenDigests(digests=[DatedDigest.from_row(row) for row in rows], total=total)
 
     async def failed_digests(self, app_id: str | None = None, *, limit: int = LISTED) -> list[DatedDigest]:
-        """Return digests that were queued within a week and failed, of one app or all, the last first."""
+        """Return digests of one app or all that were queued within a week and failed, newest first."""
         async with self._store.reading() as sql:
             rows = await sql.skipped_digests(app_id=app_id, since=self._since(WEEK), limit=limit)
         return [DatedDigest.from_row(row) for row in rows]
 
     async def energy(self, app_id: str | None = None, *, within: timedelta = WEEK) -> SpentEnergy:
-        """Return what work on memories took hour by hour up to now, of one app or all."""
+        """Return the energy that memories of one app or all took in each hour up to now."""
         now = self._store.now().astimezone(UTC).replace(minute=0, second=0, microsecond=0)
         hours = [now - HOUR * back for back in reversed(range(within // HOUR))]
         async with self._store.reading() as sql:
@@ -246,18 +238,18 @@ class AppViews:
         )
 
     async def newest(self, *, limit: int) -> list[Memory]:
-        """Return the memories of all apps that were stored last, the newest first."""
+        """Return the newest memories of all apps."""
         async with self._store.reading() as sql:
             return [Memory.from_row(row) for row in await sql.newest_memories(limit=limit)]
 
     async def created_by_day(self, *, since: datetime) -> dict[date, int]:
-        """Return how many memories were made of conversations on each day (UTC) that had any."""
+        """Return the number of memories created on each day (UTC); days without any are left out."""
         async with self._store.reading() as sql:
             rows = await sql.created_by_day(since=format_timestamp(since))
         return {date.fromisoformat(row["day"]): row["memories"] for row in rows}
 
     def now(self) -> datetime:
-        """Return the present, as this memory knows it."""
+        """Return the current time of this memory's clock."""
         return self._store.now()
 
     def _since(self, span: timedelta) -> str:
@@ -281,7 +273,7 @@ def _changes(rows: Sequence[Mapping[str, object]], kind: ChangeKind) -> int:
 
 
 def _pattern(words: str) -> str | None:
-    """Return what ``LIKE`` looks for; nothing where there are no words."""
+    """Return the ``LIKE`` pattern of the words; ``None`` if there are no words."""
     if not words:
         return None
     plain = words.lower().replace("!", "!!").replace("%", "!%").replace("_", "!_")

@@ -7,7 +7,7 @@ from typing import Final
 from commonplace.language.signals import MONTHS, plain
 
 PAST_COUNTS: Final = 3
-"""How much farther a day seems that has passed: people note what is ahead of them."""
+"""The factor by which past days count as farther away, because people note what is ahead of them."""
 
 _ISO: Final = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _DAY_MONTH: Final = re.compile(
@@ -38,11 +38,11 @@ _NUMBERS: Final = {
 
 
 def last_date(text: str, near: date) -> date | None:
-    """Return the latest date in a text; ``None`` where it has none.
+    """Return the latest date in a text; ``None`` if it has none.
 
     Args:
         text: English, German, Spanish or French.
-        near: A date without a year is taken for the nearest one to this day, rather ahead of it than behind.
+        near: A date without a year means the date nearest to this day; later dates are preferred.
     """
     folded = plain(text)
     found = [_dated(int(year), int(month), int(day), near) for year, month, day in _ISO.findall(folded)]

@@ -1,6 +1,6 @@
-"""Ideas: which words mean the same, which oppose each other, and which say little.
+"""Ideas: synonyms, opposites, and words with little meaning, in the English of operators.
 
-Plain data about English as operators write it, in base forms: words are stemmed before they are looked up.
+The data lists base forms; words are stemmed before a lookup.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ NAME_WEIGHT: Final = 1.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idea:
-    """The meaning of a word: a concept, the pole that the word names (1 or -1), and how much it says (0.25 to 1.5)."""
+    """The meaning of a word: a concept, the pole that the word names (1 or -1), and its weight (0.25 to 1.5)."""
 
     concept: str
     pole: int = 1
@@ -34,7 +34,7 @@ NEGATORS: Final = word_set(
     "mustnt hasnt havent aint nothing none neither nor avoid hardly rarely seldom barely lacking lack lacks "
     "unless refrain",
 )
-"""Words that turn the claim of their clause around."""
+"""Words that negate their clause."""
 
 STOPWORDS: Final = word_set(
     "after afterwards until unless then "
@@ -48,7 +48,7 @@ STOPWORDS: Final = word_set(
     "usually ve very via was we were what when whenever where whether which while who whole whom whose why "
     "will with within would yet you your",
 )
-"""Words that never decide."""
+"""Words without a meaning of their own."""
 
 LIGHT: Final = word_set(
     "stand according app appear application attempt call case cause change changing cleanly complete container "
@@ -57,7 +57,7 @@ LIGHT: Final = word_set(
     "reported require result run see service set should show sometimes sure system take talk time "
     "together use value wait want way",
 )
-"""Words that say little: their absence from one of two texts does not make the texts differ."""
+"""Words with little meaning: two texts do not differ if only one of them has such a word."""
 
 SAME: Final = """
     restart reboot relaunch bounce recycle | start startup boot launch begin commence
@@ -78,7 +78,7 @@ SAME: Final = """
     vm virtualmachine | happen occur | max maximum | min minimum | everybody everyone | suffice enough
     mute silent | connect join link
 """
-"""Rows of words for one idea; the first word names it."""
+"""Rows of words with one meaning; the first word names the concept."""
 
 OPPOSED: Final = """
     NEED: must need require depend mandatory necessary should rely want | independent optional unnecessary neednot
@@ -112,14 +112,14 @@ OPPOSED: Final = """
     HONOUR: honour honor respect obey | ignore disregard ; COUNT: single | multi multiple several
     LOCAL: local | remote
 """
-"""Ideas with two poles: "fails" is the negative pole of SUCCESS."""
+"""Concepts with two poles: "fails" is the negative pole of SUCCESS."""
 
 _LIGHT_IDEAS: Final = frozenset({"NEED", "SAFE", "POSSIBLE", "LEVEL", "AVAILABLE", "SUCCESS"})
 
 
 @cache
 def _vocabulary() -> dict[str, Idea]:
-    """Return the ideas of the vocabulary by word and by stem; of two words with one stem the shorter has it."""
+    """Return the ideas by word and by stem; if two words share a stem, the shorter word's idea counts."""
     words = {word: Idea(concept=stem(word), weight=LIGHT_WEIGHT) for word in LIGHT}
     light = {idea.concept for idea in words.values()}
     for row in SAME.strip().replace("\n", "|").split("|"):
@@ -136,7 +136,7 @@ def _vocabulary() -> dict[str, Idea]:
 
 @lru_cache(maxsize=8192)
 def idea_of(token: str) -> Idea | None:
-    """Return the idea of a lower-case token; `None` for a sign or a word that never decides."""
+    """Return the idea of a lower-case token; ``None`` for punctuation, stopwords and negators."""
     known = _vocabulary().get(token)
     if token in STOPWORDS or not token[0].isalnum() or (token in NEGATORS and known is None):
         return None

@@ -1,7 +1,4 @@
-"""Sentences and clauses of a text.
-
-Sentences are split by sentencex, which knows the abbreviations of some 300 languages.
-"""
+"""Sentences and clauses of a text; sentencex knows the abbreviations of some 300 languages."""
 # ruff: noqa: RUF001 - punctuation and letters of many scripts
 
 import re
@@ -16,10 +13,10 @@ from commonplace.language.signals import language_of
 _segment = cast("Callable[[str, str], Sequence[str]]", vars(sentencex)["segment"])
 
 LONG_CLAUSE: Final = 60
-"""Characters over which a clause is cut at conjunctions and before subjects."""
+"""The length in characters above which a clause is cut at conjunctions and before subjects."""
 
 LEAST_WORDS: Final = 3
-"""Words that each side of a cut has at least."""
+"""The least number of words on each side of a cut."""
 
 _ABBREVIATION: Final = re.compile(
     r"(?:^|[\s(])(?:approx|appt|ca|ext|env|min|max|no|nr|tel|hrs?|mins?|dept|est|incl|excl|vs|bzw|inkl|evtl|usw|etc"
@@ -43,11 +40,11 @@ _SUBJECT: Final = re.compile(
 
 
 def split_sentences(text: str, language: str | None = None) -> list[str]:
-    """Split text into sentences: at the ends of lines and of sentences.
+    """Split a text into sentences; the end of a line ends a sentence.
 
     Args:
         text: Any text.
-        language: Its ISO code, whose abbreviations count; found by its words where it is not given, else English.
+        language: An ISO code for the abbreviations; ``None`` guesses the language, else English.
     """
     known = language or language_of(text) or "en"
     lines = (line.strip() for line in text.splitlines())
@@ -71,14 +68,14 @@ def _of_line(line: str, language: str) -> Iterator[str]:
 
 
 def _goes_on(before: str, after: str, language: str) -> bool:
-    """Tell whether a sentence was cut at an abbreviation that sentencex does not know."""
+    """Return whether a sentence was cut at an abbreviation that sentencex does not know."""
     if _TITLE.search(before) or (language == "de" and _ORDINAL.search(before)):
         return True
     return bool(_ABBREVIATION.search(before)) and (after[0].islower() or after[0].isdigit())
 
 
 def split_clauses(sentence: str) -> list[str]:
-    """Cut a sentence into clauses of some words each; joined they are the sentence, up to whitespace."""
+    """Cut a sentence into clauses; joined, they equal the sentence up to whitespace."""
     clauses = _cut([sentence], _COMMA)
     clauses = [
         part

@@ -1,6 +1,6 @@
-"""Signals that tell what a statement is worth: health, constraints, preferences, courtesies and the like.
+"""Signals of a statement's worth: health, constraints, preferences, courtesies and others.
 
-The words stand in ``signals.toml``, by language. A guess by words costs nothing and can be explained.
+``signals.toml`` lists the words by language. A guess by words costs nothing and can be explained.
 """
 
 import re
@@ -13,10 +13,10 @@ from typing import Final
 
 LANGUAGES: Final = ("en", "de", "es", "fr")
 VITAL: Final = frozenset({"health", "safety", "constraint"})
-"""Signals of what must not be forgotten."""
+"""Signals of statements that must not be forgotten."""
 
 NOISE: Final = frozenset({"momentary", "request", "past", "courtesy"})
-"""Signals that speak against a statement."""
+"""Signals that lower the worth of a statement."""
 
 _FUNCTION_WORDS: Final = {
     "en": """
@@ -34,7 +34,7 @@ _FUNCTION_WORDS: Final = {
 }
 _FUNCTION_SETS: Final = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
 FUNCTION_WORDS: Final = frozenset[str]().union(*_FUNCTION_SETS.values())
-"""The commonest words of all languages, which say nothing by themselves."""
+"""The most common words of all languages, which have no meaning of their own."""
 
 _MARKS: Final = re.compile("[\u0300-\u036f]")
 _WORD: Final = re.compile(r"\w+")
@@ -60,20 +60,20 @@ TIME: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signals:
-    """Tags of the signals in a text, and the sum of their points."""
+    """The tags of the signals in a text, and the sum of their points."""
 
     tags: frozenset[str]
     points: float
 
 
 def plain(text: str) -> str:
-    """Return a text in lower case, without accents, and with one kind of apostrophe."""
+    """Return a text in lower case, without accents, and with ASCII apostrophes."""
     folded = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
     return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFD", folded)))
 
 
 def language_of(text: str) -> str | None:
-    """Return the language of a text by its commonest words; ``None`` where they do not tell."""
+    """Return the language of a text by its most common words; ``None`` if they are ambiguous."""
     words = _WORD.findall(plain(text))
     counts = {language: sum(word in known for word in words) for language, known in _FUNCTION_SETS.items()}
     best = max(counts, key=lambda language: counts[language])
@@ -87,8 +87,8 @@ def signals_of(text: str, language: str | None = None) -> Signals:
 
     Args:
         text: A statement.
-        language: Of :data:`LANGUAGES`; the text's own where it is not given. A text that does not tell is searched
-            for the words of all.
+        language: One of :data:`LANGUAGES`; ``None`` guesses it, and searches for the words of all languages
+            if the text is ambiguous.
     """
     folded = plain(text)
     known = language or language_of(text)
@@ -116,7 +116,7 @@ def _table() -> tuple[tuple[str, float, dict[str, re.Pattern[str]]], ...]:
 
 
 def _pattern(words: str, language: str) -> re.Pattern[str]:
-    """Compile a list of words; of other languages any ending counts, and any place within a script without spaces."""
+    """Compile a list of words; words of ``other`` match with any ending, and anywhere in scripts without spaces."""
     entries = [plain(entry.strip()) for entry in words.replace("\n", " ").split(",") if entry.strip()]
     if language != "other":
         return re.compile(rf"(?<!\w)(?:{'|'.join(map(_entry, entries))})(?!\w)")
@@ -127,5 +127,5 @@ def _pattern(words: str, language: str) -> re.Pattern[str]:
 
 
 def _entry(entry: str) -> str:
-    """Return the pattern of an entry; one with a parenthesis is a pattern already."""
+    """Return the pattern of an entry; an entry with a parenthesis is a pattern already."""
     return entry if "(" in entry else re.escape(entry).replace(r"\*", r"\w*").replace(r"\ ", r"\s+")

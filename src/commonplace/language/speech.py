@@ -1,7 +1,4 @@
-"""What people do with a sentence in a conversation: ask, request, report, advise; and the filler around it.
-
-English, German, Spanish and French. Patterns that begin with ``^`` are for the start of a sentence.
-"""
+"""Speech acts in English, German, Spanish and French: questions, requests, reports, advice; and filler words."""
 # ruff: noqa: RUF001 - punctuation and letters of many scripts
 
 import re
@@ -60,7 +57,7 @@ _GREETING: Final = re.compile(
     r"|et|ben|alors|oui|mais|bonjour|salut|d'accord|bien sûr|c'est noté|en fait|finalement)(?:[\s,.!:…—–-]+|$)",
     re.IGNORECASE,
 )
-"""Filler wherever it opens a clause."""
+"""Filler at the start of a clause."""
 
 _REPLY: Final = re.compile(
     r"^(?:perfect|great|lovely|good|nice|thanks|thank you|absolutely|certainly|right|no|nope"
@@ -70,7 +67,7 @@ _REPLY: Final = re.compile(
     r"|entendido|perfecto|okey|non|merci|entendu|parfait)\s*[,.!:…—–-]+\s*",
     re.IGNORECASE,
 )
-"""Filler before punctuation only: "no cashews" is no filler."""
+"""Filler at the start of a clause if punctuation follows: "no cashews" is not filler."""
 
 _TAIL: Final = re.compile(
     r"(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|btw|though|ok|okay|bitte|danke|por favor|gracias|svp"
@@ -92,34 +89,34 @@ _EMOJI: Final = re.compile("[\U0001f000-\U0001faff\u2600-\u27bf\ufe0f]")
 
 
 def is_question(sentence: str, *, marked: bool = False) -> bool:
-    """Tell whether a sentence asks; with ``marked``, also one that asks to do something, if a mark says so."""
+    """Return whether a sentence is a question; with ``marked``, a request with a question mark counts too."""
     if _QUESTION_MARK.search(sentence):
         return marked or not _REQUEST.match(sentence)
     return bool(_ASKS.match(sentence.casefold())) and not sentence.endswith((".", "!"))
 
 
 def reports(text: str) -> bool:
-    """Tell whether a text says that something was done, is arranged, or will be."""
+    """Return whether a text says that something was done, is arranged, or will be done."""
     return bool(_OUTCOME.search(plain(text)))
 
 
 def advises(text: str) -> bool:
-    """Tell whether a text gives advice, or says how things usually are."""
+    """Return whether a text gives advice or general knowledge."""
     return bool(_ADVICE.search(plain(text)))
 
 
 def points(text: str) -> bool:
-    """Tell whether a text points to what was said before, as "it" and "that one" do."""
+    """Return whether a text refers to an earlier statement with a word such as "it" or "that one"."""
     return bool(_DEICTIC.search(plain(text)))
 
 
 def speaks_of_self(text: str) -> bool:
-    """Tell whether the speaker says "I", "my" or "we"."""
+    """Return whether the speaker says "I", "my" or "we"."""
     return bool(_FIRST_PERSON[language_of(text) or "en"].search(text))
 
 
 def tidy(text: str) -> str:
-    """Return a clause without filler at its ends, and without the value that it says does not hold."""
+    """Return a clause without filler at its ends, and without a value that it rejects."""
     shown = _without_replaced(_EMOJI.sub("", text).strip())
     while found := _GREETING.match(shown) or _REPLY.match(shown):
         shown = shown[found.end() :]
@@ -128,7 +125,7 @@ def tidy(text: str) -> str:
 
 
 def _without_replaced(text: str) -> str:
-    """Leave out a value beside the one that holds: "Sunday, not Saturday"; "moved from nine to ten"."""
+    """Return a text without the rejected one of two values: "Sunday, not Saturday"; "moved from nine to ten"."""
     for pattern in (_NOT, _FROM):
         for found in pattern.finditer(text):
             rest = text[: found.start()] + text[found.end() :]

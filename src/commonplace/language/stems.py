@@ -6,7 +6,7 @@ from typing import Final
 from snowballstemmer.english_stemmer import EnglishStemmer  # pyright: ignore[reportMissingTypeStubs]
 
 _LONGEST_STEMMED: Final = 40
-"""No English word is longer; a longer run of letters is kept as it is."""
+"""The length of the longest English word; longer runs of letters are not stemmed."""
 
 _FORMS: Final = """
     keep kept | lose lost losing loss | run ran running | take took taken | break broke broken
@@ -26,7 +26,7 @@ _FORMS: Final = """
     set sets | shut shuts | steal stole stolen | throw threw thrown | withdraw withdrew withdrawn
     overwrite overwrote overwritten | lead led | spend spent | sleep slept | split splits
 """
-"""Forms that a stemmer does not bring to their base, each row after its base."""
+"""Forms that a stemmer does not reduce to their base; the base stands first in each row."""
 
 _IRREGULAR: Final = {
     form: base
@@ -39,10 +39,10 @@ _IRREGULAR: Final = {
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """Return the English stem of a lower-case word (Snowball); a run of more than 40 letters stays as it is."""
+    """Return the English stem of a lower-case word (Snowball); a run of more than 40 letters is not changed."""
     base = _IRREGULAR.get(word, word)
     if len(base) > _LONGEST_STEMMED:
         return base
-    # A stemmer keeps its word in itself, so that threads cannot share one.
+    # A stemmer holds its word as state, so threads cannot share one.
     stemmed = str(EnglishStemmer().stemWord(base))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
     return _IRREGULAR.get(stemmed, stemmed)

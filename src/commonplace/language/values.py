@@ -1,4 +1,4 @@
-"""What a statement is about, and the dates, times and amounts in it, for telling whether two say the same."""
+"""The concepts of a statement and its dates, times and amounts, for comparing statements."""
 
 import re
 from typing import Final
@@ -7,7 +7,7 @@ from commonplace.language.signals import DATE, FUNCTION_WORDS, TIME, plain
 from commonplace.language.words import STOPWORDS, tokens
 
 STEM_CHARS: Final = 5
-"""Signs of a word that count: enough to tell words apart in four languages, few enough to drop their endings."""
+"""The letters of a stem: enough to distinguish words in four languages, few enough to drop endings."""
 
 _NUMBER: Final = re.compile(r"(?<![\w.])[#€$£]?\d+(?:[.,:h]\d+)*(?:st|nd|rd|th)?(?!\w)|\b\d+[^\W\d_]+\b")
 _CODE: Final = re.compile(r"\b[^\W\d_]+(?:[-_]?\w*\d)+\w*")
@@ -18,7 +18,7 @@ _FILLERS: Final = frozenset("of de st nd rd th am um le el".split())  # noqa: SI
 
 
 def concepts(text: str) -> frozenset[str]:
-    """Return the words of a text that say something, cut to their stems, and its numbers."""
+    """Return the stems of a text's meaningful words, and its numbers."""
     words = (word.split("'")[0] for word in map(plain, tokens(text)))
     return frozenset(
         _stem(word)
@@ -28,17 +28,17 @@ def concepts(text: str) -> frozenset[str]:
 
 
 def weight(words: frozenset[str]) -> float:
-    """Return how much words say together: a number twice as much as a word."""
+    """Return the weight of words: 2 for a number, 1 for another word."""
     return sum(2.0 if any(sign.isdigit() for sign in word) else 1.0 for word in words)
 
 
 def share(part: frozenset[str], whole: frozenset[str]) -> float:
-    """Return how much of a part a whole holds, from 0.0 to 1.0."""
+    """Return the weighted share of ``part`` that ``whole`` contains, from 0.0 to 1.0."""
     return weight(part & whole) / (weight(part) or 1.0)
 
 
 def values(text: str) -> frozenset[str]:
-    """Return the dates, days, times, codes and numbers in a text, each as ``kind:value``."""
+    """Return the dates, days, times, codes and numbers of a text as ``kind:value``."""
     folded = plain(text)
     found: set[str] = set()
     for kind, pattern in (("date", DATE), ("time", TIME), ("code", _CODE), ("number", _NUMBER)):

@@ -1,4 +1,4 @@
-"""Words of short texts, for comparing and finding them."""
+"""Words of short texts, for comparisons and searches."""
 
 import re
 from functools import lru_cache
@@ -21,7 +21,7 @@ STOPWORDS: Final = frozenset(
 
 @lru_cache(maxsize=4096)
 def tokens(text: str) -> tuple[str, ...]:
-    """Return the folded words of a text in order; of scripts without spaces, each pair of characters is a word."""
+    """Return the folded words of a text in order; in scripts without spaces, each pair of characters is a word."""
     found: list[str] = []
     for word in _WORD.findall(fold(text)):
         runs = () if word.isascii() else _UNSPACED.findall(word)
@@ -32,7 +32,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Return the words of a text without stopwords and without the commonest English endings."""
+    """Return the words of a text without stopwords and common English endings."""
     return frozenset(_ENDING.sub("", word) for word in tokens(text) if word not in STOPWORDS)
 
 

@@ -1,10 +1,10 @@
-"""Language models: the one port through which every call of one goes.
+"""Language models: the port for every call of a model.
 
     async with open_model(settings) as model:
         prompt = " ".join((task, data_notice("conversation"), fence(text, "conversation")))
         completion = await model.complete(prompt, purpose="app.digest", timeout_s=30)
 
-Importing this package is cheap; each model's libraries are imported at its first call.
+The import of this package is cheap; the first call of a model imports its libraries.
 """
 
 from commonplace.llm.backend import ModelBackend, Reply, Request, Usage

@@ -1,4 +1,4 @@
-"""Answers that must have a form: told to the model, read from its text, and asked for once more."""
+"""Answers with a schema: the instruction, the reading of the text, and the second request."""
 
 import json
 import re
@@ -19,11 +19,11 @@ _SHOWN_ANSWER_CHARS: Final = 4000
 
 
 class AnswerError(ValueError):
-    """Text that does not hold the object that was asked for; the message tells the model what is wrong."""
+    """An answer without a valid object; the message tells the model the fault."""
 
 
 def form_of(output: type[BaseModel]) -> str:
-    """Return the sentences that tell a model which JSON to answer with, for models without a way of their own."""
+    """Return the instruction to answer with JSON, for models without native structured output."""
     schema = json.dumps(output.model_json_schema(), ensure_ascii=False)
     return (
         f"Answer with one JSON object and nothing else. It must be valid against this JSON Schema:\n{schema}"
@@ -31,12 +31,10 @@ def form_of(output: type[BaseModel]) -> str:
 
 
 def read_answer(text: str, output: type[T]) -> T:
-    """Return the object in a model's text: the first that is valid.
-
-    The whole text may be the object, or it stands in a fenced block, or between other words.
+    """Return the first valid object in a model's text, also from a fenced block or between other words.
 
     Raises:
-        AnswerError: There is none.
+        AnswerError: The text has no valid object.
     """
     fault: AnswerError | None = None
     for candidate in _candidates(text):
@@ -44,25 +42,25 @@ def read_answer(text: str, output: type[T]) -> T:
             return output.model_validate_json(candidate)
         except ValidationError as error:
             fault = fault or AnswerError(_explain(error))
-    raise fault or AnswerError("there is no JSON object in it")
+    raise fault or AnswerError("the answer contains no JSON object")
 
 
 def ask_again(prompt: str, *, answer: str, fault: str) -> str:
-    """Return the prompt that asks a second time, with the answer that came and what is wrong with it."""
+    """Return the prompt of the second request, with the first answer and its fault."""
     return "\n\n".join(
         (
             prompt,
-            "You were asked this before, and the answer was not of the form that is needed.",
+            "You were asked this before, and your answer did not have the required form.",
             fence(trim_to(answer, _SHOWN_ANSWER_CHARS), "previous_answer"),
             fence(fault, "fault"),
             data_notice("previous_answer", "fault"),
-            "Answer again, with the whole object.",
+            "Answer again with the complete object.",
         )
     )
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """Yield the pieces that are JSON objects, the likeliest first, each once."""
+    """Yield each JSON object in a text once, the most likely first."""
     seen: set[str] = set()
     for source in (text, *_FENCED_BLOCK.findall(text)):
         for piece in _objects(source):
@@ -72,7 +70,7 @@ def _candidates(text: str) -> Iterator[str]:
 
 
 def _objects(text: str) -> Iterator[str]:
-    """Yield the JSON objects that stand in a text side by side; what is inside one of them does not count."""
+    """Yield the outermost JSON objects of a text."""
     decoder = json.JSONDecoder()
     start = text.find("{")
     for _ in range(_MOST_CANDIDATES):

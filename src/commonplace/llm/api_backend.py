@@ -1,7 +1,7 @@
-"""Models behind an API, through pydantic-ai: Anthropic, OpenAI, servers compatible with it, and Ollama.
+"""Models behind an API, through pydantic-ai: Anthropic, OpenAI, compatible servers, and Ollama.
 
-Needs the extra ``anthropic`` or ``openai``. Imported when such a model is first asked for something: it takes
-one to two seconds.
+It needs the extra ``anthropic`` or ``openai``. The first call of such a model imports it, which takes one to two
+seconds.
 """
 
 from typing import Any, Final, cast
@@ -29,7 +29,7 @@ _ANSWER_TOOL: Final = "answer"
 
 
 async def connect(options: ApiOptions) -> "ApiBackend":
-    """Return the model; no connection is made before the first request."""
+    """Return the backend; the first request connects."""
     model = _anthropic(options) if options.kind == "anthropic" else _openai(options)
     await model.__aenter__()
     return ApiBackend(model, options)
@@ -41,17 +41,17 @@ class ApiBackend:
     def __init__(self, model: Model[Any], options: ApiOptions) -> None:
         self._model = model
         self._name = f"{options.kind}:{options.model}"
-        # Small local models keep to a form much better when the server allows no other words.
+        # Small local models follow a schema much better if the server enforces it.
         self._native_output = options.kind == "ollama"
 
     async def send(self, request: Request) -> Reply:
-        """Ask once; the client's own retries are off.
+        """Send a request once, without the client's own retries.
 
         Raises:
-            ModelUnavailableError: 429, a fault of the server, or no connection.
-            ModelRefusedError: The request is refused, or the answer was filtered.
-            ModelAccessError: The key, the account or the model's name is refused.
-            ModelOutputError: The answer is not of the API's form.
+            ModelUnavailableError: The API answered 429 or a server error, or cannot be reached.
+            ModelRefusedError: The API refused the request, or filtered the answer.
+            ModelAccessError: The API refused the key, the account or the model's name.
+            ModelOutputError: The answer does not have the API's form.
         """
         try:
             response = await model_request(
@@ -65,9 +65,9 @@ class ApiBackend:
         except failures.AgentRunError as error:
             raise self._translated(error) from error
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            # What the clients raise for a 200 whose JSON is not of the API's form.
+            # The clients raise these for a 200 whose JSON does not have the API's form.
             raise ModelOutputError(
-                f"{self._name} answered with something else than its API: {error}"
+                f"{self._name} sent an answer that does not have the form of its API: {error}"
             ) from error
         return self._reply(response)
 
@@ -120,7 +120,7 @@ class ApiBackend:
             case failures.ModelHTTPError(status_code=403):
                 return ModelRefusedError(
                     message
-                )  # a key without the right, or a guard that dislikes the request
+                )  # The key lacks a permission, or a filter blocks the request.
             case (
                 failures.ModelAuthenticationError()
                 | failures.ModelNotFoundError()
@@ -148,7 +148,7 @@ def _openai(options: ApiOptions) -> Model[Any]:
     from pydantic_ai.providers.ollama import OllamaProvider  # noqa: PLC0415
     from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
 
-    # OpenAI wants max_completion_tokens; the servers that imitate it know max_tokens.
+    # OpenAI expects max_completion_tokens; compatible servers know only max_tokens.
     imitated = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
     if options.kind == "ollama":
         local = OllamaProvider(base_url=options.base_url, api_key=options.api_key)
@@ -158,7 +158,7 @@ def _openai(options: ApiOptions) -> Model[Any]:
 
 
 def _price(response: ModelResponse) -> float | None:
-    """Return the price by list in US dollars, or ``None`` for a model that is not on the list."""
+    """Return the list price in US dollars; ``None`` if the model is not on the list."""
     try:
         return float(response.cost().total_price)
     except (LookupError, ValueError):
@@ -166,7 +166,7 @@ def _price(response: ModelResponse) -> float | None:
 
 
 def _detail(error: failures.ModelHTTPError) -> str:
-    """Return what the server said, without the rest of the body."""
+    """Return the server's error message from the body."""
     body = _mapping(error.body)
     return str((_mapping(body.get("error")) or body).get("message") or error.body or error.message)
 

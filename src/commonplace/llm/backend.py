@@ -1,4 +1,4 @@
-"""The port behind :class:`~commonplace.llm.model.Model`: one request to one model, and what comes back."""
+"""The port behind :class:`~commonplace.llm.model.Model`: one request to one model, and its reply."""
 
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -10,12 +10,12 @@ DEFAULT_OUTPUT_TOKENS: Final = 2048
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What an answer took.
+    """The tokens and the price of an answer.
 
     Args:
-        input_tokens: Tokens read, those from a cache included.
+        input_tokens: Tokens read, including cached tokens.
         output_tokens: Tokens written.
-        cost_usd: The price by list, in US dollars; ``None`` where it is not known.
+        cost_usd: The list price in US dollars; ``None`` if it is unknown.
     """
 
     input_tokens: int = 0
@@ -24,7 +24,7 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """All tokens, read and written."""
+        """The sum of tokens read and written."""
         return self.input_tokens + self.output_tokens
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -38,15 +38,15 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What a model is asked.
+    """A request to a model.
 
     Args:
         prompt: The task, with its data fenced (see :func:`~commonplace.llm.fence.fence`).
-        system: Instructions that stand above the task.
-        output: The form of the answer; ``None`` for plain text.
+        system: The system prompt.
+        output: The schema of the answer; ``None`` for plain text.
         max_output_tokens: Longer answers are cut off, and then refused.
-        max_chars: The longest text that the caller can use. A model that picks sentences keeps to it; one that
-            writes has to be told in the prompt.
+        max_chars: The longest text that the caller can use. The extractive model obeys it; a language model needs the
+            limit in the prompt.
     """
 
     prompt: str
@@ -58,7 +58,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """What came back: text, which is JSON where an output was asked for, not yet validated."""
+    """A reply: text, or unvalidated JSON if the request has an output."""
 
     text: str
     model: str
@@ -67,18 +67,18 @@ class Reply:
 
 
 class ModelBackend(Protocol):
-    """One model. It makes one attempt a request; retries, validation and counting are not its business."""
+    """One model. It sends each request once; :class:`~commonplace.llm.model.Model` retries, validates and counts."""
 
     async def send(self, request: Request) -> Reply:
-        """Ask once. Cancelling the call ends all that it started.
+        """Send a request once. Cancelling the call stops everything that it started.
 
         Raises:
-            ModelUnavailableError: Asking again later can help.
-            ModelRefusedError: It cannot.
-            ModelOutputError: What came is not an answer.
+            ModelUnavailableError: A later attempt can succeed.
+            ModelRefusedError: A later attempt cannot succeed.
+            ModelOutputError: The reply is not an answer.
         """
         ...
 
     async def aclose(self) -> None:
-        """Give back connections."""
+        """Close the connections."""
         ...

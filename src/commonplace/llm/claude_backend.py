@@ -1,13 +1,13 @@
-"""The claude CLI as a model: one process a request, without tools, hooks, servers or memory of its own.
+"""The claude CLI as a model: one process per request, without tools, hooks, servers or memory of its own.
 
-Facts measured on Claude Code 2.1.197 that shape it:
+It relies on facts measured with Claude Code 2.1.197:
 
-- ``@/path`` in a prompt makes the CLI put that file before the model, with all tools off and reading denied.
-  Prompts hold what others wrote, so every ``@`` gets an invisible joiner behind it, which the answer loses again.
-- A prompt that begins with ``/`` is a command, whatever is disabled. Ours begins with a word.
-- ``--safe-mode`` keeps the account and the choice of model, and drops hooks, CLAUDE.md, skills and plugins: a
-  memory that asks a model must not set off the hooks that feed the memory.
-- API failures have ``subtype`` ``success``; ``is_error`` and ``api_error_status`` tell.
+- ``@/path`` in a prompt shows that file to the model, even with all tools off and reading denied. Prompts contain text
+  of others, so every ``@`` is followed by an invisible joiner, which the answer loses again.
+- A prompt that begins with ``/`` is a command, even if commands are disabled. Our prompts begin with a word.
+- ``--safe-mode`` keeps the account and the choice of model, and drops hooks, CLAUDE.md, skills and plugins. A memory
+  that asks a model must not start the hooks that feed the memory.
+- API failures have the ``subtype`` ``success``; ``is_error`` and ``api_error_status`` report them.
 """
 
 import tempfile
@@ -44,7 +44,7 @@ _OPTIONS: Final = (
     "--disable-slash-commands",
     "--no-session-persistence",
 )
-_DEFAULT_SYSTEM: Final = "Do the task that the user gives, and answer with its result only."
+_DEFAULT_SYSTEM: Final = "Do the user's task, and answer with its result only."
 _MENTION: Final = "@\N{WORD JOINER}"
 _CUT_OFF: Final = "output token maximum"
 _MALFORMED: Final = "malformed response"
@@ -73,7 +73,7 @@ class _Result(BaseModel):
 
 
 async def connect(options: ClaudeOptions) -> "ClaudeBackend":
-    """Return the model; there is nothing to connect."""
+    """Return the backend; it needs no connection."""
     return ClaudeBackend(options)
 
 
@@ -84,13 +84,13 @@ class ClaudeBackend:
         self._options = options
 
     async def send(self, request: Request) -> Reply:
-        """Run the CLI once, in an empty directory; cancelling kills it and all that it started.
+        """Run the CLI once in an empty directory; cancelling kills it and its descendants.
 
         Raises:
-            ModelUnavailableError: The API behind it is busy, failing or not reachable.
-            ModelRefusedError: It refuses the request, or ends without a result.
-            ModelAccessError: It is not there, not logged in, or its key, account or model is refused.
-            ModelOutputError: It printed something else than a result.
+            ModelUnavailableError: The API is busy, failing or unreachable.
+            ModelRefusedError: The CLI refuses the request, or ends without a result.
+            ModelAccessError: The CLI is missing or not logged in, or its key, account or model is refused.
+            ModelOutputError: The CLI printed no result.
         """
         with tempfile.TemporaryDirectory(prefix="commonplace-claude-") as name:
             printed = await self._run(request, Path(name))
@@ -101,7 +101,7 @@ class ClaudeBackend:
         return self._reply(result)
 
     async def aclose(self) -> None:
-        """Do nothing: no process outlives its request."""
+        """Do nothing, because no process outlives its request."""
 
     async def _run(self, request: Request, scratch: Path) -> Printed:
         empty, system = scratch / "empty", scratch / "system"
@@ -116,7 +116,7 @@ class ClaudeBackend:
                 environ=self._environment(request),
             )
         except OSError as error:
-            raise ModelAccessError(f"{self._options.executable} cannot be started: {error}") from None
+            raise ModelAccessError(f"cannot start {self._options.executable}: {error}") from None
 
     def _command(self, system: Path) -> list[str]:
         model = ["--model", self._options.model] if self._options.model else []
@@ -124,7 +124,7 @@ class ClaudeBackend:
 
     def _environment(self, request: Request) -> dict[str, str]:
         return outside_a_session(self._options.environ) | {
-            # Retries are ours: they know how much time is left.
+            # The caller retries, because it knows how much time is left.
             "CLAUDE_CODE_MAX_RETRIES": "0",
             "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(request.max_output_tokens),
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -174,4 +174,4 @@ def _no_result(printed: Printed) -> ModelError:
     shown = trim_to((printed.err or printed.out).strip(), _SHOWN_CHARS) or "nothing"
     if printed.status:
         return ModelRefusedError(f"the claude CLI ended with status {printed.status} and no result: {shown}")
-    return ModelOutputError(f"the claude CLI printed something else than a result: {shown}")
+    return ModelOutputError(f"the claude CLI printed no valid result: {shown}")

@@ -1,7 +1,7 @@
 """A run of the claude CLI to its end, with files in place of pipes.
 
-Whatever else might hold a pipe open, only the CLI itself is waited for, and neither the length of a prompt nor who
-can list processes matters.
+With files, a descendant that holds a pipe open cannot delay the end, a prompt can have any length, and no list of
+processes shows the prompt.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from commonplace.llm.process_tree import kill_tree
 _OF_A_SESSION: Final = re.compile(
     r"CLAUDECODE|CLAUDE_PROJECT_DIR|CLAUDE_ENV_FILE|CLAUDE_CODE_(SESSION_ID|CHILD_SESSION|ENTRYPOINT)"
 )
-"""Variables that tell a CLI that it runs inside a session; one that we start does not belong to any."""
+"""Variables that tell the CLI that it runs inside a session; the CLI that we start belongs to no session."""
 
 _BUSY_STATUSES: Final = frozenset({408, 409, 429})
 _FIRST_SERVER_FAULT: Final = 500
@@ -28,7 +28,7 @@ _NOT_LOGGED_IN: Final = "Not logged in"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Printed:
-    """How the CLI ended, and what it printed on standard output and on standard error."""
+    """The exit status of the CLI, and its standard output and standard error."""
 
     status: int
     out: str
@@ -36,17 +36,16 @@ class Printed:
 
 
 def outside_a_session(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without what belongs to a session that this process may run in."""
+    """Return an environment without the variables of a session."""
     return {name: value for name, value in environ.items() if not _OF_A_SESSION.fullmatch(name)}
 
 
 def is_unavailable(status: int | None, text: str) -> bool:
-    """Tell whether a result that is an error says that the API is busy, failing or out of reach.
+    """Return whether an error result says that the API is busy, failing or unreachable.
 
     Args:
-        status: The result's ``api_error_status``, the HTTP status of the API; ``None`` where the API did not answer.
-        text: The result's text, which is all that tells where there is no status. Source: measured with Claude Code
-            2.1.197.
+        status: The result's ``api_error_status``, the HTTP status of the API; ``None`` if the API did not answer.
+        text: The result's text, which counts if there is no status. Source: measured with Claude Code 2.1.197.
     """
     if status is None:
         return any(sign in text for sign in _NO_CONNECTION)
@@ -54,9 +53,9 @@ def is_unavailable(status: int | None, text: str) -> bool:
 
 
 def is_without_access(status: int | None, text: str) -> bool:
-    """Tell whether a result that is an error says that the key, the account or the model's name is refused.
+    """Return whether an error result says that the key, the account or the model's name is refused.
 
-    Args: as of :func:`is_unavailable`.
+    The arguments are those of :func:`is_unavailable`.
     """
     return _NOT_LOGGED_IN in text if status is None else status in _NO_ACCESS_STATUSES
 
@@ -64,17 +63,17 @@ def is_without_access(status: int | None, text: str) -> bool:
 async def run_claude(
     command: Sequence[str], *, prompt: str, scratch: Path, directory: Path, environ: Mapping[str, str]
 ) -> Printed:
-    """Run the CLI once; cancelling kills it and all that it started.
+    """Run the CLI once; cancelling kills it and its descendants.
 
     Args:
         command: The program and its arguments.
-        prompt: Given on standard input.
+        prompt: The text for standard input.
         scratch: An empty directory for its input and output, which the caller removes.
-        directory: Where it runs.
-        environ: All of its environment.
+        directory: The working directory.
+        environ: The complete environment.
 
     Raises:
-        OSError: It cannot be started.
+        OSError: The CLI cannot be started.
     """
     (scratch / "prompt").write_text(clean_text(prompt), encoding="utf-8")
     with (

@@ -1,7 +1,7 @@
-"""Tokens used today by every process of this machine: a line each in one file a day.
+"""Tokens used today by all processes of this machine: one file per day, one line per answer.
 
-A budget that each process counts for itself would start from zero with every command. Lines are appended in one
-write each, which the system keeps apart, so nobody waits for a lock.
+A budget that each process counts for itself would start from zero with every command. Each line is appended in one
+write, which the system does not mix with others, so no lock is needed.
 """
 
 import os
@@ -10,17 +10,17 @@ from pathlib import Path
 
 
 class DayFile:
-    """The files of one directory, named by their day in UTC; those of earlier days are removed.
+    """The files of one directory, named by their day in UTC; files of earlier days are deleted.
 
     Args:
-        directory: Where they are; made at the first use.
+        directory: The directory; the first use creates it.
     """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
     def add(self, day: date, tokens: int) -> None:
-        """Note tokens used.
+        """Add used tokens to a day.
 
         Raises:
             OSError: The file cannot be written.
@@ -35,10 +35,10 @@ class DayFile:
             os.close(descriptor)
 
     def total(self, day: date) -> int:
-        """Return the tokens noted for a day; 0 for a day without any.
+        """Return the tokens used on a day; 0 if the day has no file.
 
         Raises:
-            OSError: The file is there and cannot be read.
+            OSError: The file exists and cannot be read.
         """
         try:
             text = (self._directory / day.isoformat()).read_text(encoding="ascii", errors="replace")

@@ -1,6 +1,6 @@
-"""The extractive model: no language model, but a rule that picks clauses out of the data in a prompt.
+"""The extractive model: a rule that picks clauses from the data in a prompt.
 
-It never writes a word of its own but "The user:", and needs neither a network nor a key.
+It adds no words but "The user:", and needs neither a network nor a key.
 """
 
 import asyncio
@@ -13,19 +13,19 @@ from commonplace.llm.secretary import read_turns, take_notes
 
 
 async def connect(_: None) -> "ExtractiveBackend":
-    """Return the model."""
+    """Return the backend."""
     return ExtractiveBackend()
 
 
 class ExtractiveBackend:
-    """Picks what is worth keeping of the fenced data: see :mod:`commonplace.llm.secretary`.
+    """Picks clauses from the fenced data; see :mod:`commonplace.llm.secretary`.
 
-    Its text keeps to ``max_chars`` of the request and to four characters a token of ``max_output_tokens``. It is
-    empty where nothing is worth keeping. A prompt without fences is data as a whole.
+    Its text is at most ``max_chars`` long, and at most four characters for each of ``max_output_tokens``. It is empty
+    if nothing is worth keeping. A prompt without fences counts as data.
     """
 
     async def send(self, request: Request) -> Reply:
-        """Pick clauses; takes no tokens."""
+        """Pick clauses without using tokens."""
         chars = budget_chars(request.max_output_tokens)
         if request.max_chars is not None:
             chars = min(chars, request.max_chars)
@@ -34,4 +34,4 @@ class ExtractiveBackend:
         return Reply(text=await asyncio.to_thread(take_notes, turns, chars), model=EXTRACTIVE)
 
     async def aclose(self) -> None:
-        """Do nothing: there is nothing to give back."""
+        """Do nothing, because there is no connection."""

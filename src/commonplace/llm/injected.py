@@ -1,4 +1,4 @@
-"""What memory puts into a session: one tag around it, and out of what is learned from the session again.
+"""The block that memory puts into a session: its tag, and its removal before the session is learned.
 
     <commonplace_memory>
     Noted in earlier sessions. …
@@ -7,7 +7,7 @@
     - (m-2, infra) Project uses PostgreSQL 16
     </commonplace_memory>
 
-Source: R-KNW-11. Recalled text that is learned as new buries a memory under copies of itself.
+Without the removal, memory would store copies of its own texts. Source: R-KNW-11.
 """
 
 import re
@@ -24,27 +24,27 @@ NOTE: Final = (
     "not store it again."
 )
 BETWEEN: Final = "\n\n"
-"""Stands between the note and each text."""
+"""The separator between the note and the texts."""
 
 _TODAY: Final = " Today is {}."
 
 FRAME_CHARS: Final = len(fence(f"{NOTE}{_TODAY.format(date.min)}", TAG))
-"""What the tag and the note take."""
+"""The length of the tag and the note."""
 
 _BLOCK: Final = re.compile(rf"<{TAG}>.*?(?:</{TAG}>|\Z)", re.DOTALL)
 
 
 def as_data(text: str) -> str:
-    """Return a text as it stands inside the tag: it cannot close that one, nor any other. Idempotent."""
+    """Return a text in its form inside the tag, where it cannot close any tag. Idempotent."""
     return fence(text.strip(), TAG).removeprefix(f"<{TAG}>\n").removesuffix(f"\n</{TAG}>")
 
 
 def framed(texts: Iterable[str], *, today: date | None = None) -> str:
-    """Return texts, those that are not empty, as data in one tag; empty where there are none.
+    """Return the non-empty texts as data in one tag; empty if there are none.
 
     Args:
-        texts: What memory tells.
-        today: For the note, because what was heard earlier names days.
+        texts: The texts of the memories.
+        today: The date for the note, because memories may name days.
     """
     told = [data for text in texts if (data := as_data(text))]
     note = NOTE if today is None else f"{NOTE}{_TODAY.format(today)}"
@@ -52,12 +52,12 @@ def framed(texts: Iterable[str], *, today: date | None = None) -> str:
 
 
 def without_injected(text: str) -> str:
-    """Return a text without the blocks quoted in it, cut off ones too: what was injected is not learned as new."""
+    """Return a text without injected blocks, including truncated blocks, so that they are not learned again."""
     return _BLOCK.sub("", text)
 
 
 def cut_lines(block: str, chars: int | None, *, title: str) -> str:
-    """Return a block without its last lines as far as it would be too long; nothing where only the title would stay."""
+    """Return as many lines of a block as fit; empty if only the title would remain."""
     if chars is None or len(block) <= chars:
         return block
     kept = block[: chars + 1].rpartition("\n")[0]

@@ -1,4 +1,4 @@
-"""What models were used for and what it took: counted by purpose, and held against the budget of the day."""
+"""Token counts by purpose, and the daily token budget."""
 
 import logging
 from collections.abc import Mapping
@@ -19,13 +19,13 @@ class Totals:
     """Counts of one purpose since the process began.
 
     Args:
-        answers: Answers that came, valid or not; each took tokens.
-        unavailable: Attempts that were followed by another, or given up, because the model could not answer.
-        failures: Calls that ended without what was asked for, whatever the reason.
+        answers: Answers, valid or not; each took tokens.
+        unavailable: Attempts that found the model unable to answer.
+        failures: Calls that ended without a usable answer.
         input_tokens: Tokens read.
         output_tokens: Tokens written.
-        cost_usd: The price of the answers whose price is known.
-        unpriced: Answers whose price is not known.
+        cost_usd: The price of the answers with a known price.
+        unpriced: Answers without a known price.
     """
 
     answers: int = 0
@@ -38,12 +38,12 @@ class Totals:
 
 
 class Ledger:
-    """Counts usage; the place that metrics are read from.
+    """Counts usage for metrics and for the daily budget.
 
     Args:
-        daily_tokens: Tokens allowed a day, input and output together, over all purposes; 0 for no limit.
+        daily_tokens: Tokens allowed per day, input and output together, over all purposes; 0 for no limit.
         clock: Its UTC date is the day.
-        day_file: Where the processes of this machine add up their tokens; without one, each counts its own.
+        day_file: The tokens of all processes of this machine; ``None`` counts only this process.
     """
 
     def __init__(
@@ -58,31 +58,31 @@ class Ledger:
 
     @property
     def totals(self) -> Mapping[str, Totals]:
-        """The counts by purpose, as they are now."""
+        """The current counts by purpose."""
         return MappingProxyType(dict(self._totals))
 
     @property
     def daily_tokens(self) -> int:
-        """Tokens allowed a day; 0 for no limit."""
+        """Tokens allowed per day; 0 for no limit."""
         return self._daily_tokens
 
     @property
     def spent_today(self) -> int:
-        """Tokens used since midnight UTC: by this process, or by all of this machine where there is a limit."""
+        """Tokens used since midnight UTC: by this process, or, with a limit, by all processes of this machine."""
         today = self._today()
         if self._day_file is None:
             return self._spent
         try:
             return max(self._spent, self._day_file.total(today))
         except OSError as error:
-            _log.warning("the day's tokens of other processes cannot be read, and do not count: %s", error)
+            _log.warning("cannot read today's tokens of other processes; only this process counts: %s", error)
             return self._spent
 
     def require_budget(self) -> None:
-        """Let a call pass while tokens are left. Calls under way are not stopped: they may go over the limit.
+        """Check that tokens are left. Running calls are not stopped, so they can exceed the limit.
 
         Raises:
-            ModelBudgetError: None are left.
+            ModelBudgetError: No tokens are left.
         """
         if self._daily_tokens and (spent := self.spent_today) >= self._daily_tokens:
             raise ModelBudgetError(spent, self._daily_tokens)
@@ -104,7 +104,7 @@ class Ledger:
             try:
                 self._day_file.add(today, usage.tokens)
             except OSError as error:
-                _log.warning("tokens cannot be noted for other processes: %s", error)
+                _log.warning("cannot write today's tokens for other processes: %s", error)
 
     def add_unavailable(self, purpose: str) -> None:
         """Count an attempt that found the model unable to answer."""
@@ -112,7 +112,7 @@ class Ledger:
         self._totals[purpose] = replace(before, unavailable=before.unavailable + 1)
 
     def add_failure(self, purpose: str) -> None:
-        """Count a call that ended without what was asked for."""
+        """Count a call that ended without a usable answer."""
         before = self._totals.get(purpose, Totals())
         self._totals[purpose] = replace(before, failures=before.failures + 1)
 

@@ -1,4 +1,4 @@
-"""The one place through which every call of a language model goes."""
+"""The class through which every call of a language model goes."""
 
 import asyncio
 import logging
@@ -31,14 +31,14 @@ V_co = TypeVar("V_co", covariant=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion(Generic[V_co]):
-    """What a model gave.
+    """The answer of a model.
 
     Args:
-        text: Its answer as text, without blanks at the ends; empty where it had nothing to say.
-        value: The validated object, where one was asked for; else ``None``.
-        model: The model that answered, as it calls itself.
-        usage: What it took, a second attempt at the right form included.
-        extractive: Whether the text was picked out of the data, and not written.
+        text: The answer as text without surrounding whitespace; may be empty.
+        value: The validated object; ``None`` if the call has no output.
+        model: The name of the model, as the model reports it.
+        usage: The usage, including a second attempt for a valid object.
+        extractive: Whether the text was picked from the data.
     """
 
     text: str
@@ -50,26 +50,26 @@ class Completion(Generic[V_co]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Call:
-    """A call under way: what it is for, and when it must be over by the clock of the event loop."""
+    """A running call: its purpose, and its deadline by the clock of the event loop."""
 
     purpose: str
     ends_at: float
 
 
 class Model:
-    """A language model, with a time limit, retries, validated output, and a count of what it takes.
+    """A language model with a time limit, retries, validated output, and usage counts.
 
-    Nothing is connected or imported before the first call.
+    The first call connects and imports libraries.
 
     Args:
-        name: As the setting names it, for example ``"anthropic:claude-haiku-4-5"``.
+        name: The name in the settings, for example ``"anthropic:claude-haiku-4-5"``.
         connect: Makes the backend at the first call.
-        extractive: Whether it can only pick sentences out of the data that is fenced in the prompt.
-        ledger: Counts usage and holds the budget.
-        timeout_s: The time limit of calls that name none.
-        retries: How often and when to ask again.
-        sleep: Waits for so many seconds.
-        chance: Gives numbers from 0 to 1, for the jitter of the pauses.
+        extractive: Whether the model only picks sentences from the fenced data of the prompt.
+        ledger: Counts usage and holds the budget; ``None`` for a ledger without a limit.
+        timeout_s: The default time limit of a call.
+        retries: The number of retries and their pauses; ``None`` for the defaults of :class:`.Retries`.
+        sleep: Waits for a number of seconds.
+        chance: Returns numbers from 0 to 1 for the jitter of the pauses.
     """
 
     def __init__(
@@ -132,34 +132,34 @@ class Model:
         max_output_tokens: int = DEFAULT_OUTPUT_TOKENS,
         max_chars: int | None = None,
     ) -> Completion[BaseModel | None]:
-        """Ask for text, or for an object.
+        """Return a model's answer to a prompt, as text or as a validated object.
 
-        An answer of the wrong form is sent back once, with what is wrong with it. A model that cannot answer now
-        is asked again after a pause, as long as time is left. Cancelling the call ends all that it started.
-        Hold no database connection meanwhile.
+        An invalid object is sent back once with its fault. A model that cannot answer now is asked again after a pause
+        while time is left. Cancelling the call stops everything that it started. Hold no database connection during the
+        call.
 
         Args:
-            prompt: The task, with everything that others wrote inside fences.
-            purpose: What it is counted under, for example ``"app.digest"``.
-            system: Instructions that stand above the task.
-            output: The form of the answer; plain text without one.
-            timeout_s: Seconds for all of it, retries included.
-            max_output_tokens: Longer answers are cut off, and are then an error.
-            max_chars: The longest text that can be used, for models that pick sentences.
+            prompt: The task; text of others is inside fences.
+            purpose: The name under which the ledger counts the call, for example ``"app.digest"``.
+            system: The system prompt.
+            output: The schema of the answer; ``None`` for plain text.
+            timeout_s: The time limit in seconds, including retries; ``None`` for the model's default.
+            max_output_tokens: Longer answers are cut off and raise an error.
+            max_chars: The longest usable text, for the extractive model.
 
         Raises:
             ModelBudgetError: The tokens of the day are spent.
-            ModelCannotError: An object was asked of a model that only picks sentences.
-            ModelTimeoutError: Time was over.
-            ModelUnavailableError: It could not answer, to the last attempt.
-            ModelRefusedError: It will not answer this.
-            ModelAccessError: It will not answer anything: a wrong key, account or name.
-            ModelOutputError: Its answer was cut off, or was twice not of the form asked for.
+            ModelCannotError: The extractive model was asked for an object.
+            ModelTimeoutError: The time limit has passed.
+            ModelUnavailableError: The model could not answer at any attempt.
+            ModelRefusedError: The model refuses this request.
+            ModelAccessError: The key, the account or the model's name is wrong.
+            ModelOutputError: The answer was cut off, or was invalid twice.
         """
         if output is not None and self.extractive:
             raise ModelCannotError(
-                f"the model {self.name!r} picks sentences and cannot decide ({purpose}): "
-                "set COMMONPLACE_MODEL to a language model, or fall back on a rule"
+                f"the model {self.name!r} only picks sentences and cannot decide ({purpose}): "
+                "set COMMONPLACE_MODEL to a language model"
             )
         request = Request(
             prompt=prompt,
@@ -176,7 +176,7 @@ class Model:
             raise
 
     async def aclose(self) -> None:
-        """Give back the connections of the backend, if there is one yet. A later call connects again."""
+        """Close the connections of the backend. A later call connects again."""
         backend, self._backend = self._backend, None
         if backend is not None:
             await backend.aclose()
@@ -201,7 +201,7 @@ class Model:
             return self._completion(reply, read_answer(reply.text, request.output), reply.usage)
         except AnswerError as error:
             fault = str(error)
-        _log.info("%s answered %s in a wrong form, asked again: %s", self.name, call.purpose, fault)
+        _log.info("%s gave an invalid answer to %s and is asked again: %s", self.name, call.purpose, fault)
         again = replace(request, prompt=ask_again(request.prompt, answer=reply.text, fault=fault))
         second = await self._send(again, call)
         try:
@@ -214,7 +214,7 @@ class Model:
         return self._completion(second, value, reply.usage + second.usage)
 
     async def _send(self, request: Request, call: _Call) -> Reply:
-        """Ask until an answer comes, a pause would outlast the time, or the attempts are used up."""
+        """Ask until the model answers, no time is left for a pause, or all attempts are used."""
         pauses = self._retries.pauses(self._chance)
         while True:
             self.ledger.require_budget()
@@ -236,14 +236,14 @@ class Model:
         """Wait before the next attempt, at least as long as the server asks.
 
         Raises:
-            ModelUnavailableError: ``error`` itself, when there is no next attempt.
+            ModelUnavailableError: There is no next attempt; this is ``error`` itself.
         """
         if pause_s is None:
             raise error
         wait_s = max(pause_s, error.retry_after_s or 0.0)
         if asyncio.get_running_loop().time() + wait_s >= call.ends_at:
             raise error
-        _log.info("%s (%s), asked again in %.1f s: %s", self.name, call.purpose, wait_s, error)
+        _log.info("%s (%s) is asked again in %.1f s: %s", self.name, call.purpose, wait_s, error)
         await self._sleep(wait_s)
 
     async def _connected(self) -> ModelBackend:

@@ -1,4 +1,4 @@
-"""Which model the settings ask for."""
+"""The model that the settings name."""
 
 import asyncio
 import importlib
@@ -30,7 +30,7 @@ Connect = Callable[[], Awaitable[ModelBackend]]
 
 
 def names_language_model(settings: Settings) -> bool:
-    """Whether the settings name a model that writes; the extractive one only picks sentences."""
+    """Return whether the settings name a language model; the extractive model only picks sentences."""
     return (settings.model or EXTRACTIVE) != EXTRACTIVE
 
 
@@ -42,19 +42,18 @@ async def open_model(
     clock: Clock = utc_now,
     environ: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[Model]:
-    """Give the model that the settings name, and close its connections at the end.
+    """Yield the model that the settings name, and close its connections at the end of the block.
 
-    What can be seen to be missing is an error at once: a program, an extra, a key. The libraries of a model
-    are imported at its first call.
+    A missing program, extra or key raises an error at once. The first call imports the model's libraries.
 
     Args:
-        settings: ``model``, ``model_timeout_s`` and ``model_daily_tokens`` count.
-        ledger: In place of one made after the settings, to count several models together.
-        clock: For the budget of the day.
-        environ: In place of the environment of this process: keys, addresses and the path to programs.
+        settings: ``model``, ``model_timeout_s`` and ``model_daily_tokens`` are used.
+        ledger: A ledger that several models share; ``None`` makes a ledger from the settings.
+        clock: Gives the day of the token budget.
+        environ: Keys, addresses and the path to programs; ``None`` for the environment of this process.
 
     Raises:
-        SettingsError: The model is unknown, or what it needs is missing; it says how to get it.
+        SettingsError: The model is unknown, or something that it needs is missing; the message says how to install it.
     """
     environ = os.environ if environ is None else environ
     name = settings.model or EXTRACTIVE
@@ -91,10 +90,10 @@ def _connector(name: str, environ: Mapping[str, str]) -> Connect:
 
 
 def _deferred(module: str, options: object) -> Connect:
-    """Return what imports a backend and connects it: the one place where imports are deferred.
+    """Return a function that imports a backend and connects it.
 
-    Each backend pulls in libraries that cost more to import than the rest of the package together, and not all
-    of them are installed.
+    The import is deferred because the libraries of a backend take longer to import than the rest of the package, and
+    may not be installed.
     """
 
     async def connect() -> ModelBackend:
@@ -119,8 +118,8 @@ def _api_key(kind: Literal["anthropic", "openai"], environ: Mapping[str, str], b
     if key := environ.get(_KEY[kind]):
         return key
     if kind == "openai" and base_url:
-        return "none"  # Local servers that speak the API take any.
-    raise SettingsError(f"COMMONPLACE_MODEL names an {kind} model, which needs the variable {_KEY[kind]}")
+        return "none"  # Local servers with this API accept any key.
+    raise SettingsError(f"COMMONPLACE_MODEL names an {kind} model: set the variable {_KEY[kind]}")
 
 
 def _require_extra(extra: Literal["anthropic", "openai"], *, wanted_by: str) -> None:
@@ -136,24 +135,24 @@ def _claude(environ: Mapping[str, str]) -> Path:
     found = shutil.which("claude", path=environ.get("PATH", os.defpath))
     if found is None:
         raise SettingsError(
-            "COMMONPLACE_MODEL is claude-code, and there is no program `claude` on the PATH: "
+            "COMMONPLACE_MODEL is claude-code, but the program `claude` is not on the PATH: "
             "run `npm install -g @anthropic-ai/claude-code`"
         )
     return Path(found).absolute()
 
 
 def ollama_url(host: str) -> str:
-    """Return the address of Ollama's OpenAI-compatible API, from what ``OLLAMA_HOST`` may hold.
+    """Return the address of Ollama's OpenAI-compatible API from the value of ``OLLAMA_HOST``.
 
-    A scheme and a port may be missing. The address of a server that listens everywhere means this machine.
+    The scheme and the port are optional. A wildcard address means this machine.
     """
     with_scheme = host if "://" in host else f"http://{host or '127.0.0.1'}"
     parts = urlsplit(with_scheme)
     name = parts.hostname or "127.0.0.1"
-    if name in {"0.0.0.0", "::"}:  # noqa: S104 - recognised so as not to be used
+    if name in {"0.0.0.0", "::"}:  # noqa: S104 - recognised here, not listened on
         name = "127.0.0.1"
     shown = f"[{name}]" if ":" in name else name
-    # Like Ollama: a bare host means its own port, a URL without a port that of its scheme.
+    # Like Ollama: a bare host gets Ollama's port, a URL without a port gets the port of its scheme.
     port = parts.port or (OLLAMA_PORT if "://" not in host else None)
     path = parts.path.rstrip("/")
     return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{path}/v1"

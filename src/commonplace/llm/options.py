@@ -1,4 +1,4 @@
-"""What the backends need to know, apart from their modules: those import libraries that may not be installed."""
+"""Options of the backends, in a module of their own because a backend's libraries may not be installed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,20 +6,20 @@ from pathlib import Path
 from typing import Final, Literal
 
 EXTRACTIVE: Final = "extractive"
-"""The name of the model that only picks sentences; it is also used where none is named."""
+"""The name of the extractive model, which is the default."""
 
 ApiKind = Literal["anthropic", "openai", "ollama"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiOptions:
-    """Which model behind an API, and where it is.
+    """A model behind an API.
 
     Args:
-        kind: The API that it speaks; ``ollama`` is OpenAI's as Ollama speaks it.
-        model: Its name there.
-        base_url: Another address than the maker's; that of OpenAI's API includes ``/v1``.
-        api_key: ``None`` where none is needed.
+        kind: The API; ``ollama`` is OpenAI's API in Ollama's variant.
+        model: The model's name in the API.
+        base_url: The address; ``None`` for the provider's own. An address of OpenAI's API includes ``/v1``.
+        api_key: ``None`` if the API needs no key.
     """
 
     kind: ApiKind
@@ -30,12 +30,12 @@ class ApiOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaudeOptions:
-    """Which claude CLI, and how it runs.
+    """The claude CLI and its options.
 
     Args:
         executable: The ``claude`` program.
-        model: An alias such as ``haiku`` or a full name; the account's default without one.
-        environ: The environment that it starts from.
+        model: An alias such as ``haiku`` or a full name; ``None`` for the account's default.
+        environ: The environment of the CLI.
     """
 
     executable: Path

@@ -1,4 +1,4 @@
-"""Ending a process together with everything that it started, sessions of their own included."""
+"""The end of a process with all its descendants, including those in other sessions."""
 
 import contextlib
 import os
@@ -9,10 +9,10 @@ import psutil
 
 
 def kill_tree(pid: int) -> None:
-    """Kill a process that leads its own process group, its descendants, and what is left in its group.
+    """Kill the leader of a process group, its descendants, and the rest of its group.
 
-    The claude CLI starts its shells in sessions of their own, out of reach of a signal to the group, and a
-    descendant whose parent has died can no longer be found.
+    The claude CLI starts its shells in sessions of their own, which a signal to the group does not reach. A descendant
+    whose parent has died can no longer be found.
 
     Args:
         pid: A process started with ``start_new_session=True`` that has not been waited for.
@@ -23,10 +23,10 @@ def kill_tree(pid: int) -> None:
 
 
 def kill_found(look: Callable[[], set[psutil.Process]]) -> set[psutil.Process]:
-    """Kill the processes that a look around finds, and return them.
+    """Kill the processes that ``look`` finds, and return them.
 
-    Everything is stopped first, until a look finds nothing new, and killed then: what runs could start others
-    meanwhile, and those whose parents were killed could no longer be found.
+    All processes are suspended until ``look`` finds no new ones, and then killed: a running process could start others
+    meanwhile, and the children of a killed process could no longer be found.
     """
     stopped: set[psutil.Process] = set()
     while fresh := look() - stopped:

@@ -1,4 +1,4 @@
-"""How often, and after which pauses, a model that could not answer is asked again."""
+"""The number of retries of a model that could not answer, and the pauses between them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ class Retries:
     """Exponential backoff with jitter.
 
     Args:
-        most: How often to ask again after the first time.
+        most: The number of retries after the first attempt.
         first_s: The first pause, before jitter.
-        longest_s: No pause of our own is longer; one that the server asks for may be.
+        longest_s: The longest pause; the server can ask for a longer one.
     """
 
     most: int = 4
@@ -19,10 +19,10 @@ class Retries:
     longest_s: float = 20.0
 
     def pauses(self, random: Callable[[], float]) -> Iterator[float]:
-        """Yield the pauses, in seconds: each the double of the one before, less up to half of it by chance.
+        """Yield the pauses in seconds: each is twice the pause before, less a random part of up to half.
 
         Args:
-            random: Gives numbers from 0 to 1. Chance keeps many callers from coming back all at once.
+            random: Returns numbers from 0 to 1. The jitter keeps many callers from retrying at once.
         """
         pause_s = self.first_s
         for _ in range(self.most):

@@ -1,4 +1,4 @@
-"""A model that answers from a script: for tests of whatever asks a model, and for the tour."""
+"""A model that answers from a script, for tests and for the tour."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,22 +13,22 @@ from commonplace.llm.model import DEFAULT_TIMEOUT_S, Model
 
 SCRIPTED: Final = "scripted"
 SCRIPTED_USAGE: Final = Usage(input_tokens=100, output_tokens=20, cost_usd=0.001)
-"""What every text and object of a script is said to have taken."""
+"""The usage of every text and object of a script."""
 
 
 class Hang:
-    """A step that never answers: the call ends by its time limit, or is cancelled."""
+    """A step that never answers: the call reaches its time limit, or is cancelled."""
 
 
 Step = str | BaseModel | Reply | ModelError | Hang | Callable[[Request], str]
 
 
 class Script:
-    """What a model says, in order, and what it was asked.
+    """The answers of a model in order, and the requests that it received.
 
     Args:
-        steps: A text, an object (given as its JSON), a whole reply, an error to raise, :class:`Hang`, or a
-            function from the request to a text. When they are used up, the model refuses.
+        steps: A text, an object (sent as JSON), a whole reply, an error to raise, :class:`Hang`, or a function from the
+            request to a text. After the last step the model refuses.
     """
 
     def __init__(self, *steps: Step) -> None:
@@ -42,7 +42,7 @@ class Script:
         ledger: Ledger | None = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
     ) -> Model:
-        """Return the model, with all that is true of any model; only the pauses between attempts take no time."""
+        """Return a model like any other, but without pauses between attempts."""
         return Model(
             name=SCRIPTED,
             connect=self._connect,
@@ -56,12 +56,12 @@ class Script:
         """Take the next step.
 
         Raises:
-            ModelRefusedError: There is none.
-            ModelError: The step is one.
+            ModelRefusedError: No step is left.
+            ModelError: The step is an error.
         """
         self.requests.append(request)
         if not self._steps:
-            raise ModelRefusedError(f"the script is at its end and was asked: {request.prompt}")
+            raise ModelRefusedError(f"the script has no step left for the prompt: {request.prompt}")
         match self._steps.pop(0):
             case ModelError() as error:
                 raise error
@@ -78,7 +78,7 @@ class Script:
         return Reply(text=text, model=SCRIPTED, usage=SCRIPTED_USAGE)
 
     async def aclose(self) -> None:
-        """Do nothing: there is no connection."""
+        """Do nothing, because there is no connection."""
 
     async def _connect(self) -> "Script":
         return self

@@ -1,10 +1,10 @@
-"""Notes of a conversation, taken as a careful secretary takes them: picked clauses, in the words of the speakers.
+"""Notes of a conversation: picked clauses in the words of the speakers.
 
-What users state counts before what assistants say; of what assistants say only what they did, and what repeats the
-user. Of a value that was corrected the later one stays. Questions, courtesies and general knowledge are left out.
+Statements of users come first. Statements of assistants count if they report an action or repeat the user. A corrected
+value replaces the earlier one. Questions, courtesies and general knowledge are left out.
 
-The worth of a clause is the sum of its signals; clauses are picked by worth, by what they say that no picked clause
-says, and by length. Source: measured on conversations in seven languages, see ADR 0009.
+The worth of a clause is the sum of its signals. Clauses are picked by worth, by new information, and by length.
+Source: measured on conversations in seven languages, see ADR 0009.
 """
 
 import re
@@ -19,34 +19,34 @@ from commonplace.language.speech import advises, is_question, points, reports, s
 from commonplace.language.values import concepts, kind_of, share, values
 
 LEAST_WORTH: Final = 2.0
-"""Of a clause that is kept. Less is small talk, or a matter of the moment."""
+"""The least worth of a kept clause; less is small talk, or a matter of the moment."""
 
 LEAST_FILL: Final = 1.0
-"""Of a user's clause that fills the room that is left."""
+"""The least worth of a user's clause that fills the remaining room."""
 
 LEAST_NEWS: Final = {"": 0.34, "user": 0.34, "assistant": 0.5}
-"""Share of a clause's words that must be new beside the clauses that are picked."""
+"""The share of a clause's words that the picked clauses must not contain."""
 
 LEAST_ECHO: Final = 0.4
-"""Share of a user's clause in what an assistant says, from which that repeats it."""
+"""The share of a user's clause from which an assistant's clause repeats it."""
 
 FULL_ECHO: Final = 0.5
-"""The same, from which it stands for a clause that names too little to be understood alone."""
+"""The share from which it replaces a user's clause that is too brief to be understood alone."""
 
 WARNING: Final = 6.0
-"""What a constraint of health is worth that an assistant names, about what the user speaks of."""
+"""The worth of a health constraint that an assistant states about a topic of the user."""
 
 MOST_ELLIPTIC: Final = 3
-"""Words beside numbers of a clause that names too little."""
+"""The most words, numbers excluded, of a clause that is too brief."""
 
 REACH: Final = 12
-"""Turns back to which what an assistant says can refer."""
+"""The number of earlier turns that an assistant's statement can refer to."""
 
 MOST_CANDIDATES: Final = 200
-"""Clauses among which the notes are picked, by worth."""
+"""The number of clauses, by worth, from which the notes are picked."""
 
 LONG_SENTENCE: Final = 110
-"""Characters up to which a sentence of an assistant stays whole."""
+"""The length in characters up to which an assistant's sentence stays whole."""
 
 SPEAKER: Final = "The user: "
 
@@ -60,7 +60,7 @@ _STATED: Final = VITAL | {"solution", "commitment", "deadline", "decision"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one side said at a time; ``role`` is empty where nobody is named."""
+    """One turn of a conversation; ``role`` is empty if no speaker is named."""
 
     role: str
     text: str
@@ -68,14 +68,14 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clause:
-    """A piece of a sentence, where it stands, and what it is worth.
+    """A clause of a turn, with its position and worth.
 
     Attributes:
-        text: Without filler.
-        role: Who said it.
-        at: Its turn, its sentence in the turn, its place in the sentence.
+        text: The clause without filler.
+        role: The speaker.
+        at: The numbers of the turn, of the sentence in the turn, and of the clause in the sentence.
         tags: Its signals.
-        worth: Below 0 where it no longer holds.
+        worth: Below 0 if the clause is outdated.
         asks: Whether it is part of a question.
         words: Its concepts, see :func:`~commonplace.language.values.concepts`.
         values: Its dates, times and numbers.
@@ -92,17 +92,17 @@ class Clause:
 
     @property
     def turn(self) -> int:
-        """The number of its turn."""
+        """The number of the turn."""
         return self.at[0]
 
     @property
     def is_users(self) -> bool:
-        """Whether no assistant said it."""
+        """Whether the speaker is not an assistant."""
         return self.role != "assistant"
 
 
 def read_turns(text: str) -> list[Turn]:
-    """Read who said what, from lines that begin with ``user:`` or ``assistant:``; other lines go on."""
+    """Return the turns of a transcript: a line with ``user:`` or ``assistant:`` begins a turn."""
     starts = list(_TURN.finditer(text))
     ends = [match.start() for match in starts] + [len(text)]
     head = Turn(role="", text=text[: ends[0]])
@@ -111,12 +111,7 @@ def read_turns(text: str) -> list[Turn]:
 
 
 def take_notes(turns: Sequence[Turn], chars: int) -> str:
-    """Return what is worth keeping of a conversation; empty where nothing is.
-
-    Args:
-        turns: The conversation, in order.
-        chars: The most characters.
-    """
+    """Return notes of a conversation in at most ``chars`` characters; empty if nothing is worth keeping."""
     users = [turn.text for turn in turns if turn.role != "assistant"]
     language = language_of(" ".join(users)) or language_of(" ".join(turn.text for turn in turns))
     clauses = [clause for place, turn in enumerate(turns) for clause in _clauses(turn, place, language)]
@@ -158,7 +153,7 @@ def _clauses(turn: Turn, place: int, language: str | None) -> Iterator[Clause]:
 
 
 def _stated(clause: Clause, sentence: str) -> float:
-    """Return what a statement of a user is worth: its signals, and a little for numbers, names and words."""
+    """Return the worth of a user's clause: its signals, and a little for numbers, names and words."""
     named = bool(_NAME.search(clause.text))
     worth = (
         clause.worth + (0.5 if any(sign.isdigit() for sign in clause.text) else 0.0) + (0.5 if named else 0.0)
@@ -174,7 +169,7 @@ def _stated(clause: Clause, sentence: str) -> float:
 
 
 def _reported(clause: Clause, sentence: str) -> float:
-    """Return what a statement of an assistant is worth by itself: only what was done or arranged counts."""
+    """Return the worth of an assistant's clause by itself: only a report of an action counts."""
     exclaims = sentence.endswith("!") and not any(sign.isdigit() for sign in sentence)
     if exclaims or not _may_tell(clause) or not reports(clause.text):
         return 0.0
@@ -186,7 +181,7 @@ def _may_tell(clause: Clause) -> bool:
 
 
 def _without_stale(clauses: Sequence[Clause], corrections: Sequence[int]) -> list[Clause]:
-    """Give no worth to what holds a value that was corrected later, and less to what names it afterwards."""
+    """Return clauses with a worth of -1 for outdated values; later mentions of such a value lose half."""
     stale: dict[str, int] = {}
     for turn in corrections:
         stale |= dict.fromkeys(_corrected(clauses, turn), turn)
@@ -199,13 +194,13 @@ def _without_stale(clauses: Sequence[Clause], corrections: Sequence[int]) -> lis
 
 
 def _corrected(clauses: Sequence[Clause], turn: int) -> set[str]:
-    """Return the values that a correction replaces: the last ones of the same kinds before it."""
+    """Return the values that a correction replaces: the last earlier values of the same kinds."""
     fresh = {value for one in clauses if one.turn == turn for value in one.values}
     before = [one for one in clauses if one.turn < turn]
     old: set[str] = set()
     for kind in {kind_of(value) for value in fresh}:
         for clause in reversed(before):
-            near = turn - clause.turn <= 2  # noqa: PLR2004 - the turn before, and the user's own before that
+            near = turn - clause.turn <= 2  # noqa: PLR2004 - the assistant's last turn and the user's turn before it
             alike = {kind, "date"} if kind == "number" and near else {kind}
             if same := {value for value in clause.values if kind_of(value) in alike}:
                 old |= same - fresh
@@ -214,7 +209,7 @@ def _corrected(clauses: Sequence[Clause], turn: int) -> set[str]:
 
 
 def _with_neighbours(clauses: Sequence[Clause]) -> list[Clause]:
-    """Give clauses of users a share of what the clauses beside them in a sentence are worth."""
+    """Add to users' clauses a share of the worth of the clauses beside them in a sentence."""
     found: list[Clause] = []
     for place, clause in enumerate(clauses):
         near = [one.worth for one in clauses[max(0, place - 1) : place + 2] if one.at[:2] == clause.at[:2]]
@@ -224,57 +219,61 @@ def _with_neighbours(clauses: Sequence[Clause]) -> list[Clause]:
 
 
 def _with_echoes(clauses: Sequence[Clause]) -> list[Clause]:
-    """Give what assistants repeat of users the worth of what it repeats, and less to what they say more fully."""
+    """Raise the worth of assistants' clauses that repeat users, and halve that of users' clauses that they replace."""
     own = [clause for clause in clauses if clause.is_users and clause.words]
     topics = frozenset[str]().union(*(clause.words for clause in own))
-    replaced: set[tuple[int, int, int]] = set()
-    found: list[Clause] = []
-    for clause in clauses:
-        if clause.is_users or clause.worth < 0 or not _may_tell(clause):
-            found.append(clause)
-            continue
-        heard = [one for one in own if clause.turn - REACH <= one.turn < clause.turn]
-        said = _echo(clause, heard, topics)
-        found.append(said)
-        if clause.worth > 0 or clause.worth != said.worth:
-            replaced |= {
-                one.at
-                for one in heard
-                if one.turn == clause.turn - 1
-                and _is_elliptic(one)
-                and share(one.words, clause.words) >= FULL_ECHO
-            }
-    return [replace(one, worth=one.worth / 2) if one.at in replaced else one for one in found]
+    echoed = [_echo(clause, own, topics) for clause in clauses]
+    said = [clause for clause in echoed if not clause.is_users and clause.worth > 0]
+    replaced = {one.at for one in own if any(_replaces(clause, one) for clause in said)}
+    return [replace(one, worth=one.worth / 2) if one.at in replaced else one for one in echoed]
 
 
-def _echo(clause: Clause, heard: Sequence[Clause], topics: frozenset[str]) -> Clause:
-    """Return what an assistant says with the worth of what it repeats; without any where it repeats nothing."""
-    echoed = ((share(one.words, clause.words), one.worth) for one in heard if one.worth > 0)
-    best = max((part * worth for part, worth in echoed if part >= LEAST_ECHO), default=0.0)
-    worth, on_topic = clause.worth, len(clause.words & topics) > 1
-    if (
-        not worth
-        and on_topic
-        and any(one.values & clause.values for one in heard if one.turn == clause.turn - 1)
-    ):
-        worth = LEAST_WORTH
-    if on_topic and reports(clause.text):
-        worth = max(worth, LEAST_WORTH)
-    if "health" in clause.tags and clause.tags & VITAL - {"health"} and clause.words & topics:
-        worth = WARNING
+def _echo(clause: Clause, own: Sequence[Clause], topics: frozenset[str]) -> Clause:
+    """Return an assistant's clause with the worth of the clauses that it repeats; do not change a user's clause."""
+    if clause.is_users or clause.worth < 0 or not _may_tell(clause):
+        return clause
+    heard = [one for one in own if clause.turn - REACH <= one.turn < clause.turn]
+    best = max((_repeated(one, clause) for one in heard), default=0.0)
+    worth = _answer_worth(clause, heard, topics)
     if not worth and not (best and clause.tags & _STATED):
         return clause
-    fuller = 1.0 if worth and best and on_topic else 0.0
+    fuller = 1.0 if worth and best and _is_on_topic(clause, topics) else 0.0
     return replace(clause, worth=worth + 0.9 * best + fuller)
 
 
+def _repeated(one: Clause, said: Clause) -> float:
+    """Return the worth of a user's clause times the share that an assistant repeats."""
+    part = share(one.words, said.words)
+    return part * max(0.0, one.worth) if part >= LEAST_ECHO else 0.0
+
+
+def _answer_worth(clause: Clause, heard: Sequence[Clause], topics: frozenset[str]) -> float:
+    """Return the worth of an assistant's clause as an answer: a warning, a report, or a value said back."""
+    if "health" in clause.tags and clause.tags & VITAL - {"health"} and clause.words & topics:
+        return WARNING
+    last = [one for one in heard if one.turn == clause.turn - 1]
+    says_back = not clause.worth and any(one.values & clause.values for one in last)
+    if _is_on_topic(clause, topics) and (says_back or reports(clause.text)):
+        return max(clause.worth, LEAST_WORTH)
+    return clause.worth
+
+
+def _is_on_topic(clause: Clause, topics: frozenset[str]) -> bool:
+    return len(clause.words & topics) > 1
+
+
+def _replaces(said: Clause, one: Clause) -> bool:
+    """Return whether an assistant's clause repeats in full a brief clause of the user's turn before it."""
+    return one.turn == said.turn - 1 and _is_elliptic(one) and share(one.words, said.words) >= FULL_ECHO
+
+
 def _is_elliptic(clause: Clause) -> bool:
-    """Tell whether a clause names too little to be understood alone."""
+    """Return whether a clause is too brief to be understood alone."""
     return sum(not word[0].isdigit() for word in clause.words) <= MOST_ELLIPTIC or points(clause.text)
 
 
 def _picked(clauses: Sequence[Clause], chars: int) -> list[Clause]:
-    """Pick the clauses that are worth most for their length, then fill the room that is left."""
+    """Pick the clauses with the greatest worth for their length, then fill the remaining room."""
     by_worth = sorted(clauses, key=lambda clause: -clause.worth)[:MOST_CANDIDATES]
     picked = _filled([clause for clause in by_worth if clause.worth >= LEAST_WORTH], [], chars)
     rest = [one for one in by_worth if one.worth >= LEAST_FILL and one.is_users and one not in picked]
@@ -301,7 +300,7 @@ def _gain(clause: Clause, known: frozenset[str]) -> float:
 
 
 def _composed(clauses: Sequence[Clause]) -> str:
-    """Return clauses as a text: users' first, each side in the order of the conversation."""
+    """Return the clauses as a text: users' clauses first, each side in the order of the conversation."""
     parts: list[str] = []
     for role in LEAST_NEWS:
         side = sorted((clause for clause in clauses if clause.role == role), key=lambda clause: clause.at)

@@ -130,7 +130,7 @@ def test_conflicts(calendar: CommandLine) -> None:
     assert "no conflicts" in calendar("apps", "conflicts", "cal").out
     calendar("apps", "ingest", "cal", "-", stdin=conversation(1, "The shop runs on port 8080."))
     done = calendar("apps", "ingest", "cal", "-", stdin=conversation(2, "The shop runs on port 9090."))
-    assert "disagrees #2 and #3: 8080 against 9090" in done.out
+    assert "conflict #2 and #3: 8080 against 9090" in done.out
     assert calendar("apps", "conflicts", "cal", "--json").json["conflicts"][0]["older"] == 2
 
 
@@ -140,7 +140,7 @@ def test_energy_and_statistics(calendar: CommandLine) -> None:
     energy = calendar("apps", "energy", "--run", "--json").json
     assert energy["energy"]["capacity"] == 1000
     assert energy["waiting"] == []
-    assert "no digest waits" in calendar("apps", "energy").out
+    assert "no waiting digests" in calendar("apps", "energy").out
     figures = calendar("apps", "stats", "--json").json
     assert (figures["memories"], figures["created_last_hour"], figures["utilisation"]) == (1, 1, 1.0)
     assert "apps with memories" in calendar("apps", "stats").out
@@ -190,12 +190,12 @@ def test_what_is_not_there_is_an_error(commonplace: CommandLine, arguments: list
 @pytest.mark.requirement("DIG-04.1")
 def test_digests_are_listed_by_their_state(calendar: CommandLine) -> None:
     """None was skipped here; a retry needs an id or --all."""
-    assert calendar("apps", "digests", "list").out == "no digests are skipped\n"
+    assert calendar("apps", "digests", "list").out == "no skipped digests\n"
     assert calendar("apps", "digests", "list", "--state", "deferred", "--json").json == {
         "count": 0,
         "digests": [],
     }
-    assert calendar("apps", "digests", "retry", "--all").out == "no digests are skipped\n"
+    assert calendar("apps", "digests", "retry", "--all").out == "no skipped digests\n"
     assert "expected an id, or --all" in calendar("apps", "digests", "retry").err
     assert calendar("apps", "digests", "retry", "c-9").status == 1
 

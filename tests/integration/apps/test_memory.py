@@ -447,10 +447,10 @@ async def test_all_memories_of_an_app_can_be_deleted(opened: Opener) -> None:
         receipts = await fill(apps, "cal", 3)
         await fill(apps, "mail", 1)
         assert await apps.subagent.get_memory_count("cal") == 3
-        assert await apps.subagent.delete_app_memories("cal") == 3
+        assert (await apps.subagent.delete_app_memories("cal")).deleted == 3
         assert await apps.subagent.get_memory_count("cal") == 0
         assert await apps.subagent.get_memory_count("mail") == 1
-        assert await apps.subagent.delete_app_memories("cal") == 0
+        assert (await apps.subagent.delete_app_memories("cal")).deleted == 0
         for receipt in receipts:
             assert receipt.memory is not None
             changes = await apps.history(receipt.memory.id)
@@ -537,7 +537,7 @@ async def test_a_conversation_belongs_to_one_app_and_takes_no_more_once_ended(op
         with pytest.raises(InvalidInputError, match="role"):
             await apps.add_message("c-1", "system", "x")
         await apps.loop.end_conversation("c-1")
-        with pytest.raises(InvalidInputError, match="goes on"):
+        with pytest.raises(InvalidInputError, match="an active conversation"):
             await apps.add_message("c-1", "user", "x")
         with pytest.raises(NotFoundError):
             await apps.loop.end_conversation("c-9")
@@ -580,11 +580,11 @@ async def test_secrets_in_a_transcript_are_masked_at_rest(opened: Opener) -> Non
 
 @pytest.mark.requirement("DIG-06.1")
 async def test_transcripts_are_deleted_by_a_purge_or_alone(opened: Opener) -> None:
-    """A conversation that goes on is kept; the memory of one that is deleted alone stays."""
+    """An active conversation stays; deleting one transcript keeps its memory."""
     async with opened(*digests(2)) as apps:
         await fill(apps, "cal", 2)
         await begin(apps, "c-9", "Hello?")
-        with pytest.raises(InvalidInputError, match="has ended"):
+        with pytest.raises(InvalidInputError, match="an ended conversation"):
             await apps.delete_conversation("c-9")
         assert (await apps.delete_conversation("cal-1")).message_count == 2
         assert await apps.subagent.get_memory_count("cal") == 2

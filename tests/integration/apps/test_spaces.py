@@ -108,7 +108,7 @@ async def test_a_memory_is_shared_only_on_purpose(opened: Opener) -> None:
         assert len(await apps.search("mail", "Ships on Friday", by="meaning")) == 1
         assert await apps.list_memories("mail") == []
         assert await apps.shared_with(shared.memory.id) == ["mail"]
-        assert await apps.subagent.delete_app_memories("mail") == 0
+        assert (await apps.subagent.delete_app_memories("mail")).deleted == 0
         assert (await apps.unshare(shared.memory.id, "mail")).changed
         assert not (await apps.unshare(shared.memory.id, "mail")).changed
         assert await apps.subagent.get_memories("mail") == []

@@ -279,17 +279,17 @@ async def test_a_grandchild_that_keeps_its_output_open_holds_nobody_up(tmp_path:
 @pytest.mark.parametrize(
     ("code", "error", "message"),
     [
-        ("print('Welcome!')", ModelOutputError, "something else than a result: Welcome!"),
-        ("print('[1]')", ModelOutputError, "something else than a result"),
-        ("print('{}')", ModelOutputError, "something else than a result"),
-        ("pass", ModelOutputError, "something else than a result: nothing"),
+        ("print('Welcome!')", ModelOutputError, "no valid result: Welcome!"),
+        ("print('[1]')", ModelOutputError, "no valid result"),
+        ("print('{}')", ModelOutputError, "no valid result"),
+        ("pass", ModelOutputError, "no valid result: nothing"),
         (
             "import sys; sys.exit('unknown option')",
             ModelRefusedError,
             "status 1 and no result: unknown option",
         ),
         ("import os; os.kill(os.getpid(), 9)", ModelRefusedError, "status -9 and no result: nothing"),
-        ("import sys; sys.stdout.buffer.write(b'\\xff\\x00')", ModelOutputError, "something else"),
+        ("import sys; sys.stdout.buffer.write(b'\\xff\\x00')", ModelOutputError, "no valid result"),
     ],
 )
 async def test_output_that_is_no_result_is_an_error(
@@ -302,7 +302,7 @@ async def test_output_that_is_no_result_is_an_error(
 
 async def test_a_program_that_cannot_be_started_is_an_error(tmp_path: Path) -> None:
     """It may be removed after it was found."""
-    with pytest.raises(ModelAccessError, match="cannot be started"):
+    with pytest.raises(ModelAccessError, match="cannot start"):
         await backend(tmp_path / "gone").send(Request(prompt="?"))
 
 

@@ -68,11 +68,11 @@ def test_an_edit_gives_its_target_a_text() -> None:
     ("fields", "why"),
     [
         ({"targetMemoryId": 99}, "has the id 99"),
-        ({"action": "edit"}, "has no text"),
-        ({"action": "edit", "newContent": "  "}, "has no text"),
+        ({"action": "edit"}, "is empty"),
+        ({"action": "edit", "newContent": "  "}, "is empty"),
         ({"action": "edit", "newContent": "The password: hunter2x"}, "secret"),
         ({"action": "edit", "newContent": "x y", "targetMemoryId": 11}, "into itself"),
-        ({"action": "edit", "newContent": "Fact C about subject3 thing3."}, "must hold the new memory"),
+        ({"action": "edit", "newContent": "Fact C about subject3 thing3."}, "must contain the new memory"),
     ],
 )
 def test_a_decision_that_cannot_be_carried_out_is_invalid(fields: dict[str, object], why: str) -> None:

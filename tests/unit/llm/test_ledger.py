@@ -94,8 +94,8 @@ def test_a_file_that_cannot_be_used_is_told_and_stops_nothing(
         ledger.add_answer("digest", Usage(input_tokens=100))
         with pytest.raises(ModelBudgetError):
             ledger.require_budget()
-    assert "cannot be noted for other processes" in caplog.text
-    assert "cannot be read, and do not count" in caplog.text
+    assert "cannot write today's tokens for other processes" in caplog.text
+    assert "cannot read today's tokens of other processes" in caplog.text
 
 
 def test_a_day_file_forgets_earlier_days_and_skips_damaged_lines(tmp_path: Path) -> None:

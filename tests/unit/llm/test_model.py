@@ -227,5 +227,5 @@ async def test_a_script_can_answer_by_what_it_is_asked_and_ends() -> None:
     """Its end is an error, so that a test that asks too much fails."""
     model = Script(lambda request: request.prompt.upper()).model()
     assert (await model.complete("loud", purpose=PURPOSE)).text == "LOUD"
-    with pytest.raises(ModelRefusedError, match="at its end and was asked: more"):
+    with pytest.raises(ModelRefusedError, match="no step left for the prompt: more"):
         await model.complete("more", purpose=PURPOSE)

@@ -1,1 +1,1 @@
-"""Compaction: which memories of an app make room for a new one."""
+"""Compaction: the choice of memories that make room for a new one."""

@@ -1,8 +1,8 @@
-"""Brings the memories of an app back to ten: asks, decides, applies in one transaction.
+"""The compactor: it brings a space back to ten memories by asking, deciding, and applying in one transaction.
 
-No database connection is held while the model thinks. Meanwhile the memories may change; a decision is applied only
-to the memories that it was made for, otherwise it is made again. In one process the work on an app's memories is done
-one after the other, so that this is rare.
+It holds no database connection while the model thinks. The memories may change meanwhile: a decision applies only to
+the memories that it was made for; otherwise the compactor decides again. This is rare, because one process works on an
+app's memories one task at a time.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ from commonplace.storage.store import Store
 PURPOSE: Final = "app.compaction"
 SUBAGENT: Final = "subagent"
 MOST_ROUNDS: Final = 3
-"""Decisions of the model that may come too late before the rule decides."""
+"""The number of decisions of the model that may come too late before the rule decides."""
 
 log = logging.getLogger(__name__)
 
@@ -48,11 +48,11 @@ class Compactor:
 
     Args:
         store: The database.
-        model: Decides; a rule does where it only picks sentences.
-        energy: What compactions are paid from.
-        vectors: Keeps those of merged memories.
-        metrics: Counts.
-        timeout_s: For one decision.
+        model: Decides; in place of the extractive model a rule decides.
+        energy: The budget that pays for compactions.
+        vectors: Stores the vectors of merged memories.
+        metrics: The counters.
+        timeout_s: The time limit of one decision.
     """
 
     def __init__(
@@ -75,16 +75,16 @@ class Compactor:
 
     @asynccontextmanager
     async def turn(self, app_id: str) -> AsyncGenerator[None]:
-        """Wait until nobody else in this process adds to or compacts the memories of an app."""
+        """Wait until no other task of this process adds or compacts memories of the app."""
         lock = self._turns.setdefault(app_id, asyncio.Lock())
         async with lock:
             yield
 
     async def settle(self, app_id: str, user_id: str | None) -> tuple[CompactionReceipt, ...]:
-        """Bring a space back to ten memories, in a :meth:`turn`; nothing where it holds no more.
+        """Bring a space back to ten memories, within a :meth:`turn`.
 
         Returns:
-            A receipt for each memory that had to go. The last one says so where it could not be done now.
+            A receipt for each compaction; the last one may be deferred or failed.
         """
         receipts: list[CompactionReceipt] = []
         rounds = 0
@@ -109,19 +109,19 @@ class Compactor:
     async def compact(
         self, request: MemoryCompactionRequest, *, overtaken: int = 0
     ) -> CompactionReceipt | None:
-        """Take one memory out of a space that has more than ten.
+        """Remove or merge one memory of a space that has more than ten.
 
         Args:
             request: The memories as they were read.
-            overtaken: How many decisions came too late. Only the first one is paid for. After
+            overtaken: The number of decisions that came too late. Only the first decision costs energy. After
                 :data:`MOST_ROUNDS` the rule decides, which takes no time.
 
         Returns:
-            What was done; ``None`` where the memories are no longer those of the request.
+            The receipt; ``None`` if the memories have changed since the request.
         """
         if len(request.memories) <= MAX_MEMORIES:
             return CompactionReceipt(
-                app_id=request.app_id, action=CompactionAction.NONE, reason="there is room"
+                app_id=request.app_id, action=CompactionAction.NONE, reason="the space has room"
             )
         plan = await self._plan(request, overtaken)
         if isinstance(plan, CompactionReceipt):
@@ -130,7 +130,7 @@ class Compactor:
             receipt = await twice(lambda: self._apply(request, plan), self._metrics, app_id=request.app_id)
         except StorageError as error:
             log.error(  # noqa: TRY400 - an outage, no fault of the program
-                "compaction for app %s failed, first in, first out instead: %s",
+                "compaction for app %s failed; the oldest memory is removed instead: %s",
                 request.app_id,
                 error,
                 extra={"app_id": request.app_id},
@@ -148,7 +148,7 @@ class Compactor:
         return MemoryCompactionRequest(app_id=app_id, existing_memories=existing, new_memory=newest)
 
     async def _plan(self, request: MemoryCompactionRequest, overtaken: int) -> Plan | CompactionReceipt:
-        """Decide, at the cost of energy; a receipt where it has to wait."""
+        """Pay and decide; return a receipt if the compaction has to wait."""
         try:
             if not overtaken and not await self._admitted(request):
                 return self._deferred(request, "energy is low")
@@ -168,7 +168,7 @@ class Compactor:
             return self._deferred(request, str(error))
         except (ModelError, InvalidDecisionError) as error:
             log.error(  # noqa: TRY400 - the model's fault, no fault of the program
-                "compaction for app %s: no usable decision, first in, first out instead: %s",
+                "compaction for app %s: no usable decision; the oldest memory is removed instead: %s",
                 request.app_id,
                 error,
                 extra={"app_id": request.app_id},
@@ -200,7 +200,7 @@ class Compactor:
             return _receipt(request, plan, removed=plan.gone, edited=edited)
 
     async def _fall_back(self, request: MemoryCompactionRequest, why: str) -> CompactionReceipt:
-        """Remove whatever was first in, whether or not the memories have changed meanwhile."""
+        """Remove the oldest memory, even if the memories have changed meanwhile."""
         author = Author(actor=actor(SUBAGENT), now=self._store.now(), reason="first in, first out")
         try:
             async with self._store.writing(memories_lock(request.app_id)) as sql:
@@ -219,7 +219,7 @@ class Compactor:
     ) -> CompactionReceipt:
         if len(held) <= MAX_MEMORIES:
             return CompactionReceipt(
-                app_id=request.app_id, action=CompactionAction.NONE, reason="there is room", fallback=why
+                app_id=request.app_id, action=CompactionAction.NONE, reason="the space has room", fallback=why
             )
         plan = first_in_first_out(held, why)
         await memories.remove(sql, plan.target, author)
@@ -230,7 +230,7 @@ class Compactor:
 
     def _failed(self, app_id: str, error: StorageError) -> CompactionReceipt:
         log.error(
-            "compaction for app %s failed, the next digest tries again: %s",
+            "compaction for app %s failed; the next digest retries it: %s",
             app_id,
             error,
             extra={"app_id": app_id},

@@ -1,9 +1,9 @@
-"""Memories of which the newer says otherwise. Pure.
+"""Conflicts between memories. Pure. Source: APP-16.8.
 
-By rule, sentence by sentence: two sentences conflict that speak of the same matter, and of which the newer gives
-another value, denies what the older says, or names the opposite. The same matter is one that has all the words of the
-other; a newer sentence that speaks of a change may have others too. Another date alone is another event, unless the
-sentence says that something *is* on it. Doubtful cases are left alone. Source: APP-16.8.
+A rule compares sentences. Two sentences conflict if they are about the same matter, and the newer one gives another
+value, denies the older one, or names the opposite. They are about the same matter if one has all the words of the
+other; a newer sentence that tells of a change may use other words too. Another date alone means another event, unless
+both sentences say that something *is* on that date. The rule ignores doubtful cases.
 """
 
 import re
@@ -20,10 +20,10 @@ from commonplace.language.words import tokens
 
 LEAST_SHARED_WORDS: Final = 2
 LEAST_SHARE: Final = 0.6
-"""Of the older sentence's words, where the newer one speaks of a change."""
+"""The share of the older sentence's words that a newer sentence about a change must have."""
 
 LEAST_SHARE_OF_NEWER: Final = 0.4
-"""Of the newer sentence's words, so that it speaks of the older one's matter and not only of the same people."""
+"""The share of its own words that it must have in common, because two sentences about the same people may differ."""
 
 _NEGATIONS: Final = frozenset(
     """no not never none without cannot can't don't doesn't didn't isn't aren't won't wasn't shouldn't longer
@@ -72,18 +72,18 @@ _BEFORE_VALUES: Final = frozenset(
     kostet seit nach vor unter es son cuesta hasta desde a las est coute jusqu depuis
     """.split()  # noqa: SIM905 - reads as a list of words does
 )
-"""Behind one of these a bare number says how much or when; elsewhere it is a name, as in "service 5"."""
+"""After one of these words a bare number is a value; elsewhere it is a name, as in "service 5"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """Two memories that disagree.
+    """Two memories that contradict each other.
 
     Attributes:
-        older: The memory that no longer holds.
-        newer: The memory that does.
-        sentence: The sentence of the older one that is outdated.
-        reason: How they disagree, in words.
+        older: The outdated memory.
+        newer: The valid memory.
+        sentence: The outdated sentence of the older memory.
+        reason: The contradiction in words.
     """
 
     older: Memory
@@ -93,7 +93,7 @@ class Conflict:
 
 
 def find_conflicts(memories: Sequence[Memory]) -> list[Conflict]:
-    """Return the pairs that disagree, the oldest first."""
+    """Return the pairs that contradict each other, oldest first."""
     found: list[Conflict] = []
     for older, newer in combinations(sorted(memories, key=lambda memory: (memory.updated_at, memory.id)), 2):
         if told := disagreement(older.content, newer.content):
@@ -102,7 +102,7 @@ def find_conflicts(memories: Sequence[Memory]) -> list[Conflict]:
 
 
 def disagreement(older: str, newer: str) -> tuple[str, str] | None:
-    """Return the sentence of an older text that a newer one outdates, and how; ``None`` where it does not."""
+    """Return the sentence of an older text that a newer text outdates, and the reason; ``None`` if there is none."""
     for said in split_sentences(older):
         for says in split_sentences(newer):
             if reason := _compare(said, says):
@@ -111,27 +111,37 @@ def disagreement(older: str, newer: str) -> tuple[str, str] | None:
 
 
 def _compare(older: str, newer: str) -> str | None:
-    left, right = _words(_undated(older)), _words(_undated(newer))
+    """Return the reason why a newer sentence contradicts an older one; ``None`` if it does not."""
     changed = bool(_CHANGE.search(plain(newer)))
-    if _names(left) != _names(right) or not _same_matter(_matter(older), _matter(newer), changed=changed):
+    matters = _matter(older), _matter(newer)
+    if _names(older) != _names(newer) or not _same_matter(*matters, changed=changed):
         return None
-    quoted = f"{older!r}, {newer!r}"
-    exactly = changed or _matter(older) == _matter(newer)
-    if exactly and denies(older) != denies(newer):
-        return f"one denies what the other says: {quoted}"
+    opposes = _opposition(older, newer) if changed or matters[0] == matters[1] else None
+    how = opposes or _other_value(older, newer, changed=changed)
+    return f"{how}: {older!r}, {newer!r}" if how else None
+
+
+def _opposition(older: str, newer: str) -> str | None:
+    """Return the reason why two sentences deny or oppose each other; ``None`` if they do not."""
+    if denies(older) != denies(newer):
+        return "one sentence denies the other"
+    left, right = set(_words(_undated(older))), set(_words(_undated(newer)))
     for pair in _OPPOSITES:
-        a, b = pair & set(left), pair & set(right)
-        if exactly and len(a) == len(b) == 1 and a != b:
-            return f"{min(a)!r} against {min(b)!r}: {quoted}"
-    differing = _differing(older, newer)
-    if not differing:
-        names = _name(older) - concepts(newer), _name(newer) - concepts(older)
-        return f"{min(names[0])!r} against {min(names[1])!r}: {quoted}" if changed and all(names) else None
-    is_event = all(kind_of(value) in ("date", "day") for pair in differing for value in pair)
-    if is_event and not changed and not (_STATES.search(plain(older)) and _STATES.search(plain(newer))):
-        return None
-    mine, theirs = differing[0]
-    return f"{mine.partition(':')[2]} against {theirs.partition(':')[2]}: {quoted}"
+        mine, theirs = pair & left, pair & right
+        if len(mine) == len(theirs) == 1 and mine != theirs:
+            return f"{min(mine)!r} against {min(theirs)!r}"
+    return None
+
+
+def _other_value(older: str, newer: str, *, changed: bool) -> str | None:
+    """Return the value or name of an older sentence and the one that replaces it; ``None`` if there is none."""
+    if differing := _differing(older, newer):
+        is_event = all(kind_of(value) in ("date", "day") for pair in differing for value in pair)
+        holds = changed or not is_event or all(_STATES.search(plain(text)) for text in (older, newer))
+        mine, theirs = (value.partition(":")[2] for value in differing[0])
+        return f"{mine} against {theirs}" if holds else None
+    gone, come = _name(older) - concepts(newer), _name(newer) - concepts(older)
+    return f"{min(gone)!r} against {min(come)!r}" if changed and gone and come else None
 
 
 def _same_matter(older: frozenset[str], newer: frozenset[str], *, changed: bool) -> bool:
@@ -146,7 +156,7 @@ def _same_matter(older: frozenset[str], newer: frozenset[str], *, changed: bool)
 
 
 def _matter(text: str) -> frozenset[str]:
-    """Return the words that name the matter, without those that would tell two statements about it apart."""
+    """Return the words that name the matter, without words of change, negation and opposition."""
     words = " ".join(
         word for word in _words(_CHANGE.sub(" ", _undated(text))) if word not in _NEGATIONS | _OPPOSITE_WORDS
     )
@@ -154,7 +164,7 @@ def _matter(text: str) -> frozenset[str]:
 
 
 def _name(text: str) -> frozenset[str]:
-    """Return the names within a text; at its beginning any word may be written with a capital."""
+    """Return the capitalised words of a text, except its first word."""
     return concepts(" ".join(_NAME.findall(text)))
 
 
@@ -163,7 +173,7 @@ def _undated(text: str) -> str:
 
 
 def _differing(older: str, newer: str) -> list[tuple[str, str]]:
-    """Return pairs of values of one kind that only one of two texts has each."""
+    """Return pairs of values of one kind if two texts have no value of that kind in common."""
     mine, theirs = values(older), values(newer)
     pairs: list[tuple[str, str]] = []
     for kind in sorted({kind_of(value) for value in mine} - {"code"}):
@@ -179,12 +189,13 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def denies(text: str) -> bool:
-    """Tell whether a text denies what it speaks of: two negations cancel each other."""
+    """Return whether a text is negated: two negations cancel each other."""
     return sum(word in _NEGATIONS for word in _words(text)) % 2 == 1
 
 
-def _names(words: Sequence[str]) -> frozenset[str]:
-    """Return codes, and the bare numbers that are names: not behind a word that announces a value, without a unit."""
+def _names(text: str) -> frozenset[str]:
+    """Return codes, and bare numbers that are names: without a unit, and not after a word that announces a value."""
+    words = _words(_undated(text))
     return frozenset(
         word
         for before, word in zip(("", *words), words, strict=False)

@@ -1,4 +1,4 @@
-"""What goes when an app has more than ten memories: the prompt, the decision and its checks. Pure.
+"""Decisions about the eleventh memory: the prompt, the decision and its checks. Pure.
 
 Source: APP-03, APP-05, R-APP-2.
 """
@@ -22,10 +22,10 @@ from commonplace.language.values import concepts, share, weight
 from commonplace.llm.fence import data_notice, fence
 
 DUPLICATE_SHARE: Final = 0.8
-"""Share of a memory's words that another one has, from which the rule takes them for the same."""
+"""The share of common words from which the rule takes two memories for duplicates."""
 
 LEAST_MERGED: Final = 0.5
-"""Share of the new memory's words that the text of an edit must hold."""
+"""The share of the new memory's words that the text of an edit must contain."""
 
 MAX_REASON_CHARS: Final = 500
 
@@ -50,7 +50,7 @@ _FORM: Final = """Decision format:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryCompactionRequest:
-    """The memories that an app has, the first in first, and the new one that is one too many."""
+    """The memories of a space, oldest first, and the new memory that exceeds the limit."""
 
     app_id: str
     existing_memories: tuple[Memory, ...]
@@ -58,12 +58,12 @@ class MemoryCompactionRequest:
 
     @property
     def memories(self) -> tuple[Memory, ...]:
-        """All of them."""
+        """The existing memories and the new one."""
         return (*self.existing_memories, self.new_memory)
 
 
 class MemoryCompactionDecision(BaseModel):
-    """What a model decides, as the specification writes it."""
+    """The decision of a model, in the form of the specification."""
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -74,20 +74,20 @@ class MemoryCompactionDecision(BaseModel):
 
 
 class InvalidDecisionError(ValueError):
-    """A decision that cannot be carried out; the message says why."""
+    """A decision that cannot be carried out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is to be done: remove a memory, or merge the new one into another under a new text.
+    """A plan to remove a memory, or to give it a new text.
 
     Attributes:
-        target: The memory that goes, or gets the text.
-        content: The text of an edit; ``None`` removes the target.
-        gone: The memory that an edit merges into the target; ``None`` where the target alone is changed.
+        target: The memory to remove or edit.
+        content: The new text; ``None`` removes the target.
+        gone: The memory that an edit merges into the target; ``None`` if the edit merges nothing.
         decider: Who decided.
-        reason: Why.
-        fallback: What failed before, where first in, first out stands in.
+        reason: The reason.
+        fallback: The failure that led to first in, first out.
     """
 
     target: Memory
@@ -120,10 +120,10 @@ def _line(memory: Memory) -> str:
 
 
 def plan_for(decision: MemoryCompactionDecision, request: MemoryCompactionRequest) -> Plan:
-    """Check a model's decision, and return what is to be done.
+    """Return the plan of a model's decision.
 
     Raises:
-        InvalidDecisionError: The target is none of these memories, or an edit has no text that may be kept, or
+        InvalidDecisionError: The target is unknown, or an edit has no text to store, loses the new memory, or
             would merge the new memory into itself.
     """
     targets = {memory.id: memory for memory in request.memories}
@@ -137,18 +137,18 @@ def plan_for(decision: MemoryCompactionDecision, request: MemoryCompactionReques
         raise InvalidDecisionError("the new memory cannot be merged into itself")
     digest = tidy_content(decision.new_content or "")
     if digest.content is None:
-        why = f"its text looks like a secret ({digest.secrets[0]})" if digest.secrets else "it has no text"
-        raise InvalidDecisionError(f"an edit needs a new content: {why}")
+        why = f"looks like a secret ({digest.secrets[0]})" if digest.secrets else "is empty"
+        raise InvalidDecisionError(f"the new content of an edit {why}")
     new = request.new_memory
     if share(concepts(new.content), concepts(digest.content)) < LEAST_MERGED:
-        raise InvalidDecisionError("the text of an edit must hold the new memory")
+        raise InvalidDecisionError("the new content of an edit must contain the new memory")
     return Plan(target=target, content=digest.content, gone=new, decider=Decider.MODEL, reason=reason)
 
 
 def decide_by_rule(request: MemoryCompactionRequest, now: datetime) -> Plan:
-    """Decide without a language model: what is outdated goes, else what is said twice, else what is worth least.
+    """Decide without a language model: remove an outdated sentence, else merge duplicates, else remove the least worth.
 
-    Only the sentence that is outdated goes; what else the older memory says is merged with the newer one.
+    Other sentences of an outdated memory are merged with the newer memory.
     """
     conflicts = find_conflicts(request.memories)
     if conflicts:
@@ -156,10 +156,10 @@ def decide_by_rule(request: MemoryCompactionRequest, now: datetime) -> Plan:
     for older, newer in combinations(request.memories, 2):
         if twins := _twins(older, newer):
             kept, gone = twins
-            reason = f"memory {gone.id} says the same as memory {kept.id}"
+            reason = f"memory {gone.id} duplicates memory {kept.id}"
             return Plan(target=kept, content=kept.content, gone=gone, decider=Decider.RULE, reason=reason)
     least = min(request.memories, key=lambda memory: standing(memory, now))
-    return Plan(target=least, content=None, decider=Decider.RULE, reason="it is worth least")
+    return Plan(target=least, content=None, decider=Decider.RULE, reason="it is worth the least")
 
 
 def _without_outdated(conflict: Conflict) -> Plan:
@@ -175,7 +175,7 @@ def _without_outdated(conflict: Conflict) -> Plan:
 
 
 def _twins(older: Memory, newer: Memory) -> tuple[Memory, Memory] | None:
-    """Return which of two memories stays and which goes, if that one says hardly anything beside the other."""
+    """Return the memory to keep and its duplicate; ``None`` if both say something of their own."""
     kept, gone = (older, newer) if _says(older) > _says(newer) else (newer, older)
     said, stays = concepts(gone.content), concepts(kept.content)
     lost = said - stays
@@ -189,7 +189,7 @@ def _says(memory: Memory) -> float:
 
 
 def _tells_apart(lost: frozenset[str], gone: str, kept: str) -> bool:
-    """Tell whether a number, a name, a denial or the subject is among the words that would be lost."""
+    """Return whether a number, a name, a negation or the subject would be lost."""
     first, other = concepts(gone.split(" ", 1)[0]), concepts(kept.split(" ", 1)[0])
     names = concepts(" ".join(_NAME.findall(gone)))
     subject = bool(first & lost) and bool(other - concepts(gone))
@@ -202,7 +202,7 @@ def _tells_apart(lost: frozenset[str], gone: str, kept: str) -> bool:
 
 
 def first_in_first_out(memories: Sequence[Memory], fallback: str) -> Plan:
-    """Return the fallback: the memory that was created first goes; ties: the lowest id."""
+    """Return the fallback plan: remove the oldest memory; ties: the lowest id."""
     oldest = min(memories, key=lambda memory: (memory.created_at, memory.id))
     return Plan(
         target=oldest, content=None, decider=Decider.FIFO, reason="first in, first out", fallback=fallback

@@ -1,7 +1,6 @@
-"""How much a memory is worth keeping, read from its words. Pure.
+"""The importance of a memory, guessed from its words. Pure. Source: APP-16.1.
 
-A guess by rule, so that it costs nothing and can be explained: see :mod:`commonplace.language.signals`.
-Source: APP-16.1.
+A rule costs nothing and can be explained; see :mod:`commonplace.language.signals`.
 """
 
 import re
@@ -16,8 +15,7 @@ from commonplace.language.values import concepts
 
 PLAIN_FACT: Final = 3.0
 OVER: Final = 1.0
-"""What a memory is worth whose dates have all passed."""
-
+"""The worth of a memory whose dates have all passed."""
 
 _RECURS: Final = re.compile(
     r"\b(?:every|each|daily|weekly|monthly|yearly|birthday|jede[nrs]?|geburtstag|cada|todos|cumple\w*|chaque|tou[st]e?s)\b"
@@ -26,14 +24,14 @@ _RECURS: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assessment:
-    """What a text is worth, 0.0 to 10.0, and the tags of what speaks for it; 0.0 is small talk."""
+    """The importance of a text, 0.0 to 10.0, and the tags that raise it; 0.0 is small talk."""
 
     importance: float
     tags: tuple[str, ...]
 
 
 def assess(text: str) -> Assessment:
-    """Score a text: 3 for a plain fact, more for each thing that makes it matter, 0 for small talk."""
+    """Score a text: 3 for a plain fact, more for each signal, 0 for small talk."""
     found = signals_of(text)
     tags = tuple(sorted(found.tags - NOISE))
     if not concepts(text) or ("courtesy" in found.tags and found.points <= 0):
@@ -42,10 +40,10 @@ def assess(text: str) -> Assessment:
 
 
 def standing(memory: Memory, now: datetime) -> tuple[int, float, datetime, int]:
-    """Return the key by which memories go, the least first.
+    """Return the sort key for removal; the memory with the least key is removed first.
 
-    Health and safety go last, other standing constraints before them. Then importance counts; of equal memories the
-    first in goes. A memory whose dates have all passed is worth little, unless it is vital or recurs.
+    Memories about health and safety are removed last, other constraints before them. Then importance counts, then age.
+    A memory whose dates have all passed is worth little, unless it is vital or recurs.
     """
     tags = signals_of(memory.content).tags
     rank = 2 if tags & {"health", "safety"} else 1 if tags & VITAL else 0

@@ -1,1 +1,1 @@
-"""Digests: conversations that ended, and the sub-agent that digests them."""
+"""Digests: the queue of ended conversations, and the sub-agent that digests them."""

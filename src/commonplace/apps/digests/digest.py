@@ -1,7 +1,7 @@
-"""What a model is asked when a conversation has ended, and what is made of its answer. Pure.
+"""The prompt for the digest of an ended conversation, and the reading of the answer. Pure.
 
-Source: APP-02, R-APP-4, R-APP-5. The conversation goes in as data, and a secret never gets out of it: a sentence
-that looks like it holds one is left out of the memory.
+The prompt contains the conversation as data. A sentence that looks like a secret is left out of the memory.
+Source: APP-02, R-APP-4, R-APP-5.
 """
 
 import json
@@ -21,7 +21,7 @@ from commonplace.llm.fence import data_notice, fence
 
 MAX_SENTENCES: Final = 4
 MAX_TRANSCRIPT_CHARS: Final = 24_000
-"""Longer conversations lose messages from the middle: what was wanted stands first, what came of it last."""
+"""Longer conversations lose messages from the middle: the request stands first, the result last."""
 
 MAX_MESSAGE_CHARS: Final = 4_000
 
@@ -62,14 +62,14 @@ _REFUSAL: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryCreationRequest:
-    """A conversation that is to become a memory.
+    """A conversation to digest.
 
     Attributes:
         app_id: The app that it belongs to.
-        conversation_id: Named by the memory as its source.
-        messages: What was said, in order.
-        conversation_summary: What the host says it was about, if it says anything.
-        user_id: The user whose space the memory goes to; ``None`` for the app's common one.
+        conversation_id: The source of the memory.
+        messages: The messages in order.
+        conversation_summary: The host's summary, or an empty text.
+        user_id: The user whose space receives the memory; ``None`` for the app's common space.
     """
 
     app_id: str
@@ -88,7 +88,7 @@ class MemoryCreationRequest:
         assistant_messages: Sequence[str],
         conversation_summary: str = "",
     ) -> "MemoryCreationRequest":
-        """Build a request from what each side said, in turns that the user begins."""
+        """Build a request from the messages of each side; the user begins, and the sides take turns."""
         turns = zip_longest(user_messages, assistant_messages)
         said = [
             require_message(role, text)
@@ -105,17 +105,17 @@ class MemoryCreationRequest:
 
     @property
     def chars(self) -> int:
-        """The length of the conversation, which its energy goes by."""
+        """The length of the conversation, which determines its cost in energy."""
         return sum(len(message.content) for message in self.messages)
 
     def to_json(self) -> str:
-        """Write it for the queue."""
+        """Return the JSON text for the queue."""
         said = [{"role": message.role, "content": message.content} for message in self.messages]
         return json.dumps({"messages": said, "summary": self.conversation_summary, "user_id": self.user_id})
 
     @classmethod
     def from_json(cls, app_id: str, conversation_id: str, text: str) -> "MemoryCreationRequest":
-        """Read it from the queue."""
+        """Read the JSON text of the queue."""
         values: dict[str, Any] = json.loads(text)
         return cls(
             app_id=app_id,
@@ -128,11 +128,11 @@ class MemoryCreationRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digest:
-    """What is left of a model's answer.
+    """The text of a memory from a model's answer.
 
     Attributes:
-        content: The memory's text; ``None`` where nothing is worth keeping, or nothing may be kept.
-        secrets: What the sentences that were left out seemed to hold, in words.
+        content: The memory's text; ``None`` if nothing is worth keeping, or all of it looks like secrets.
+        secrets: The kinds of secrets in the sentences that were left out.
     """
 
     content: str | None
@@ -144,8 +144,8 @@ def creation_prompt(request: MemoryCreationRequest, *, whole: bool = False) -> s
 
     Args:
         request: The conversation.
-        whole: Keep all of it. A language model gets long messages shortened, and the middle of a long conversation
-            left out.
+        whole: Keep the whole conversation. Otherwise long messages are shortened, and the middle of a long conversation
+            is left out.
     """
     parts = [_TASK.format(chars=MAX_CONTENT_CHARS), data_notice("conversation", "summary")]
     if request.conversation_summary.strip():
@@ -159,7 +159,7 @@ def creation_prompt(request: MemoryCreationRequest, *, whole: bool = False) -> s
 
 
 def _lines(messages: Sequence[Message], most: int | None) -> list[str]:
-    """Return each message with its speaker; further lines of it are indented, so that none passes for a speaker's."""
+    """Return each message with its speaker; further lines are indented, so that they cannot pass for a speaker's."""
     return [
         f"{message.role}: {text if most is None else trim_to(text, most)}".replace("\n", "\n  ")
         for message in messages
@@ -168,7 +168,7 @@ def _lines(messages: Sequence[Message], most: int | None) -> list[str]:
 
 
 def _ends(lines: Sequence[str]) -> tuple[Sequence[str], Sequence[str], int]:
-    """Return the beginning and the end of a conversation, and how many lines between them do not fit."""
+    """Return the beginning and the end of a conversation, and the number of lines left out between them."""
     if sum(map(len, lines)) <= MAX_TRANSCRIPT_CHARS:
         return lines, (), 0
     head = _fitting(lines, MAX_TRANSCRIPT_CHARS // 2)
@@ -191,10 +191,10 @@ def _fitting(lines: Iterable[str], room: int) -> int:
 
 
 def read_digest(text: str) -> Digest:
-    """Return the memory in a model's answer; no content where the model found none, or refused.
+    """Return the memory in a model's answer; without content if the model found nothing or refused.
 
-    One paragraph, at most four sentences and 200 characters; whole sentences as long as they fill half of that,
-    else cut at a word. Sentences that look like they hold a secret are left out.
+    The text is one paragraph of at most four sentences and 200 characters. It is cut after a sentence if the sentences
+    before fill at least half, else at a word. Sentences that look like secrets are left out.
     """
     said = _MARKDOWN.sub("", clean_text(text)).strip().strip(_QUOTES)
     plain = collapse_whitespace(_LABEL.sub("", said)).strip(_QUOTES)
@@ -204,7 +204,7 @@ def read_digest(text: str) -> Digest:
 
 
 def tidy_content(text: str) -> Digest:
-    """Return a memory's text as it may be stored: see :func:`read_digest`; no word in it means nothing."""
+    """Return a memory's text in the form of :func:`read_digest`, without looking for the words of a refusal."""
     return _kept(collapse_whitespace(clean_text(text)))
 
 
@@ -216,7 +216,7 @@ def _kept(plain: str) -> Digest:
         secrets += found
         if spoken:
             kept.append(spoken)
-    # A secret may stand across what looks like the end of a sentence.
+    # A secret may contain a mark that looks like the end of a sentence.
     whole = find_secret(" ".join(kept))
     if whole is not None:
         return Digest(content=None, secrets=(*secrets, whole.kind))
@@ -224,7 +224,7 @@ def _kept(plain: str) -> Digest:
 
 
 def _without_secrets(sentence: str) -> tuple[str, list[str]]:
-    """Return a sentence without the clauses that look like they hold a secret, and what these seem to hold."""
+    """Return a sentence without the clauses that look like secrets, and the kinds of these secrets."""
     if find_secret(sentence) is None:
         return sentence, []
     clauses = [(clause, find_secret(clause)) for clause in sentence.split("; ")]

@@ -1,6 +1,6 @@
-"""The host's side: conversations end, and memories come into focus with the next ones.
+"""The host's interface: it ends conversations, and puts memories into the context of later ones.
 
-Source: APP-02.1, APP-07, APP-11.2; the surface is the specification's ``SensitiveLoop``.
+The specification calls it ``SensitiveLoop``. Source: APP-02.1, APP-07, APP-11.2.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from commonplace.storage.store import Store
 
 COMPLETED: Final = "completed"
 MOST_AT_ONCE: Final = 4
-"""Digests that are made side by side."""
+"""The number of digests made concurrently."""
 
 MOST_PER_ROUND: Final = 1000
 _LONGEST_WAIT_S: Final = 900.0
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 
 class InjectionPoint(StrEnum):
-    """Where memories come into a model's context."""
+    """The place where memories enter a model's context."""
 
     UNANSWERED = "unanswered"
     REVIEW = "review"
@@ -51,14 +51,14 @@ class InjectionPoint(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Focus:
-    """What a model is given at an injection point.
+    """The input of a model at an injection point.
 
     Attributes:
-        point: Which one.
-        app: The app whose conversations these are.
-        conversations: The one in focus, or those to select from.
-        memories: What the app's block tells, newest first.
-        messages: The block as a system message, if there is any, then what was said in the conversation in focus.
+        point: The injection point.
+        app: The app of the conversations.
+        conversations: The conversation in focus, or the candidates for a selection.
+        memories: The memories in the block, newest first.
+        messages: The block as a system message, if it is not empty, then the messages of the conversation in focus.
     """
 
     point: InjectionPoint
@@ -70,28 +70,28 @@ class Focus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatchUp:
-    """What became of the work that had been waiting."""
+    """The receipts of work that had been waiting."""
 
     digests: tuple[DigestReceipt, ...]
     compactions: tuple[CompactionReceipt, ...]
 
     @property
     def waiting(self) -> bool:
-        """Whether some of it still waits."""
+        """Whether some of the work still waits."""
         return any(one.outcome is DigestOutcome.DEFERRED for one in self.digests) or any(
             one.action is CompactionAction.DEFERRED for one in self.compactions
         )
 
 
 class SensitiveLoop:
-    """Ends conversations, and brings memories into the context of others.
+    """Ends conversations, and puts memories into the context of later ones.
 
     Args:
         store: The database.
         subagent: Makes the memories.
-        energy: Tells when work that waits can run.
-        metrics: Counts.
-        on_receipt: Called with the receipt of every digest that was made in the background.
+        energy: Tells when waiting work can run.
+        metrics: The counters.
+        on_receipt: Called with the receipt of every digest made in the background.
     """
 
     def __init__(
@@ -115,16 +115,15 @@ class SensitiveLoop:
         self._closing = False
 
     async def end_conversation(self, conversation_id: str, reason: str = COMPLETED) -> EndReceipt:
-        """End a conversation; its memory is made in the background.
+        """End a conversation, and start its digest in the background.
 
-        When this returns, the end is durable, and so is that a memory is to be made: a process that dies before
-        it is leaves it to the next. Ending a conversation again makes no second memory; it tries again where the
-        first attempt failed.
+        On return the end and the queued digest are durable: if the process dies, the next one makes the digest. Ending
+        a conversation again makes no second memory, but retries a failed digest.
 
         Raises:
             NotFoundError: No conversation has this id.
             InvalidInputError: The reason is not text of 1 to 500 characters.
-            StorageError: The database cannot be written; the conversation goes on.
+            StorageError: The database cannot be written; the conversation stays active.
         """
         why = require_reason(reason)
         async with self._store.writing() as sql:
@@ -137,28 +136,25 @@ class SensitiveLoop:
         return EndReceipt(conversation=conversation, repeated=ended is None, digest=task)
 
     async def get_memories_for_app(self, app_id: str, *, user_id: str | None = None) -> list[Memory]:
-        """Return what a conversation of an app may be shown, newest first."""
+        """Return the memories that a conversation of an app can see, newest first."""
         return await self._subagent.get_memories(app_id, user_id=user_id)
 
     def format_memories_for_context(self, app: App, memories: Sequence[Memory]) -> str:
-        """Return the block of an app; empty where it has no memories."""
+        """Return the block of an app; empty if there are no memories."""
         return format_memories(app.name, memories)
 
     async def focus_on_unanswered(
         self, conversation_id: str | None = None, *, app_id: str | None = None
     ) -> Focus | None:
-        """Take up a conversation in which the user waits, with the memories of its app.
+        """Return an unanswered conversation with the memories of its app; ``None`` if all are answered.
 
         Args:
-            conversation_id: Which one; else the one that has waited longest.
-            app_id: Only of this app.
-
-        Returns:
-            ``None`` where nobody waits.
+            conversation_id: The conversation; ``None`` for the one that has waited longest.
+            app_id: Consider only conversations of this app.
 
         Raises:
             NotFoundError: No conversation has this id.
-            InvalidInputError: In this conversation nobody waits.
+            InvalidInputError: The conversation does not wait for an answer.
         """
         async with self._store.reading() as sql:
             if conversation_id is None:
@@ -175,27 +171,25 @@ class SensitiveLoop:
         return await self._focus_on(InjectionPoint.UNANSWERED, conversation)
 
     async def review_completed(self, conversation_id: str) -> Focus:
-        """Look at a conversation that has ended, with the memories of its app.
+        """Return an ended conversation with the memories of its app.
 
         Raises:
             NotFoundError: No conversation has this id.
-            InvalidInputError: It goes on.
+            InvalidInputError: The conversation is active.
         """
         async with self._store.reading() as sql:
             conversation = await conversations.get(sql, conversation_id)
         if conversation.status is not ConversationStatus.ENDED:
-            raise InvalidInputError("conversation_id", "a conversation that has ended", conversation_id)
+            raise InvalidInputError("conversation_id", "an ended conversation", conversation_id)
         return await self._focus_on(InjectionPoint.REVIEW, conversation)
 
     async def select_to_improve(self, app_id: str, *, user_id: str | None = None, limit: int = 10) -> Focus:
-        """Offer the conversations of an app that ended last, to choose one to improve, with the app's memories.
-
-        One app at a time, so that no app's memories stand beside another's conversations.
+        """Return the last ended conversations of an app with its memories, to choose a conversation to improve.
 
         Args:
-            app_id: The app.
-            user_id: Only conversations of this user, whose memories are then shown too.
-            limit: At most this many conversations.
+            app_id: The app; its memories never appear beside another app's conversations.
+            user_id: Only conversations of this user; the user's memories are included.
+            limit: The maximum number of conversations.
 
         Raises:
             NotFoundError: No app has this id.
@@ -206,9 +200,9 @@ class SensitiveLoop:
         return await self._inject(InjectionPoint.SELECTION, app, candidates, user_id=user_id, said=())
 
     async def run_deferred(self) -> CatchUp:
-        """Make the digests that wait, the longest waiting first, until energy is low again.
+        """Make waiting digests, the longest waiting first, until energy is low again.
 
-        Also those that a process left behind when it was stopped, and compactions that had to wait.
+        This includes digests that a stopped process left behind, and waiting compactions.
         """
         digests: list[DigestReceipt] = []
         for waiting in await self._open_digests():
@@ -220,10 +214,10 @@ class SensitiveLoop:
         return CatchUp(digests=tuple(digests), compactions=tuple(compactions))
 
     async def retry_skipped(self, conversation_id: str | None = None) -> list[DigestReceipt]:
-        """Make the digests that were skipped, until one has to wait.
+        """Retry skipped digests, until one has to wait.
 
         Args:
-            conversation_id: Only of this conversation.
+            conversation_id: Retry only the digest of this conversation.
 
         Raises:
             NotFoundError: No digest of this conversation was skipped.
@@ -241,12 +235,12 @@ class SensitiveLoop:
         return receipts
 
     async def aclose(self) -> None:
-        """Wait for the digests that are under way; what waits for energy stays in the queue."""
+        """Wait for the running digests; digests that wait for energy stay in the queue."""
         self._stop_waking()
         await self._background.drain()
 
     async def cancel(self) -> None:
-        """Stop the digests that are under way; they are back in the queue then."""
+        """Stop the running digests; they go back to the queue."""
         self._stop_waking()
         await self._background.cancel()
 
@@ -269,7 +263,7 @@ class SensitiveLoop:
             self._on_receipt(receipt)
 
     async def _digest(self, app_id: str, conversation_id: str) -> DigestReceipt:
-        """Make a digest; whatever goes wrong becomes a receipt, because memories must never stop the host."""
+        """Make a digest; every error becomes a receipt, because memories must never stop the host."""
         key = (app_id, conversation_id)
         self._in_flight.add(key)
         try:
@@ -332,7 +326,7 @@ class SensitiveLoop:
         )
 
     async def _note_shown(self, point: InjectionPoint, focused: Sequence[Conversation], shown: int) -> None:
-        """Count the context, and note on the conversation in focus what its model was shown, if that is news."""
+        """Count the context, and store on the conversation in focus the greatest number of memories shown."""
         self._metrics.shown(memories=shown)
         if point is InjectionPoint.SELECTION:
             return
@@ -351,7 +345,7 @@ class SensitiveLoop:
             self._waker.cancel()
 
     async def _wake(self) -> None:
-        """Run what waits as soon as there is energy for it, until nothing waits."""
+        """Run waiting work whenever there is energy for it, until no work waits."""
         waiting = True
         while waiting:
             try:
@@ -359,7 +353,7 @@ class SensitiveLoop:
                 await asyncio.sleep(min(status.wait_s, _LONGEST_WAIT_S) if status.low else _LONGEST_WAIT_S)
                 caught_up = await self.run_deferred()
             except Exception:
-                log.exception("digests that wait could not be made, tried again later")
+                log.exception("waiting digests could not be made; they are retried later")
                 await asyncio.sleep(_LONGEST_WAIT_S)
                 continue
             waiting = caught_up.waiting

@@ -1,7 +1,6 @@
-"""The digests that are to be made: claimed before a model is asked, kept until they are done.
+"""The queue of digests: a worker claims a digest before it asks a model; the row stays until the digest is done.
 
-A claim lets one worker make the digest of a conversation; it ends by itself after a while, so that a process that
-was killed leaves nothing behind that nobody takes up.
+A claim expires, so that another worker can make the digests of a killed process.
 """
 
 from dataclasses import dataclass
@@ -18,11 +17,11 @@ from commonplace.storage.database import Row, Statements
 from commonplace.storage.store import Store
 
 LEASE: Final = timedelta(minutes=15)
-"""Longer than twenty conversations of one app take that end at once, each with two answers of 30 s."""
+"""Longer than twenty conversations of one app take that end at once, each with two model answers of 30 s."""
 
 
 class DigestState(StrEnum):
-    """Where a digest is."""
+    """The state of a digest in the queue."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -31,7 +30,7 @@ class DigestState(StrEnum):
 
 
 class ListedState(StrEnum):
-    """The states by which digests are listed: those that are not made, and those that failed."""
+    """The states by which digests are listed; skipped digests have failed."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -71,7 +70,7 @@ class QueuedDigest:
 
 
 async def claim(sql: Statements, store: Store, app_id: str, conversation_id: str) -> Claim | None:
-    """Take on a digest; ``None`` where it is done, or somebody else is at it."""
+    """Claim a digest; ``None`` if it is done, or another worker has claimed it."""
     now, token = store.now(), uuid4().hex
     row = await sql.claim_digest(
         app_id=app_id,
@@ -86,21 +85,21 @@ async def claim(sql: Statements, store: Store, app_id: str, conversation_id: str
 async def settle(
     sql: Statements, store: Store, claim: Claim, outcome: DigestOutcome, reason: str = ""
 ) -> bool:
-    """Note what became of a claimed digest; ``False`` where the claim was lost, or the app purged."""
+    """Store the outcome of a claimed digest; return ``False`` if the claim has expired or the app was purged."""
     return await _leave(sql, store, claim, DigestState.DONE, outcome, reason, None)
 
 
 async def defer(
     sql: Statements, store: Store, claim: Claim, request: MemoryCreationRequest, reason: str
 ) -> bool:
-    """Put a claimed digest back until there is energy for it."""
+    """Put a claimed digest back to wait, and return whether the claim was still valid."""
     stored = await sql.get_conversation(conversation_id=request.conversation_id)
     kept = None if stored is not None else request.to_json()
     return await _leave(sql, store, claim, DigestState.DEFERRED, None, reason, kept)
 
 
 async def release(sql: Statements, store: Store, claim: Claim) -> bool:
-    """Put a claimed digest back at once, because the work on it was stopped."""
+    """Put a stopped digest back into the queue, and return whether the claim was still valid."""
     return await _leave(sql, store, claim, DigestState.WAITING, None, "stopped", None)
 
 
@@ -127,15 +126,15 @@ async def _leave(
 
 
 async def listed(sql: Statements, state: ListedState, *, limit: int) -> list[QueuedDigest]:
-    """Return the digests in a state, the last first."""
+    """Return the digests in a state, newest first."""
     return [QueuedDigest.from_row(row) for row in await sql.digests_in(state=state, limit=limit)]
 
 
 async def request_for(sql: Statements, app_id: str, conversation_id: str) -> MemoryCreationRequest:
-    """Return what is to be digested: what the queue keeps, else the stored conversation.
+    """Return the request that the queue holds, else a request for the stored conversation.
 
     Raises:
-        NotFoundError: Neither is there.
+        NotFoundError: Neither exists.
     """
     row = await sql.get_digest(app_id=app_id, conversation_id=conversation_id)
     if row is not None and row["request"] is not None:

@@ -1,4 +1,4 @@
-"""Once more after a database error, and no more often (APP-04.2, APP-05.2)."""
+"""One retry after a database error (APP-04.2, APP-05.2)."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -19,17 +19,17 @@ async def twice(
     app_id: str,
     conversation_id: str | None = None,
 ) -> T:
-    """Do work in a transaction, and once more if the database fails.
+    """Run a transaction, and retry it once if the database fails.
 
     Raises:
-        StorageError: It failed both times.
+        StorageError: The transaction failed twice.
     """
     try:
         return await work()
     except StorageError as error:
         metrics.fell_back("retry")
         log.warning(
-            "the database failed, tried once more: %s",
+            "the database failed; the transaction is retried once: %s",
             error,
             extra={"app_id": app_id, "conversation_id": conversation_id},
         )

@@ -1,15 +1,14 @@
-"""The sub-agent that makes memories of ended conversations, and keeps them at ten an app.
+"""The sub-agent that makes memories of ended conversations, and keeps at most ten per space.
 
-Making a memory is a plan: claim the conversation, pay, ask the model, and store what it said in one transaction.
-No database connection is held while the model thinks.
-
-Source: APP-02 to APP-05, APP-15; the surface is the specification's ``MemorySubAgent``.
+It claims the conversation, pays, asks the model, and stores the answer in one transaction. It holds no database
+connection while the model thinks. The specification calls it ``MemorySubAgent``. Source: APP-02 to APP-05, APP-15.
 """
 
 import logging
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
-from typing import Final, assert_never
+from typing import Final, TypeVar, assert_never
 
 from commonplace.apps import memories
 from commonplace.apps.compaction.compactor import SUBAGENT, Compactor
@@ -22,7 +21,15 @@ from commonplace.apps.digests.digest import Digest, MemoryCreationRequest, creat
 from commonplace.apps.digests.queue import Claim
 from commonplace.apps.digests.retrying import twice
 from commonplace.apps.energy import EnergyBudget, Operation, creation_cost
-from commonplace.apps.memories import MAX_CONTENT_CHARS, MAX_MEMORIES, Author, Draft, Memory, Metadata
+from commonplace.apps.memories import (
+    ALL_ROWS,
+    MAX_CONTENT_CHARS,
+    MAX_MEMORIES,
+    Author,
+    Draft,
+    Memory,
+    Metadata,
+)
 from commonplace.apps.metrics import Metrics
 from commonplace.apps.names import require_app_id, require_id
 from commonplace.apps.receipts import (
@@ -30,6 +37,7 @@ from commonplace.apps.receipts import (
     CompactionReceipt,
     DigestOutcome,
     DigestReceipt,
+    PurgeReceipt,
 )
 from commonplace.apps.registry import get_app
 from commonplace.apps.store import OPERATOR, actor, memories_lock
@@ -48,9 +56,11 @@ from commonplace.storage.store import Store
 
 PURPOSE: Final = "app.digest"
 DEFAULT_TIMEOUT_S: Final = 30.0
-"""For one answer of the model. Source: APP-04.3."""
+"""The time limit of one model answer. Source: APP-04.3."""
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class MemorySubAgent:
@@ -58,11 +68,11 @@ class MemorySubAgent:
 
     Args:
         store: The database.
-        model: Writes digests and decides what goes; the extractive model picks sentences, and a rule decides.
+        model: Writes digests and decides on compactions; the extractive model picks sentences, and a rule decides.
         engine: Computes the vectors of memories.
-        energy: What the work is paid from.
-        metrics: Counts.
-        timeout_s: For one answer of the model.
+        energy: The budget that pays for the work.
+        metrics: The counters.
+        timeout_s: The time limit of one model answer.
     """
 
     def __init__(
@@ -84,20 +94,17 @@ class MemorySubAgent:
         self._compactor = Compactor(store, model, energy, self._vectors, metrics, timeout_s=timeout_s)
 
     async def create_memory(self, request: MemoryCreationRequest) -> Memory | None:
-        """Make the memory of a conversation; ``None`` where there is none, for whatever reason.
-
-        :meth:`digest` does the same and says why.
-        """
+        """Make the memory of a conversation; ``None`` if there is none. :meth:`digest` also returns the reason."""
         return (await self.digest(request)).memory
 
     async def digest(self, request: MemoryCreationRequest) -> DigestReceipt:
-        """Make the memory of a conversation, once, and bring the app back to ten memories.
+        """Make the memory of a conversation once, and bring its space back to ten memories.
 
         A digest waits in the queue if energy is low, or if the model cannot answer now. It is skipped if the
-        database fails, or if the model refuses; :meth:`AppMemory.retry_digests` tries it again.
+        database fails, or if the model refuses; :meth:`AppMemory.retry_digests` retries it.
 
         Raises:
-            InvalidInputError: An id is not of its form.
+            InvalidInputError: An id is malformed.
             NotFoundError: No app has this id.
         """
         app_id = require_app_id(request.app_id)
@@ -112,44 +119,40 @@ class MemorySubAgent:
         except StorageError as error:
             return self._told(request, DigestOutcome.SKIPPED, f"database: {error}")
         if claim is None:
-            return self._told(request, DigestOutcome.REPEATED, "digested before, or under way")
+            return self._told(request, DigestOutcome.REPEATED, "the digest exists or is being made")
         try:
             return await self._work(request, claim)
         except StorageError as error:
             return await self._settled(request, claim, DigestOutcome.SKIPPED, f"database: {error}")
         except BaseException:
-            # Cancelled, or a fault of the program: nobody is at it any more.
+            # The work was cancelled, or the program has a fault: another worker can claim the digest.
             with suppress(StorageError):
                 async with self._store.writing() as sql:
                     await queue.release(sql, self._store, claim)
             raise
 
     async def compact_memories(self, request: MemoryCompactionRequest) -> CompactionReceipt:
-        """Take one memory out of a space that has more than ten.
+        """Remove or merge one memory of a space that has more than ten.
 
-        Returns:
-            What was done: nothing where there is room, or where the memories have changed since they were read.
+        Nothing changes if there is room, or if the memories have changed since the request; the receipt tells.
         """
         async with self._compactor.turn(request.app_id):
             receipt = await self._compactor.compact(request)
         if receipt is None:
-            reason = "the memories are no longer those of the request"
+            reason = "the memories have changed since the request"
             return CompactionReceipt(app_id=request.app_id, action=CompactionAction.NONE, reason=reason)
         return receipt
 
     async def get_memories(
         self, app_id: str, limit: int = MAX_MEMORIES, *, user_id: str | None = None
     ) -> list[Memory]:
-        """Return what a conversation of an app may be shown, newest first; none for an unknown app.
+        """Return the memories that a conversation of an app can see, newest first; empty for an unknown app.
 
-        Args:
-            app_id: The app.
-            limit: At most this many.
-            user_id: The user whose memories are shown beside the app's common ones. Each of the two has half of the
-                places; see :func:`~commonplace.apps.context.shown_to_user`.
+        With ``user_id``, the user's memories and the common ones have half of the places each; see
+        :func:`~commonplace.apps.context.shown_to_user`.
         """
         async with self._store.reading() as sql:
-            most = limit if user_id is None else 1_000_000
+            most = limit if user_id is None else ALL_ROWS
             found = await memories.visible(sql, app_id, user_id=user_id, limit=most)
         if len(found) > limit:
             found = shown_to_user(found, limit)
@@ -158,15 +161,14 @@ class MemorySubAgent:
         return found
 
     async def get_memory_count(self, app_id: str) -> int:
-        """Return how many memories an app has, in all its spaces."""
+        """Return the number of an app's memories in all its spaces."""
         async with self._store.reading() as sql:
             return await sql.count_memories(app_id=app_id)
 
-    async def delete_app_memories(self, app_id: str) -> int:
-        """Delete every memory of an app for good, and return how many there were.
+    async def delete_app_memories(self, app_id: str) -> PurgeReceipt:
+        """Delete every memory of an app permanently, including the texts in their history.
 
-        The words leave the history too, and the transcripts of conversations that have ended are deleted. Digests
-        that wait or are under way are dropped.
+        The transcripts of ended conversations are deleted too; waiting and running digests are dropped.
 
         Raises:
             NotFoundError: No app has this id.
@@ -182,19 +184,19 @@ class MemorySubAgent:
             await sql.forget_texts_of_app(app_id=app_id)
             await sql.delete_ended_conversations(app_id=app_id)
         log.info("purged %d memories of app %s", len(found), app_id, extra={"app_id": app_id})
-        return len(found)
+        return PurgeReceipt(app_id=app_id, deleted=len(found))
 
     def get_energy_consumed_since_last_poll(self) -> float:
-        """Return the units of energy that this process took for memories since the last call."""
+        """Return the energy units that this process took for memories since the last call."""
         return self._energy.poll()
 
     @property
     def vectors(self) -> Vectors:
-        """The vectors of memories, for searching by meaning."""
+        """The vectors of memories for searches by meaning."""
         return self._vectors
 
     async def settle_overfull(self) -> list[CompactionReceipt]:
-        """Bring every space that holds more than ten memories back to ten, as far as energy allows."""
+        """Bring every space with more than ten memories back to ten, as far as energy allows."""
         async with self._store.reading() as sql:
             spaces = [(row["app_id"], row["user_id"]) for row in await sql.overfull(most=MAX_MEMORIES)]
         receipts: list[CompactionReceipt] = []
@@ -213,7 +215,7 @@ class MemorySubAgent:
     async def _work(self, request: MemoryCreationRequest, claim: Claim) -> DigestReceipt:
         if not any(message.content.strip() for message in request.messages):
             return await self._settled(request, claim, DigestOutcome.NOTHING, "nothing was said")
-        if not await self._admitted(request):
+        if not await self._account(self._energy.admit, request):
             return await self._deferred(request, claim, "energy is low")
         try:
             completion = await self._model.complete(
@@ -223,36 +225,27 @@ class MemorySubAgent:
                 max_chars=MAX_CONTENT_CHARS,
             )
         except (ModelBudgetError, ModelUnavailableError, ModelTimeoutError, ModelAccessError) as error:
-            await self._give_back(request)
+            await self._account(self._energy.give_back, request)
             return await self._deferred(request, claim, f"{type(error).__name__}: {error}")
         except ModelError as error:
-            await self._give_back(request)
+            await self._account(self._energy.give_back, request)
             reason = f"{type(error).__name__}: {error}"
             return await self._settled(request, claim, DigestOutcome.SKIPPED, reason)
         digest = read_digest(completion.text)
         self._metrics.left_out(len(digest.secrets))
         return await self._decide(request, claim, completion, digest)
 
-    async def _admitted(self, request: MemoryCreationRequest) -> bool:
+    async def _account(self, book: Callable[..., Awaitable[T]], request: MemoryCreationRequest) -> T:
+        """Take or give back the energy of a digest with an operation of the budget."""
         about = {"app_id": request.app_id, "conversation_id": request.conversation_id}
         units = creation_cost(request.chars)
-        return await twice(
-            lambda: self._energy.admit(Operation.CREATION, units, **about), self._metrics, **about
-        )
-
-    async def _give_back(self, request: MemoryCreationRequest) -> None:
-        """Give back the energy for a digest that the model did not make."""
-        about = {"app_id": request.app_id, "conversation_id": request.conversation_id}
-        units = creation_cost(request.chars)
-        await twice(
-            lambda: self._energy.give_back(Operation.CREATION, units, **about), self._metrics, **about
-        )
+        return await twice(lambda: book(Operation.CREATION, units, **about), self._metrics, **about)
 
     async def _decide(
         self, request: MemoryCreationRequest, claim: Claim, completion: Completion[None], digest: Digest
     ) -> DigestReceipt:
         if digest.content is None and digest.secrets:
-            reason = f"it looks like a secret ({digest.secrets[0]})"
+            reason = f"the digest looks like a secret ({digest.secrets[0]})"
             return await self._settled(request, claim, DigestOutcome.REFUSED, reason)
         assessment = assess(digest.content or "")
         if digest.content is None or assessment.importance == 0:
@@ -288,7 +281,7 @@ class MemorySubAgent:
         vector: bytes | None,
         digest: Digest,
     ) -> DigestReceipt:
-        reason = f"left out what looks like a secret ({digest.secrets[0]})" if digest.secrets else ""
+        reason = f"left out a text that looks like a secret ({digest.secrets[0]})" if digest.secrets else ""
         async with self._store.writing(memories_lock(request.app_id)) as sql:
             if not await queue.settle(sql, self._store, claim, DigestOutcome.CREATED, reason):
                 return _receipt(request, DigestOutcome.DROPPED, "the app was purged meanwhile")
@@ -311,12 +304,12 @@ class MemorySubAgent:
     async def _settled(
         self, request: MemoryCreationRequest, claim: Claim, outcome: DigestOutcome, reason: str
     ) -> DigestReceipt:
-        """Note an outcome without a memory; where even that fails, the queue's claim runs out and it is tried again."""
+        """Store an outcome without a memory; if that fails too, the claim expires and the digest is retried."""
         try:
             async with self._store.writing() as sql:
                 await queue.settle(sql, self._store, claim, outcome, reason)
         except StorageError as error:
-            reason = f"{reason}; noting that failed too: {error}"
+            reason = f"{reason}; storing this outcome failed too: {error}"
         return self._told(request, outcome, reason)
 
     def _told(self, request: MemoryCreationRequest, outcome: DigestOutcome, reason: str) -> DigestReceipt:
@@ -341,7 +334,7 @@ class MemorySubAgent:
                 )
             case DigestOutcome.REFUSED | DigestOutcome.DEFERRED | DigestOutcome.DROPPED:
                 log.warning(
-                    "no memory of conversation %s now: %s: %s",
+                    "no memory of conversation %s: %s: %s",
                     receipt.conversation_id,
                     receipt.outcome,
                     receipt.reason,
@@ -355,7 +348,7 @@ class MemorySubAgent:
                 assert_never(receipt.outcome)
         for conflict in receipt.conflicts:
             log.warning(
-                "memories %d and %d of app %s disagree",
+                "memories %d and %d of app %s contradict each other",
                 conflict.older.id,
                 conflict.newer.id,
                 receipt.app_id,

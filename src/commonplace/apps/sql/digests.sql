@@ -1,14 +1,14 @@
--- Digests that are to be made, and what became of them: one row for each conversation that ended.
+-- The queue of digests: one row for each ended conversation, with its outcome.
 
 -- name: queue_digest(app_id, conversation_id, moment)^
--- Notes that a conversation is to be digested; returns nothing where that was noted before.
+-- Queues the digest of a conversation; returns nothing if it was queued before.
 INSERT INTO app_digests (app_id, conversation_id, state, queued_at, updated_at)
 VALUES (:app_id, :conversation_id, 'waiting', :moment, :moment)
 ON CONFLICT (app_id, conversation_id) DO NOTHING
 RETURNING *;
 
 -- name: claim_digest(app_id, conversation_id, claim, moment, until)^
--- Takes a digest on; returns nothing where it is done, or somebody else is at it. One that was skipped may be tried again.
+-- Claims a digest; returns nothing if it is done or claimed. A skipped digest can be claimed again.
 INSERT INTO app_digests (app_id, conversation_id, state, claim, claimed_until, queued_at, updated_at)
 VALUES (:app_id, :conversation_id, 'running', :claim, :until, :moment, :moment)
 ON CONFLICT (app_id, conversation_id) DO UPDATE
@@ -20,7 +20,7 @@ WHERE app_digests.state IN ('waiting', 'deferred')
 RETURNING *;
 
 -- name: settle_digest(app_id, conversation_id, claim, state, outcome, reason, request, moment)^
--- Ends the work on a claimed digest; returns nothing where the claim is no longer ours.
+-- Ends the work on a claimed digest; returns nothing if the claim has expired.
 UPDATE app_digests
 SET state = :state, outcome = :outcome, reason = :reason, request = :request, claim = NULL, claimed_until = NULL,
     updated_at = :moment
@@ -28,22 +28,22 @@ WHERE app_id = :app_id AND conversation_id = :conversation_id AND state = 'runni
 RETURNING *;
 
 -- name: get_digest(app_id, conversation_id)^
--- What is known about the digest of a conversation, or nothing.
+-- Returns the digest of a conversation, or nothing.
 SELECT * FROM app_digests WHERE app_id = :app_id AND conversation_id = :conversation_id;
 
 -- name: open_digests(moment, limit)
--- The digests that are to be made and that nobody is at, the longest waiting first. One that was tried goes to the end.
+-- Returns the open digests without a claim, the longest waiting first. A digest that was tried goes to the end.
 SELECT * FROM app_digests
 WHERE state IN ('waiting', 'deferred') OR (state = 'running' AND claimed_until < :moment)
 ORDER BY updated_at, queued_at, app_id, conversation_id LIMIT :limit;
 
 -- name: digests_in(state, limit)
--- The digests in a state, or done with an outcome, the last first.
+-- Returns the digests in a state, or with an outcome, newest first.
 SELECT * FROM app_digests WHERE state = :state OR (state = 'done' AND outcome = :state)
 ORDER BY updated_at DESC, app_id, conversation_id LIMIT :limit;
 
 -- name: drop_open_digests(app_id, reason, moment)
--- Gives up every digest of an app that is not done, the running ones too, and returns them.
+-- Drops every digest of an app that is not done, including running digests, and returns them.
 UPDATE app_digests
 SET state = 'done', outcome = 'dropped', reason = :reason, request = NULL, claim = NULL, claimed_until = NULL,
     updated_at = :moment
@@ -51,7 +51,7 @@ WHERE app_id = :app_id AND state <> 'done'
 RETURNING conversation_id;
 
 -- name: drop_open_digest(conversation_id, reason, moment)
--- Gives up the digest of a conversation, if it is not done, and returns it.
+-- Drops the digest of a conversation if it is not done, and returns it.
 UPDATE app_digests
 SET state = 'done', outcome = 'dropped', reason = :reason, request = NULL, claim = NULL, claimed_until = NULL,
     updated_at = :moment
@@ -59,5 +59,5 @@ WHERE conversation_id = :conversation_id AND (state <> 'done' OR outcome = 'skip
 RETURNING conversation_id;
 
 -- name: digests_by_state()
--- How many digests are in each state.
+-- Counts the digests in each state.
 SELECT state, count(*) AS digests FROM app_digests GROUP BY state ORDER BY state;

@@ -1,7 +1,7 @@
--- The energy budget and its ledger. Whoever changes the level holds the lock "apps:energy".
+-- The energy budget and its ledger. A transaction that changes the level holds the lock "apps:energy".
 
 -- name: energy_level()^
--- The level, and the moment that it was that; nothing before anything was spent.
+-- Returns the level and its time; returns nothing before the first operation.
 SELECT level, as_of FROM energy_budget WHERE id = 1;
 
 -- name: set_energy_level(level, moment)^
@@ -11,12 +11,12 @@ ON CONFLICT (id) DO UPDATE SET level = excluded.level, as_of = excluded.as_of
 RETURNING id;
 
 -- name: record_energy(operation, app_id, conversation_id, units, moment)$
--- Adds to the ledger.
+-- Adds an operation to the ledger.
 INSERT INTO energy_ledger (operation, app_id, conversation_id, units, created_at)
 VALUES (:operation, :app_id, :conversation_id, :units, :moment)
 RETURNING id;
 
 -- name: energy_spent(since)
--- What each operation took from a moment on.
+-- Returns the units of each operation since a time.
 SELECT operation, count(*) AS times, sum(units) AS units FROM energy_ledger
 WHERE created_at >= :since GROUP BY operation ORDER BY operation;

@@ -30,7 +30,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural, replace_surrogates
 
 AppArgument = Annotated[str, typer.Argument(metavar="APP", help="Id of the app.")]
-UserOption = Annotated[str | None, typer.Option("--user", help="Of this user too, beside the common ones.")]
+UserOption = Annotated[str | None, typer.Option("--user", help="Include the memories of this user.")]
 
 T = TypeVar("T")
 
@@ -47,14 +47,14 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-digests_app = typer.Typer(help="Digests of ended conversations: list them, retry them.", no_args_is_help=True)
+digests_app = typer.Typer(help="Digests of ended conversations.", no_args_is_help=True)
 app.add_typer(digests_app, name="digests")
 conversations_app = typer.Typer(help="Transcripts of conversations.", no_args_is_help=True)
 app.add_typer(conversations_app, name="conversations")
 
 
 class _ConversationDocument(BaseModel):
-    """A conversation as ``apps ingest`` reads it."""
+    """The input of ``apps ingest``."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -73,8 +73,8 @@ def _use(work: Callable[[AppMemory], Awaitable[T]], *, model: bool = False) -> T
     """Open app memory, do a command's work, and return its result.
 
     Args:
-        work: What to do.
-        model: Whether it asks a model; where not, what one would need may be missing.
+        work: The work.
+        model: Whether the work asks a model; if not, the model's key or program may be missing.
     """
     chosen = settings()
     if not model:
@@ -82,15 +82,15 @@ def _use(work: Callable[[AppMemory], Awaitable[T]], *, model: bool = False) -> T
     return use(AppMemory.open(chosen), work)
 
 
-def _read_json(source: str) -> Any:  # noqa: ANN401 - whatever the file holds
+def _read_json(source: str) -> Any:  # noqa: ANN401 - any JSON value
     """Return the JSON document of a file, or of standard input for ``-``.
 
     Raises:
-        InvalidInputError: It cannot be read, or is no JSON.
+        InvalidInputError: The file cannot be read, or is not JSON.
     """
     try:
         data = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
-        # A program that cuts text between the halves of an emoji leaves one of them; nothing stores that.
+        # A program that cuts text within an emoji leaves a lone surrogate, which no database stores.
         return json.loads(replace_surrogates(json.dumps(json.loads(data), ensure_ascii=False)))
     except OSError as error:
         raise InvalidInputError("file", "a readable JSON file, or -", f"{source}: {error}") from None
@@ -102,12 +102,10 @@ def _read_json(source: str) -> Any:  # noqa: ANN401 - whatever the file holds
 def register(
     app_id: AppArgument,
     *,
-    name: Annotated[
-        str | None, typer.Option(help="What the context block calls it; by default its id.")
-    ] = None,
+    name: Annotated[str | None, typer.Option(help="Name in the context block; by default the id.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Install an app, rename one, or bring one that was uninstalled back with its memories."""
+    """Install or rename an app; an uninstalled app comes back with its memories."""
     registered = _use(lambda memory: memory.registry.register(app_id, name=name))
     if as_json:
         print_json(registered)
@@ -117,7 +115,7 @@ def register(
 
 @app.command("list")
 def list_apps(*, as_json: JsonOption = False) -> None:
-    """Print the apps, uninstalled ones too, with how many memories each has."""
+    """Print all apps, including uninstalled ones, with their numbers of memories."""
     found = _use(lambda memory: memory.registry.list_apps())
     if as_json:
         print_json({"count": len(found), "apps": found})
@@ -136,9 +134,9 @@ def ingest(
     *,
     as_json: JsonOption = False,
 ) -> None:
-    """Store a conversation that has ended, make its memory, and print the receipt.
+    """Store an ended conversation, make its memory, and print the receipt.
 
-    Ingesting it again changes nothing. Exit status 1 if the memory could not be made; ingesting tries again then.
+    Ingesting it again changes nothing. The exit status is 1 if the memory could not be made; ingest it again to retry.
     """
     try:
         document = _ConversationDocument.model_validate(_read_json(source))
@@ -171,7 +169,7 @@ def _receipt_lines(receipt: DigestReceipt) -> str:
         lines.append(f"  [dim]{escape(receipt.reason)}[/]")
     lines += [_compaction_line(one) for one in receipt.compactions]
     lines += [
-        f"  [yellow]disagrees[/] #{one.older.id} and #{one.newer.id}: {escape(one.reason)}"
+        f"  [yellow]conflict[/] #{one.older.id} and #{one.newer.id}: {escape(one.reason)}"
         for one in receipt.conflicts
     ]
     return "\n".join(lines)
@@ -187,7 +185,7 @@ def _compaction_line(receipt: CompactionReceipt) -> str:
 
 @app.command()
 def memories(app_id: AppArgument, *, as_json: JsonOption = False) -> None:
-    """Print an app's own memories, of all its users, newest first."""
+    """Print an app's own memories from all its spaces, newest first."""
     found = _use(lambda memory: memory.list_memories(app_id))
     if as_json:
         print_json({"count": len(found), "memories": [as_document(memory) for memory in found]})
@@ -216,7 +214,7 @@ def _print_memories(found: list[tuple[Memory, float | None]]) -> None:
 
 @app.command()
 def context(app_id: AppArgument, *, user: UserOption = None, as_json: JsonOption = False) -> None:
-    """Print the block that a model gets when a conversation of the app is in focus; nothing where there is none."""
+    """Print the block that a model gets when a conversation of the app is in focus; nothing without memories."""
     block = _use(lambda memory: memory.context(app_id, user_id=user))
     if as_json:
         print_json({"text": block.text, "memories": [as_document(memory) for memory in block.memories]})
@@ -229,11 +227,13 @@ def search(
     app_id: AppArgument,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, or with --semantic a question.")],
     *,
-    semantic: Annotated[bool, typer.Option("--semantic", help="By meaning instead of by words.")] = False,
+    semantic: Annotated[
+        bool, typer.Option("--semantic", help="Search by meaning instead of by words.")
+    ] = False,
     user: UserOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Find among what the app's conversations may be shown, best first."""
+    """Search the memories that the app's conversations can see, best first."""
     hits = _use(
         lambda memory: memory.search(app_id, query, by="meaning" if semantic else "words", user_id=user)
     )
@@ -246,7 +246,7 @@ def search(
 
 @app.command()
 def delete(memory_id: Annotated[int, typer.Argument(metavar="ID")], *, as_json: JsonOption = False) -> None:
-    """Delete a memory for good, its words out of its history too."""
+    """Delete a memory permanently, including its text in the history."""
     deleted = _use(lambda memory: memory.delete_memory(memory_id))
     if as_json:
         print_json({"deleted": deleted.id, "app_id": deleted.app_id})
@@ -256,12 +256,12 @@ def delete(memory_id: Annotated[int, typer.Argument(metavar="ID")], *, as_json: 
 
 @app.command()
 def purge(app_id: AppArgument, *, as_json: JsonOption = False) -> None:
-    """Delete every memory of an app for good; the app and its conversations stay."""
-    deleted = _use(lambda memory: memory.subagent.delete_app_memories(app_id))
+    """Delete every memory of an app permanently, and the transcripts of its ended conversations. The app stays."""
+    receipt = _use(lambda memory: memory.subagent.delete_app_memories(app_id))
     if as_json:
-        print_json({"app_id": app_id, "deleted": deleted})
+        print_json(receipt)
     else:
-        typer.echo(f"deleted {plural(deleted, 'memory', 'memories')} of {app_id}")
+        typer.echo(f"deleted {plural(receipt.deleted, 'memory', 'memories')} of {app_id}")
 
 
 @app.command()
@@ -273,7 +273,7 @@ def uninstall(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Uninstall an app; its memories are retained, unless they are purged."""
+    """Uninstall an app. Its memories stay, unless you purge them."""
     receipt = _use(lambda memory: memory.registry.uninstall_app(app_id, purge_memories=purge_memories))
     if as_json:
         print_json(receipt)
@@ -286,9 +286,9 @@ def uninstall(
 @app.command()
 def share(
     memory_id: Annotated[int, typer.Argument(metavar="ID")],
-    to_app: Annotated[str, typer.Argument(metavar="APP", help="The app that is shown it too.")],
+    to_app: Annotated[str, typer.Argument(metavar="APP", help="Id of the app that gets the memory too.")],
     *,
-    undo: Annotated[bool, typer.Option("--undo", help="Take it away again.")] = False,
+    undo: Annotated[bool, typer.Option("--undo", help="Stop sharing the memory.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show a memory to the conversations of another app too."""
@@ -302,30 +302,30 @@ def share(
 
 @app.command()
 def conflicts(app_id: AppArgument, *, as_json: JsonOption = False) -> None:
-    """Print the pairs of an app's memories that disagree, as far as a rule can tell."""
+    """Print the pairs of an app's memories that contradict each other by a rule."""
     found = _use(lambda memory: memory.conflicts(app_id))
     if as_json:
         pairs = [{"older": one.older.id, "newer": one.newer.id, "reason": one.reason} for one in found]
         print_json({"count": len(pairs), "conflicts": pairs})
         return
     rows = [(one.older.id, one.newer.id, one.reason) for one in found]
-    console().print(table("older", "newer", "how", rows=rows) if rows else "no conflicts")
+    console().print(table("older", "newer", "reason", rows=rows) if rows else "no conflicts")
 
 
 @app.command("export")
 def export_memories(app_id: AppArgument) -> None:
-    """Print an app's memories as a JSON document that ``import`` reads."""
+    """Print an app's memories as a JSON document for import."""
     print_json(_use(lambda memory: memory.export(app_id)).as_json())
 
 
 @app.command("import")
 def import_memories(
     app_id: AppArgument,
-    source: Annotated[str, typer.Argument(metavar="FILE|-", help="What export printed.")],
+    source: Annotated[str, typer.Argument(metavar="FILE|-", help="Output of export.")],
     *,
     as_json: JsonOption = False,
 ) -> None:
-    """Add exported memories to an app; what it has already stays as it is."""
+    """Add exported memories to an app; existing memories do not change."""
     document = _read_json(source)
 
     receipt = _use(lambda memory: memory.import_document(app_id, document))
@@ -343,11 +343,11 @@ def import_memories(
 def energy(
     *,
     catch_up: Annotated[
-        bool, typer.Option("--run", help="Make the digests that wait, as far as it lasts.")
+        bool, typer.Option("--run", help="Make waiting digests, as far as energy allows.")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the energy that is left, and the digests that wait for it."""
+    """Print the energy level and the waiting digests."""
 
     async def work(memory: AppMemory) -> tuple[EnergyStatus, list[QueuedDigest], CatchUp]:
         nothing = CatchUp(digests=(), compactions=())
@@ -363,10 +363,10 @@ def energy(
         out.print(_receipt_lines(receipt))
     for receipt in caught_up.compactions:
         out.print(_compaction_line(receipt))
-    low = ": digests wait until it is above 20 %" if status.low else ""
+    low = "; digests wait until the level is above 20 %" if status.low else ""
     out.print(f"energy {status.level:g} of {status.capacity:g} units ({status.share:.0%}){low}")
     rows = [(one.app_id, one.conversation_id, one.state, one.reason) for one in waiting]
-    out.print(table("app", "conversation", "state", "why", rows=rows) if rows else "no digest waits")
+    out.print(table("app", "conversation", "state", "reason", rows=rows) if rows else "no waiting digests")
 
 
 @digests_app.command("list")
@@ -375,23 +375,23 @@ def list_digests(
     state: Annotated[ListedState, typer.Option(help="The state of the digests.")] = ListedState.SKIPPED,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the digests in a state, with the reason: by default those that were skipped."""
+    """Print the digests in a state with their reasons; by default the skipped digests."""
     found = _use(lambda memory: memory.list_digests(state))
     if as_json:
         print_json({"count": len(found), "digests": found})
         return
     rows = [(one.app_id, one.conversation_id, one.reason) for one in found]
-    console().print(table("app", "conversation", "reason", rows=rows) if rows else f"no digests are {state}")
+    console().print(table("app", "conversation", "reason", rows=rows) if rows else f"no {state} digests")
 
 
 @digests_app.command()
 def retry(
     conversation_id: Annotated[str | None, typer.Argument(metavar="CONVERSATION")] = None,
     *,
-    every: Annotated[bool, typer.Option("--all", help="Retry every digest that was skipped.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Retry every skipped digest.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the digest of a conversation that was skipped, or with --all of every one, and print the receipts."""
+    """Retry the skipped digest of a conversation, or with --all every skipped digest, and print the receipts."""
     if every == (conversation_id is not None):
         raise InvalidInputError("conversation", "an id, or --all", conversation_id)
     receipts = _use(lambda memory: memory.retry_digests(conversation_id), model=True)
@@ -401,19 +401,19 @@ def retry(
     for receipt in receipts:
         console().print(_receipt_lines(receipt))
     if not receipts:
-        typer.echo("no digests are skipped")
+        typer.echo("no skipped digests")
 
 
 @conversations_app.command("delete")
 def delete_conversation(conversation_id: Annotated[str, typer.Argument(metavar="CONVERSATION")]) -> None:
-    """Delete the transcript of a conversation that has ended. Its memory stays."""
+    """Delete the transcript of an ended conversation. Its memory stays."""
     deleted = _use(lambda memory: memory.delete_conversation(conversation_id))
     typer.echo(f"deleted conversation {deleted.conversation_id} ({plural(deleted.message_count, 'message')})")
 
 
 @app.command()
 def stats(*, as_json: JsonOption = False) -> None:
-    """Print how app memory is used."""
+    """Print usage figures of app memory."""
     figures = _use(lambda memory: memory.statistics())
     if as_json:
         print_json(figures)
@@ -425,7 +425,7 @@ def stats(*, as_json: JsonOption = False) -> None:
         ("created in the last hour / day", f"{figures.created_last_hour} / {figures.created_last_day}"),
         ("compactions in the last day", _counted(figures.compactions_last_day)),
         ("conversations", figures.conversations),
-        ("shown memories", f"{figures.injection_rate:.0%} of {figures.in_focus} in focus"),
+        ("contexts with memories", f"{figures.injection_rate:.0%} of {figures.in_focus}"),
         ("digests", _counted(figures.digests)),
         ("energy", f"{figures.energy.level:g} of {figures.energy.capacity:g} units"),
         ("energy spent in the last day", _counted(figures.energy_last_day)),

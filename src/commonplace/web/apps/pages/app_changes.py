@@ -90,8 +90,8 @@ async def purge_form(request: Request, memories: OpenMemories, app_id: AppId) ->
 async def purge(request: Request, memories: OpenMemories, app_id: AppId) -> Response:
     """Delete every memory of an app."""
     await memories.apps.registry.get(app_id)
-    count = await memories.apps.subagent.delete_app_memories(app_id)
-    notice = f"{plural(count, 'memory', 'memories')} deleted."
+    purged = await memories.apps.subagent.delete_app_memories(app_id)
+    notice = f"{plural(purged.deleted, 'memory', 'memories')} deleted."
     return done(request, notice, location=f"{PATH}/{app_id}", changed=CHANGED)
 
 

@@ -70,7 +70,7 @@ async def purge_memories(memory: OpenAppMemory, app_id: AppId) -> PurgedShape:
 
     The app stays. For an app without memories the count is 0.
     """
-    return PurgedShape(deleted_count=await memory.subagent.delete_app_memories(app_id))
+    return PurgedShape(deleted_count=(await memory.subagent.delete_app_memories(app_id)).deleted)
 
 
 @router.delete(
