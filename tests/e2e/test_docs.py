@@ -103,7 +103,7 @@ def test_the_tour_runs_and_leaves_nothing(tmp_path: Path) -> None:
         "reinforced",
         "Contradicted",
         "## Operational Memory (",
-        "faded",
+        "lower the confidence",
         "refused",
         "[Memories]",
         "pgvector",

@@ -21,7 +21,7 @@ from commonplace.core.errors import (
     StorageUnavailableError,
 )
 from commonplace.embedding import DEFAULT_MODEL, EmbeddingEngine
-from commonplace.knowledge import active_model
+from commonplace.knowledge import vectors
 from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_episodes
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful
@@ -173,7 +173,7 @@ async def test_vectors_of_another_model_are_kept_out(
     assert [(row["model"], row["active"]) for row in await pool.fetch("TABLE embedding_versions")] == [
         ("fake", True)
     ]
-    active_model._warned.clear()  # a process warns once, and other tests are in it
+    vectors._warned.clear()  # a process warns once, and other tests are in it
     with caplog.at_level(logging.WARNING):
         for mode in ("hybrid", "semantic", "contextual"):
             found = await memory_search(pool, turned, "bird 7", mode=mode, types=["episode"])
