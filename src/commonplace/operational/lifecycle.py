@@ -12,6 +12,7 @@ from typing import Final
 
 from commonplace.core import confidence
 from commonplace.core.clock import format_timestamp
+from commonplace.core.text import plural
 from commonplace.operational import decay, memories, reviews
 from commonplace.operational.judge import Judgement, Verdict, joined, judge
 from commonplace.operational.memories import Author, ChangeKind, Memory
@@ -156,8 +157,8 @@ def _relation(judged: Sequence[_Judged], refined: Sequence[_Judged]) -> tuple[in
             f"in doubt whether it corrects #{memory.id}, kept beside it for review: {verdict.reason}",
         )
     if judged:
-        return None, f"says something else than the {len(judged)} known of this service and category"
-    return None, "the first of its service and category"
+        return None, f"differs from {plural(len(judged), 'memory', 'memories')} of its service and category"
+    return None, "the first memory of its service and category"
 
 
 async def _reinforce(

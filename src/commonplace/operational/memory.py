@@ -11,7 +11,7 @@ from commonplace.core.context import current_context
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.secrets import find_secret
 from commonplace.core.settings import Settings, load_settings
-from commonplace.core.text import require_text
+from commonplace.core.text import plural, require_text
 from commonplace.operational import lifecycle, memories, output, reviews, sessions
 from commonplace.operational.context import MemoryContext, build_memory_context
 from commonplace.operational.cooldowns import Cooldown
@@ -127,7 +127,7 @@ class OperationalMemory:
             events, damaged = events + 1, damaged + isinstance(event, Damaged)
             await recorder.take(event)
         if damaged and damaged == events:
-            lines = f"{damaged} lines, and not one of them a JSON object"
+            lines = f"{plural(damaged, 'line')} without a JSON object"
             raise InvalidInputError("transcript", "stream-json in UTF-8, one JSON object a line", lines)
         return await recorder.end()
 

@@ -18,7 +18,7 @@ def receipt_line(receipt: Receipt) -> str:
     line += shown(f"[{about}] " if about else "") + shown(receipt.text)
     if receipt.confidence is not None:
         line += f" [bold]({format_confidence(receipt.confidence)})[/]"
-    if receipt.reason:
+    if receipt.reason and not receipt.contradicted:
         line += f"\n           [dim]{shown(receipt.reason)}[/]"
     for effect in receipt.contradicted:
         line += f"\n           [yellow]corrects[/] {effect_line(effect)}"
