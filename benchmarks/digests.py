@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What a method keeps; shares are from 0 to 1, the last three are counts."""
+    """Figures of one method: shares from 0 to 1, and three counts at the end."""
 
     method: str
     conversations: int

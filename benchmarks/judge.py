@@ -51,7 +51,7 @@ STEM_CHARS = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of the rows of a pair: the active texts, and how the old row moved."""
+    """Rows of a pair after both sessions: the active texts, and the change of the old row."""
 
     texts: tuple[str, ...]
     old_kept_its_text: bool

@@ -23,7 +23,7 @@ NOTE: Final = (
     "says now wins. Rules are the user's wishes and lessons: follow them where they fit; 0.00 means untried. "
     "To correct a fact, store the right one under the same subject and predicate.\n"
 )
-"""Nothing in it names a tool: a host may offer the memory under names of its own."""
+"""The text names no tool, because a host may offer the memory under other names."""
 
 NOTE_FROM_CHARS: Final = 1_000
 """A smaller budget is left to the memories."""
@@ -43,7 +43,7 @@ _UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionQuota:
-    """What a section may take, at most and in any case.
+    """Upper limit and reserve of a section.
 
     Attributes:
         items: The most lines.
@@ -65,7 +65,7 @@ class SectionQuota:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextQuotas:
-    """What the sections may take. Source: KNW-34.2."""
+    """Quotas of the sections. Source: KNW-34.2."""
 
     facts: SectionQuota = SectionQuota()
     rules: SectionQuota = SectionQuota()
