@@ -134,7 +134,7 @@ class MemorySubAgent:
     async def compact_memories(self, request: MemoryCompactionRequest) -> CompactionReceipt:
         """Remove or merge one memory of a space that has more than ten.
 
-        Nothing changes if there is room, or if the memories have changed since the request; the receipt tells.
+        If there is room, or if the memories have changed since the request, nothing changes and the receipt says so.
         """
         async with self._compactor.turn(request.app_id):
             receipt = await self._compactor.compact(request)

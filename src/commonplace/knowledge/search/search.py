@@ -1,6 +1,6 @@
 """Search by meaning, by words, by both fused, and by context: of one table, or across all three (KNW-06, KNW-07).
 
-What a search finds is said in :mod:`commonplace.knowledge.search.request`. Equal results always come in the same
+:mod:`commonplace.knowledge.search.request` says which memories a search finds. Equal results always come in the same
 order: the later first, then by id.
 """
 
@@ -44,7 +44,7 @@ STATEMENTS: Final[Mapping[SearchMode, Statement]] = {
     SearchMode.KEYWORD: "keyword_search",
     SearchMode.HYBRID: "hybrid_search",
 }
-"""What each mode runs for each table; by context the candidates of all tables are ranked at once."""
+"""Statement of each mode for a table. The mode ``contextual`` ranks the candidates of all tables at once."""
 
 CANDIDATES: Final = 40
 """How many memories of a table are ranked by context for their words, and how many for their meaning."""

@@ -39,7 +39,7 @@ _CHANGE: Final = re.compile(
 _TEMPORARY: Final = re.compile(
     r" (?:after|within|when|whenever|once|if|every|until|in|for) (?:an? |about )?(?:\d|few|while|minute|hour)"
 )
-"""What follows a change that ends by itself: "is gone after 10 minutes"."""
+"""Words after a passing change, as in "is gone after 10 minutes"."""
 
 _CLAUSE_START: Final = re.compile(
     r"[,;(]|\b(?:if|when|while|whenever|unless|until|once|after|before|as long as|as soon as|where|which|that|since|"

@@ -67,7 +67,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What two texts share and what is left; ``turned`` counts pairs such as "reachable" and "unreachable"."""
+    """Shared and remaining parts of two texts; ``turned`` counts pairs such as "reachable" and "unreachable"."""
 
     old: Side
     new: Side

@@ -52,7 +52,11 @@ def denial(comparison: Comparison) -> str:
         return ""
     if (len(old) + len(new) + comparison.turned) % 2 == 0:
         return ""
-    return f'"{", ".join(old) or "no denial"}" against "{", ".join(new) or "no denial"}"'
+    if old and new:
+        return f'"{", ".join(old)}" against "{", ".join(new)}"'
+    if not old and not new:
+        return "a word of one text has a negating prefix in the other"
+    return f'only the {"old" if old else "new"} text says "{", ".join(old or new)}"'
 
 
 def _turns(side: Side) -> list[str]:

@@ -214,7 +214,7 @@ def dropped_claim(evidence: Evidence) -> str:
     changes = [text for name, text in old.reading.changes.items() if name not in new.reading.changes]
     denied = [word.text for word in old.words if word.is_heavy and word.pole < 0]
     dropped = [*denied, *changes]
-    return f'The new text no longer says "{dropped[0]}" of the same.' if dropped else ""
+    return f'The new text no longer says "{dropped[0]}" about the same subject.' if dropped else ""
 
 
 def other_claims(evidence: Evidence) -> str:
@@ -226,7 +226,7 @@ def other_claims(evidence: Evidence) -> str:
             places[word.clause].append(word.place)
     new = [word for word in comparison.new.words if word.is_heavy and not word.conditional]
     found = [word for word in new if _claims(word, places[word.clause])]
-    return f"The new text says {_listed(found)} of the same." if found else ""
+    return f"The new text says {_listed(found)} about the same subject." if found else ""
 
 
 def _claims(word: Word, shared: Sequence[int]) -> bool:

@@ -37,7 +37,7 @@ _NAMING: Final = CIRCUMSTANCES | {"on", "in", "with", "of"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """What every part of a reading has: its place, the number of its clause, and the word that attaches it.
+    """A part of a reading: its place, the number of its clause, and the word that attaches it.
 
     ``opener`` is empty for the claim itself and `PREDICATE` behind a copula.
     """
