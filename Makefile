@@ -21,7 +21,7 @@ test: $(VENV)/.installed-test $(VENV)/.assets ## Run all tests on embedded stora
 unit: $(VENV)/.installed-test ## Run the unit tests alone, in under a minute
 	$(BIN)/pytest --numprocesses auto tests/unit $(PYTEST)
 
-check: $(VENV)/.installed-check ## Check style, format, types, layers and pictures, as CI does
+check: $(VENV)/.installed-check $(VENV)/.installed-test ## Check style, format, types, layers and pictures, as CI does
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
