@@ -1,4 +1,4 @@
-"""Reading, confirming and forgetting a memory of any kind."""
+"""Reading, confirming, pinning and forgetting a memory of any kind, by its id or its short id."""
 
 from dataclasses import asdict
 from typing import Any, assert_never
@@ -11,6 +11,7 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.reading import read_one
 from commonplace.knowledge.kinds import Episode, Fact, Memory, MemoryType, Rule
+from commonplace.knowledge.short_ids import find_id, parse_id
 from commonplace.knowledge.unit_of_work import unit_of_work
 
 
@@ -36,7 +37,7 @@ async def use_memory(
         The memory after counting; a fact whatever its validity.
 
     Raises:
-        InvalidInputError: The type or id is malformed.
+        InvalidInputError: The type or id is malformed, or several memories have the short id.
         NotFoundError: The memory does not exist, the episode has expired, or the rule is forgotten.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
@@ -44,9 +45,10 @@ async def use_memory(
     Source: KNW-05.6, R-KNW-7.
     """
     kind = inputs.require_memory_type(memory_type)
-    key = inputs.require_id(memory_id, field="memory_id")
+    wanted = parse_id(memory_id, kind, field="memory_id")
     now = clock()
     async with unit_of_work(pool) as sql:
+        key = await find_id(sql, wanted, kind, field="memory_id")
         noun: type[Memory]
         match kind:
             case MemoryType.EPISODE:
@@ -68,7 +70,8 @@ async def confirm_memory(
     """Restart the decay of an active fact, or of a rule that is not forgotten, and return it.
 
     Raises:
-        InvalidInputError: The type or id is malformed, or the memory is an episode, which has no confidence.
+        InvalidInputError: The type or id is malformed, several memories have the short id, or the memory is an
+            episode, which has no confidence.
         NotFoundError: No such active fact or rule exists.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
@@ -78,11 +81,44 @@ async def confirm_memory(
     kind = inputs.require_memory_type(memory_type)
     if kind is MemoryType.EPISODE:
         raise InvalidInputError("memory_type", "fact or rule, for an episode has no confidence", str(kind))
-    key = inputs.require_id(memory_id, field="memory_id")
+    wanted = parse_id(memory_id, kind, field="memory_id")
     now = clock()
     async with unit_of_work(pool) as sql:
+        key = await find_id(sql, wanted, kind, field="memory_id")
         confirm = sql.confirm_fact if kind is MemoryType.FACT else sql.confirm_rule
         if await confirm(id=key, now=now) is None:
+            raise NotFoundError(kind, str(key))
+        return await read_one(sql, kind, key, now=now)
+
+
+async def pin_memory(
+    pool: asyncpg.Pool,
+    memory_type: str,
+    memory_id: UUID | str,
+    *,
+    pinned: bool = True,
+    clock: Clock = utc_now,
+) -> Memory:
+    """Give an active fact, or a rule that is not forgotten, the tag ``pinned``, or take it away, and return the memory.
+
+    A pinned memory is in every block of its scope.
+
+    Raises:
+        InvalidInputError: The type or id is malformed, several memories have the short id, or the memory is an
+            episode, which is in no block.
+        NotFoundError: No such active fact or rule exists.
+        TenantUnsetError: No request context is set.
+        StorageUnavailableError: The server cannot be reached.
+    """
+    kind = inputs.require_memory_type(memory_type)
+    if kind is MemoryType.EPISODE:
+        raise InvalidInputError("memory_type", "fact or rule, for an episode is in no block", str(kind))
+    wanted = parse_id(memory_id, kind, field="memory_id")
+    now = clock()
+    async with unit_of_work(pool) as sql:
+        key = await find_id(sql, wanted, kind, field="memory_id")
+        pin = sql.pin_fact if kind is MemoryType.FACT else sql.pin_rule
+        if await pin(id=key, pinned=pinned) is None:
             raise NotFoundError(kind, str(key))
         return await read_one(sql, kind, key, now=now)
 
@@ -98,7 +134,7 @@ async def forget_memory(
         The memory as it is now, also if it was forgotten before.
 
     Raises:
-        InvalidInputError: The type or id is malformed.
+        InvalidInputError: The type or id is malformed, or several memories have the short id.
         NotFoundError: The memory does not exist.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
@@ -106,9 +142,10 @@ async def forget_memory(
     Source: KNW-02.3, KNW-05.8, KNW-05.9.
     """
     kind = inputs.require_memory_type(memory_type)
-    key = inputs.require_id(memory_id, field="memory_id")
+    wanted = parse_id(memory_id, kind, field="memory_id")
     now = clock()
     async with unit_of_work(pool) as sql:
+        key = await find_id(sql, wanted, kind, field="memory_id")
         match kind:
             case MemoryType.EPISODE:
                 await sql.forget_episode(id=key, now=now)

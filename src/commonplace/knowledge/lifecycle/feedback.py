@@ -15,10 +15,11 @@ from commonplace.core.text import clean_text, collapse_whitespace, trim_to
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.events import EventType, record_event
-from commonplace.knowledge.kinds import Rule
+from commonplace.knowledge.kinds import MemoryType, Rule
 from commonplace.knowledge.lifecycle import maturity
 from commonplace.knowledge.lifecycle.maturity import Maturity, Standing
 from commonplace.knowledge.search_text import search_text
+from commonplace.knowledge.short_ids import find_id, parse_id
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.knowledge.vectors import embed
 from commonplace.storage.database import Row, Statements
@@ -64,7 +65,7 @@ async def mark_helpful(
 
     Args:
         pool: The pool of the database.
-        rule_id: The id of the rule.
+        rule_id: The id or the short id of the rule.
         context: A JSON object about the application, for ``rule_applications``.
         clock: Gives the present.
 
@@ -72,7 +73,7 @@ async def mark_helpful(
         The rule as it is now.
 
     Raises:
-        InvalidInputError: ``rule_id`` or ``context`` is malformed.
+        InvalidInputError: ``rule_id`` or ``context`` is malformed, or several rules have the short id.
         NotFoundError: The rule does not exist, or is forgotten.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
@@ -81,8 +82,9 @@ async def mark_helpful(
     """
     details = inputs.require_metadata(context, allow_secrets=False)
     now = clock()
+    wanted = parse_id(rule_id, MemoryType.RULE, field="rule_id")
     async with unit_of_work(pool) as sql:
-        key = inputs.require_id(rule_id, field="rule_id")
+        key = await find_id(sql, wanted, MemoryType.RULE, field="rule_id")
         rule = await _lock(sql, key, now)
         before = _standing(rule)
         after = maturity.after_helpful(before, age=now - rule.created_at)
@@ -104,7 +106,7 @@ async def mark_harmful(
 
     Args:
         pool: The pool of the database.
-        rule_id: The id of the rule.
+        rule_id: The id or the short id of the rule.
         reason: The harm, added to ``metadata.harmful_reasons``; shortened to 1,000 characters.
         context: A JSON object about the application, for ``rule_applications``.
         clock: Gives the present.
@@ -113,7 +115,7 @@ async def mark_harmful(
         The rule as it is now, with ``metadata.needs_inversion`` if its opposite has become the better rule.
 
     Raises:
-        InvalidInputError: A parameter is malformed.
+        InvalidInputError: A parameter is malformed, or several rules have the short id.
         NotFoundError: The rule does not exist, or is forgotten.
         SecretRefusedError: The reason looks like a secret.
         TenantUnsetError: No request context is set.
@@ -124,8 +126,9 @@ async def mark_harmful(
     why = _reason(reason)
     details = inputs.require_metadata(context, allow_secrets=False)
     now = clock()
+    wanted = parse_id(rule_id, MemoryType.RULE, field="rule_id")
     async with unit_of_work(pool) as sql:
-        key = inputs.require_id(rule_id, field="rule_id")
+        key = await find_id(sql, wanted, MemoryType.RULE, field="rule_id")
         rule = await _lock(sql, key, now)
         before = _standing(rule)
         after = maturity.after_harmful(before)
