@@ -9,8 +9,9 @@ import asyncpg
 from commonplace.core.budgets import budget_chars
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.settings import DEFAULT_MIN_RELEVANCE
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.config import DEFAULT_MIN_RELEVANCE, ScoreWeights
+from commonplace.knowledge.config import ScoreWeights
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, Episode, Fact, Memory, Rule
 from commonplace.knowledge.search.context_block import (
     CONTEXT_HEADER,

@@ -6,8 +6,9 @@ from typing import Final
 import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
+from commonplace.core.settings import DEFAULT_MIN_RELEVANCE
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.config import DEFAULT_MIN_RELEVANCE, MAX_LIMIT, ScoreWeights
+from commonplace.knowledge.config import MAX_LIMIT, ScoreWeights
 from commonplace.knowledge.kinds import Episode, Memory, MemoryType
 from commonplace.knowledge.search.candidates import Candidates, find_candidates, read_candidates
 from commonplace.knowledge.search.explanation import explain_recall

@@ -16,7 +16,7 @@ from commonplace.knowledge.lifecycle.feedback import mark_harmful, mark_helpful
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.context import memory_context
 from commonplace.knowledge.short_ids import short_id
-from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.unit_of_work import queries, unit_of_work
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -153,10 +153,8 @@ async def test_an_ambiguous_short_id_lists_the_candidates(
 @pytest.mark.parametrize("kind", ["episode", "fact", "rule"])
 async def test_a_short_id_is_found_by_an_index(knowledge_pool: asyncpg.Pool, kind: str) -> None:
     """Row-level security leaves the unique index over tenant and id usable for a range."""
+    statement = getattr(queries(), f"{kind}s_between").sql
     async with unit_of_work(knowledge_pool, readonly=True) as sql:
         await sql.connection.execute("SET LOCAL enable_seqscan = off")
-        plan = await sql.connection.fetch(
-            f"EXPLAIN SELECT id FROM {kind}s WHERE tenant_id = current_setting('commonplace.tenant_id', true) "
-            "AND id BETWEEN '00000000-0000-0000-0000-000000000000' AND '00000000-ffff-ffff-ffff-ffffffffffff'"  # noqa: S608 - our own names
-        )
+        plan = await sql.connection.fetch(f"EXPLAIN {statement}", UUID(int=0), UUID(int=9), 6)
     assert any("Index Cond" in line[0] and "id >=" in line[0] for line in plan)
