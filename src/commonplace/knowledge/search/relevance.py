@@ -143,9 +143,10 @@ def _allowances(candidates: Candidates, *, scoped: bool, rule: float) -> Array:
 
 def _places(scores: Array, candidates: Candidates, *, counts: NDArray[np.bool_]) -> Array:
     places = np.full(len(scores), DEPTH + 1.0)
-    for place, at in enumerate(best_first(np.round(scores, 9), candidates)[:DEPTH], start=1):
-        if counts[at]:
-            places[at] = place
+    counted = np.where(counts, np.round(scores, 9), scores.min() - 1.0)
+    best = best_first(counted, candidates, most=min(DEPTH, int(counts.sum())))
+    for place, at in enumerate(best, start=1):
+        places[at] = place
     return places
 
 

@@ -19,7 +19,7 @@ from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.found import Found
-from commonplace.knowledge.search.request import MAX_QUERY_CHARS
+from commonplace.knowledge.search.request import KEPT_VECTORS, MAX_QUERY_CHARS
 from commonplace.knowledge.search.search import hybrid_search, keyword_search, memory_search, semantic_search
 from commonplace.knowledge.search.statements import (
     TABLES,
@@ -570,3 +570,29 @@ async def test_context_finds_the_answer_beside_the_turn_that_names_the_subject(
     )
 
     assert contents(by_context) == [told[0], told[2]]
+
+
+class CountingEngine(EmbeddingEngine):
+    """An engine that counts the texts it embeds for searches."""
+
+    embedded = 0
+
+    async def embed_async(self, text: str | None) -> list[float]:
+        """Count, and embed."""
+        self.embedded += 1
+        return await super().embed_async(text)
+
+
+async def test_the_vector_of_a_query_is_computed_once(knowledge_pool: asyncpg.Pool) -> None:
+    """Searches of several kinds for one prompt share it; old ones are dropped."""
+    engine = CountingEngine()
+    for query in (
+        "green tent",
+        "green tent",
+        *(f"tent {number}" for number in range(KEPT_VECTORS)),
+        "green tent",
+    ):
+        await memory_search(knowledge_pool, engine, query)
+    engine.close()
+
+    assert engine.embedded == KEPT_VECTORS + 2
