@@ -282,7 +282,7 @@ def statements(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 def _forget_search_statements() -> None:
-    for made in ("search_queries", "ranking_queries", "reading_queries"):
+    for made in ("search_queries", "ranking_queries", "reading_queries", "spelling_queries"):
         getattr(search_statements, made).cache_clear()
 
 

@@ -154,11 +154,12 @@ def _weights(candidates: Candidates) -> Array:
     """Return the weight of each word of the topic: how rare it is among the memories, less for common words."""
     total = candidates.total + 1
     rarity = np.log(total / np.minimum(candidates.frequencies + 0.5, total)) / np.log(max(2, total))
-    common = np.array([COMMON_WORD if _is_common(word) else 1.0 for word in candidates.words])
+    common = np.array([COMMON_WORD if is_common(word) else 1.0 for word in candidates.words])
     return rarity * common
 
 
-def _is_common(word: str) -> bool:
+def is_common(word: str) -> bool:
+    """Return whether a stem is common in English, or a number."""
     return word.isdigit() or word in _common_words()
 
 
