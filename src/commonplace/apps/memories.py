@@ -16,6 +16,7 @@ from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import NotFoundError
 from commonplace.core.text import replace_surrogates
 from commonplace.storage.database import Row, Statements
+from commonplace.storage.nouns import Noun
 
 MAX_MEMORIES: Final = 10
 """The limit of one space: an app's common space, or the space of one of its users. Source: APP-03."""
@@ -182,7 +183,7 @@ def _moment(text: str) -> datetime:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Noun):
     """One entry of a memory's history; ``before`` and ``after`` are its texts."""
 
     memory_id: int
@@ -193,20 +194,6 @@ class Change:
     after: str | None
     reason: str
     created_at: datetime
-
-    @classmethod
-    def from_row(cls, row: Row) -> "Change":
-        """Read a row."""
-        return cls(
-            memory_id=row["memory_id"],
-            app_id=row["app_id"],
-            kind=ChangeKind(row["kind"]),
-            actor=row["actor"],
-            before=row["before"],
-            after=row["after"],
-            reason=row["reason"],
-            created_at=parse_timestamp(row["created_at"]),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,11 +11,6 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def group() -> None:
-    """MCP servers on standard input and output."""
-
-
 @app.command()
 def workspace() -> None:
     """Serve the memory of the current directory, or of COMMONPLACE_WORKSPACE, until the client disconnects."""

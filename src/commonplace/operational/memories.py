@@ -9,12 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
-from commonplace.core.clock import format_timestamp, parse_timestamp
+from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import NotFoundError
 from commonplace.operational.transcript.markers import MemoryCategory
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 
 DEFAULT_CONFIDENCE: Final = 0.7
 """Of a memory that the agent creates. Source: OPS-08.1."""
@@ -37,7 +38,7 @@ class ChangeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class Memory(Noun):
     """One row of ``memories``.
 
     Attributes:
@@ -64,25 +65,9 @@ class Memory:
     session_id: int | None
     tier: int
 
-    @classmethod
-    def from_row(cls, row: Row) -> "Memory":
-        """Read a row."""
-        return cls(
-            id=row["id"],
-            service=row["service"],
-            category=MemoryCategory(row["category"]),
-            observation=row["observation"],
-            confidence=row["confidence"],
-            active=bool(row["active"]),
-            created_at=parse_timestamp(row["created_at"]),
-            updated_at=parse_timestamp(row["updated_at"]),
-            session_id=row["session_id"],
-            tier=row["tier"],
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Noun):
     """One entry of a memory's history.
 
     ``before`` and ``after`` hold only the fields that differ. ``wording`` is what an agent emitted, where the memory
@@ -99,22 +84,6 @@ class Change:
     created_at: datetime
     wording: str | None = None
     related_id: int | None = None
-
-    @classmethod
-    def from_row(cls, row: Row) -> "Change":
-        """Read a row."""
-        return cls(
-            memory_id=row["memory_id"],
-            kind=ChangeKind(row["kind"]),
-            actor=row["actor"],
-            session_id=row["session_id"],
-            before=_load(row["before"]),
-            after=_load(row["after"]),
-            reason=row["reason"],
-            created_at=parse_timestamp(row["created_at"]),
-            wording=row["wording"],
-            related_id=row["related_id"],
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,10 +129,6 @@ class MemoryFilter:
     sort: Sort = "service"
     limit: int = 1_000_000
     offset: int = 0
-
-
-def _load(text: str | None) -> dict[str, Any] | None:
-    return None if text is None else cast("dict[str, Any]", json.loads(text))
 
 
 async def get(sql: Statements, memory_id: int) -> Memory:

@@ -19,7 +19,7 @@ from commonplace.operational.events import Event
 from commonplace.operational.lifecycle import Effect
 from commonplace.operational.memories import Author, Change, ChangeKind, Memory, MemoryFilter, Wording
 from commonplace.operational.output import OutputLine
-from commonplace.operational.receipts import Receipt, SessionReport
+from commonplace.operational.receipts import AddReceipt, Receipt, ReceiptOutcome, SessionReport
 from commonplace.operational.reviews import Review, require_decision
 from commonplace.operational.sessions import Session
 from commonplace.operational.transcript.markers import (
@@ -221,7 +221,7 @@ class OperationalMemory:
         service: str | None = None,
         confidence: float = memories.DEFAULT_CONFIDENCE,
         allow_secrets: bool = False,
-    ) -> Memory:
+    ) -> AddReceipt:
         """Store a memory by hand, without comparing it with others.
 
         Args:
@@ -241,7 +241,7 @@ class OperationalMemory:
         _refuse_secret("service", name or "", allowed=allow_secrets)
         value = _require_confidence(confidence)
         async with self._store.writing() as sql:
-            return await memories.create(
+            memory = await memories.create(
                 sql,
                 service=name,
                 category=kind,
@@ -251,6 +251,7 @@ class OperationalMemory:
                 author=_author(),
                 now=self._store.now(),
             )
+        return AddReceipt(id=memory.id, outcome=ReceiptOutcome.CREATED, memory=memory)
 
     async def edit(
         self,

@@ -13,7 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, assert_never
 
-from commonplace.core.clock import format_timestamp, parse_timestamp
+from commonplace.core.clock import format_timestamp
 from commonplace.core.secrets import mask_secrets
 from commonplace.core.text import clean_text, trim_to
 from commonplace.operational.transcript.stream import (
@@ -27,7 +27,8 @@ from commonplace.operational.transcript.stream import (
     ToolResult,
     ToolUse,
 )
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 
 MAX_OUTPUT_CHARS: Final = 8_000
 """Longer texts are cut."""
@@ -59,23 +60,13 @@ class OutputKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutputLine:
+class OutputLine(Noun):
     """A stored line; ``seq`` counts from 1 in its session, ``text`` may hold line breaks."""
 
     seq: int
     kind: OutputKind
     text: str
     at: datetime
-
-    @classmethod
-    def from_row(cls, row: Row) -> "OutputLine":
-        """Read a row."""
-        return cls(
-            seq=row["seq"],
-            kind=OutputKind(row["kind"]),
-            text=row["text"],
-            at=parse_timestamp(row["created_at"]),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

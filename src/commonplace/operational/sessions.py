@@ -8,7 +8,8 @@ from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.operational.run.processes import RecordingProcess, is_gone, this_process
 from commonplace.operational.transcript.stream import SessionResult
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 
 TIERS = (1, 2, 3)
 """Observe, investigate, remediate."""
@@ -24,7 +25,7 @@ class SessionStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(Noun):
     """A row of ``sessions``; times are aware UTC, ``duration_ms`` is wall-clock time."""
 
     id: int
@@ -41,26 +42,6 @@ class Session:
     num_turns: int | None
     duration_ms: int | None
     exit_code: int | None
-
-    @classmethod
-    def from_row(cls, row: Row) -> "Session":
-        """Read a row."""
-        return cls(
-            id=row["id"],
-            agent_session_id=row["agent_session_id"],
-            tier=row["tier"],
-            status=SessionStatus(row["status"]),
-            model=row["model"],
-            trigger=row["trigger"],
-            prompt_text=row["prompt_text"],
-            started_at=parse_timestamp(row["started_at"]),
-            ended_at=parse_timestamp(row["ended_at"]) if row["ended_at"] else None,
-            response=row["response"],
-            cost_usd=row["cost_usd"],
-            num_turns=row["num_turns"],
-            duration_ms=row["duration_ms"],
-            exit_code=row["exit_code"],
-        )
 
 
 def require_tier(tier: int) -> int:
