@@ -17,11 +17,7 @@ from commonplace.host.host import Host
 from commonplace.host.memory_module import MemoryModule
 from commonplace.operational import find_claude
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    help="A minimal host: sessions with memory, configured by butler.toml.",
-)
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 command = commands(app)
 

@@ -15,7 +15,7 @@ from commonplace.cli.run import settings
 from commonplace.core.clock import format_timestamp, utc_now
 from commonplace.core.context import DEFAULT_TENANT
 
-app = typer.Typer(add_completion=False, help="Access tokens for the service.", no_args_is_help=True)
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 
 def _opened() -> AbstractAsyncContextManager[Tokens]:

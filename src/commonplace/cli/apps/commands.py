@@ -42,11 +42,7 @@ _COLOURS: Final = {
     DigestOutcome.DEFERRED: "yellow",
 }
 
-app = typer.Typer(
-    add_completion=False,
-    help="App memory: at most ten digests of ended conversations for each app.",
-    no_args_is_help=True,
-)
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 digests_app = typer.Typer(help="Digests of ended conversations.", no_args_is_help=True)
 app.add_typer(digests_app, name="digests")

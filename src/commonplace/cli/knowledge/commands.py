@@ -29,9 +29,7 @@ from commonplace.knowledge import (
     json_safe,
 )
 
-app = typer.Typer(
-    add_completion=False, help="Knowledge memory: episodes, facts, rules and entities.", no_args_is_help=True
-)
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 command = commands(app, opened)
 
 ImportanceOption = Annotated[float, typer.Option(help="0 to 10.")]

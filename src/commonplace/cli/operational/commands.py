@@ -34,11 +34,7 @@ CHUNK_BYTES: Final = 1 << 16
 ServiceOption = Annotated[str | None, typer.Option("--service", help="Name of a service, or general.")]
 IdArgument = Annotated[int, typer.Argument(metavar="ID")]
 
-app = typer.Typer(
-    add_completion=False,
-    help="Operational memory: lessons of a scheduled ops agent about its services.",
-    no_args_is_help=True,
-)
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 app.command("run")(ops_run.run_once)
 app.command("watch")(ops_run.watch)
 

@@ -11,9 +11,7 @@ from commonplace.cli.run import settings
 from commonplace.core.clock import format_timestamp
 from commonplace.workspace import Scope, WorkspaceMemory
 
-app = typer.Typer(
-    add_completion=False, help="Workspace memory: short facts stored beside the code.", no_args_is_help=True
-)
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 
 def _opened() -> AbstractAsyncContextManager[WorkspaceMemory]:
