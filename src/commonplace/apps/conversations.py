@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from commonplace.apps.names import optional_user, require_id
 from commonplace.core.clock import format_timestamp
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.secrets import mask_secrets
 from commonplace.core.text import clean_text, require_text
 from commonplace.storage.database import Statements
@@ -76,10 +76,7 @@ async def get(sql: Statements, conversation_id: str) -> Conversation:
     Raises:
         NotFoundError: No conversation has this id.
     """
-    row = await sql.get_conversation(conversation_id=conversation_id)
-    if row is None:
-        raise NotFoundError("conversation", conversation_id)
-    return Conversation.from_row(row)
+    return Conversation.existing(await sql.get_conversation(conversation_id=conversation_id), conversation_id)
 
 
 async def begin(

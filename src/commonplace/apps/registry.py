@@ -8,7 +8,6 @@ from commonplace.apps.conversations import Conversation
 from commonplace.apps.memories import ALL_ROWS
 from commonplace.apps.names import require_app_id, require_name
 from commonplace.apps.store import memories_lock
-from commonplace.core.errors import NotFoundError
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 from commonplace.storage.store import Store
@@ -56,10 +55,7 @@ async def get_app(sql: Statements, app_id: str) -> App:
     Raises:
         NotFoundError: No app has this id.
     """
-    row = await sql.get_app(app_id=app_id)
-    if row is None:
-        raise NotFoundError("app", app_id)
-    return App.from_row(row)
+    return App.existing(await sql.get_app(app_id=app_id), app_id)
 
 
 class AppRegistry:

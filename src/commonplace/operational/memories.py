@@ -12,7 +12,6 @@ from enum import StrEnum
 from typing import Any, Final, Literal
 
 from commonplace.core.clock import format_timestamp
-from commonplace.core.errors import NotFoundError
 from commonplace.operational.transcript.markers import MemoryCategory
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
@@ -137,10 +136,7 @@ async def get(sql: Statements, memory_id: int) -> Memory:
     Raises:
         NotFoundError: No memory has this id.
     """
-    row = await sql.get_memory(id=memory_id)
-    if row is None:
-        raise NotFoundError("memory", memory_id)
-    return Memory.from_row(row)
+    return Memory.existing(await sql.get_memory(id=memory_id), memory_id)
 
 
 async def lock(sql: Statements, memory_id: int) -> Memory:
@@ -151,10 +147,7 @@ async def lock(sql: Statements, memory_id: int) -> Memory:
     Raises:
         NotFoundError: No memory has this id.
     """
-    row = await sql.lock_memory(id=memory_id)
-    if row is None:
-        raise NotFoundError("memory", memory_id)
-    return Memory.from_row(row)
+    return Memory.existing(await sql.lock_memory(id=memory_id), memory_id)
 
 
 async def find(sql: Statements, wanted: MemoryFilter) -> list[Memory]:
@@ -315,8 +308,7 @@ async def replace(
         active=int(after.active),
         updated_at=format_timestamp(after.updated_at),
     )
-    if row is None:
-        raise NotFoundError("memory", after.id)
+    changed_memory = Memory.existing(row, after.id)
     old, new = _fields(before), _fields(after)
     changed = [key for key in new if new[key] != old[key]]
     await _record(
@@ -331,7 +323,7 @@ async def replace(
         wording=None if wording in {before.observation, after.observation} else wording,
         related_id=related_id,
     )
-    return Memory.from_row(row)
+    return changed_memory
 
 
 async def delete(sql: Statements, ids: Sequence[int], author: Author, now: datetime) -> list[int]:

@@ -154,17 +154,6 @@ async def store(sql: Statements, session_id: int, lines: Sequence[tuple[Shown, s
         await sql.trim_output(session_id=session_id, up_to=last - KEPT_LINES)
 
 
-async def after(sql: Statements, session_id: int, *, after: int, limit: int) -> list[OutputLine]:
-    """Return the lines of a session after a number, oldest first."""
-    rows = await sql.list_output(session_id=session_id, after=after, limit=limit)
-    return [OutputLine.from_row(row) for row in rows]
-
-
-async def forget_older(sql: Statements, newest_session_id: int) -> None:
-    """Delete the lines of sessions that are no longer among the newest."""
-    await sql.forget_output(up_to_session=newest_session_id - KEPT_SESSIONS)
-
-
 def _shown(kind: OutputKind, text: str, key: str | None = None) -> Shown:
     limit = EXCERPT_CHARS if kind in _CUT_BEFORE else MAX_OUTPUT_CHARS
     cut = trim_to(clean_text(text).strip(), MAX_OUTPUT_CHARS)

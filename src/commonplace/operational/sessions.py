@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from commonplace.core.clock import format_timestamp, parse_timestamp
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import InvalidInputError
 from commonplace.operational.run.processes import RecordingProcess, is_gone, this_process
 from commonplace.operational.transcript.stream import SessionResult
 from commonplace.storage.database import Statements
@@ -81,25 +81,6 @@ async def begin(
     return Session.from_row(row)
 
 
-async def announce(
-    sql: Statements, session_id: int, *, agent_session_id: str | None, model: str | None
-) -> Session:
-    """Store the agent session id and the model of a session that began before its stream.
-
-    Raises:
-        NotFoundError: No session has this id.
-    """
-    row = await sql.announce_session(id=session_id, agent_session_id=agent_session_id, model=model)
-    if row is None:
-        raise NotFoundError("session", session_id)
-    return Session.from_row(row)
-
-
-async def see(sql: Statements, session_id: int, now: datetime) -> None:
-    """Store that a session is still being recorded."""
-    await sql.see_session(id=session_id, moment=format_timestamp(now))
-
-
 async def interrupt_lost(sql: Statements, now: datetime) -> list[Session]:
     """End the running sessions whose recording process is gone, and return them, oldest first.
 
@@ -163,17 +144,4 @@ async def finish(
         duration_ms=result.duration_ms if result else None,
         exit_code=exit_code,
     )
-    if row is None:
-        raise NotFoundError("session", session_id)
-    return Session.from_row(row)
-
-
-async def last(sql: Statements, *, tier: int, trigger: str) -> Session | None:
-    """Return the latest session of a tier with a trigger, or ``None``."""
-    row = await sql.last_session(tier=require_tier(tier), trigger=trigger)
-    return None if row is None else Session.from_row(row)
-
-
-async def note_marker(sql: Statements, session_id: int, fingerprint: str) -> bool:
-    """Store that a marker of a session was processed; return ``False`` if it was processed before."""
-    return await sql.note_marker(session_id=session_id, fingerprint=fingerprint) is not None
+    return Session.existing(row, session_id)

@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
 from types import NoneType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
 from commonplace.core.clock import parse_timestamp
+from commonplace.core.errors import NotFoundError
 from commonplace.storage.database import Row
 
 _Reader = Callable[[Any], Any]
@@ -23,9 +24,21 @@ class Noun:
     def from_row(cls, row: Row) -> Self:
         """Read a row.
 
-        Texts become times, enums and JSON objects, and integers become booleans, as the fields' types say.
+        Texts become times, enums, JSON objects and values with ``from_json``, and integers become booleans, as the
+        fields' types say.
         """
         return cls(**{name: read(row[name]) if read else row[name] for name, read in _readers(cls)})
+
+    @classmethod
+    def existing(cls, row: Row | None, identity: object) -> Self:
+        """Read the row with an id.
+
+        Raises:
+            NotFoundError: There is no row; the message names the noun and its id.
+        """
+        if row is None:
+            raise NotFoundError(cls.__name__.lower(), identity)
+        return cls.from_row(row)
 
 
 @cache
@@ -38,11 +51,18 @@ def _reader(hint: Any) -> _Reader | None:  # noqa: ANN401 - any annotation
     kind = get_origin(types[0]) or types[0]
     read: _Reader | None = None
     if kind is datetime:
-        read = parse_timestamp
+        read = _moment
     elif kind is dict:
         read = json.loads
+    elif hasattr(kind, "from_json"):
+        read = kind.from_json
     elif kind is bool or (isinstance(kind, type) and issubclass(kind, Enum)):
         read = kind
     if read is None or NoneType not in get_args(hint):
         return read
     return lambda value: None if value is None else read(value)
+
+
+def _moment(text: str) -> datetime:
+    """Read a timestamp of ours, or one that SQLite filled in for another program: UTC without T and Z."""
+    return parse_timestamp(text) if "T" in text else datetime.fromisoformat(text).replace(tzinfo=UTC)

@@ -10,7 +10,7 @@ from typing import Final, assert_never
 
 from commonplace.core.errors import StorageError
 from commonplace.core.secrets import find_secret, mask_secrets
-from commonplace.operational import lifecycle, sessions
+from commonplace.operational import lifecycle
 from commonplace.operational.memories import Author
 from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
 from commonplace.operational.sessions import Session
@@ -57,7 +57,7 @@ async def store_marker(
         return replace(receipt, text="(not shown)", service=service, reason=reason)
     try:
         async with store.writing(lock=_lock(marker)) as sql:
-            if not await sessions.note_marker(sql, session.id, fingerprint):
+            if await sql.note_marker(session_id=session.id, fingerprint=fingerprint) is None:
                 reason = "this session stored it before"
                 return replace(receipt, outcome=ReceiptOutcome.REPEATED, reason=reason)
             return await _store(store, sql, session, marker, receipt, asks_model=asks_model)

@@ -19,6 +19,7 @@ stricter parsers would refuse such a line with its markers.
 import json
 import math
 import re
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, cast
@@ -160,6 +161,14 @@ class StreamReader:
             self.skipped_lines += not events and not line.data.isspace() and line.size > 0
             found.extend(events)
         return found
+
+
+async def read_events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[list[StreamEvent]]:
+    """Yield the events that each piece of a stream completes, and at the end those of a last line."""
+    reader = StreamReader()
+    async for chunk in chunks:
+        yield reader.feed(chunk)
+    yield reader.close()
 
 
 def decode_line(line: Line) -> list[StreamEvent]:
