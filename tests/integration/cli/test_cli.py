@@ -24,6 +24,15 @@ def test_help_lists_every_command_without_loading_it(commonplace: CommandLine) -
 
 
 @pytest.mark.parametrize(
+    "command", [(), ("ops",), ("ops", "list"), ("knowledge", "entity", "get"), ("hook",)]
+)
+def test_every_command_has_a_short_help(commonplace: CommandLine, command: tuple[str, ...]) -> None:
+    """It is the help."""
+    short = commonplace(*command, "-h")
+    assert (short.status, short.out) == (0, commonplace(*command, "--help").out)
+
+
+@pytest.mark.parametrize(
     "arguments",
     [
         ["ops"],

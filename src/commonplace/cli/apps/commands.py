@@ -295,24 +295,6 @@ async def import_memories(
     return Answer(receipt, "\n".join(lines))
 
 
-async def _energy(memory: AppMemory, caught_up: CatchUp) -> Answer:
-    status, waiting = await memory.energy.status(), await memory.waiting_digests()
-
-    def text(out: Console) -> None:
-        for receipt in caught_up.digests:
-            out.print(_receipt_lines(receipt))
-        for receipt in caught_up.compactions:
-            out.print(_compaction_line(receipt))
-        low = "; digests wait until the level is above 20 %" if status.low else ""
-        out.print(f"energy {status.level:g} of {status.capacity:g} units ({status.share:.0%}){low}")
-        rows = [(one.app_id, one.conversation_id, one.state, one.reason) for one in waiting]
-        out.print(
-            table("app", "conversation", "state", "reason", rows=rows) if rows else "no waiting digests"
-        )
-
-    return Answer({"energy": status, "waiting": waiting, "caught_up": caught_up}, text)
-
-
 @commands(app)()
 async def energy(
     *,
@@ -322,8 +304,19 @@ async def energy(
 ) -> Answer:
     """Print the energy level and the waiting digests."""
     async with _opened_with_model() if catch_up else _opened() as memory:
-        nothing = CatchUp(digests=(), compactions=())
-        return await _energy(memory, await memory.loop.run_deferred() if catch_up else nothing)
+        caught_up = await memory.loop.run_deferred() if catch_up else CatchUp(digests=(), compactions=())
+        status, waiting = await memory.energy.status(), await memory.waiting_digests()
+
+    def text(out: Console) -> None:
+        for line in (*map(_receipt_lines, caught_up.digests), *map(_compaction_line, caught_up.compactions)):
+            out.print(line)
+        low = "; digests wait until the level is above 20 %" if status.low else ""
+        out.print(f"energy {status.level:g} of {status.capacity:g} units ({status.share:.0%}){low}")
+        rows = [(one.app_id, one.conversation_id, one.state, one.reason) for one in waiting]
+        columns = ("app", "conversation", "state", "reason")
+        out.print(table(*columns, rows=rows) if rows else "no waiting digests")
+
+    return Answer({"energy": status, "waiting": waiting, "caught_up": caught_up}, text)
 
 
 @commands(digests_app, _opened)("list")

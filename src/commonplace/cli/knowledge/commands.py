@@ -21,6 +21,8 @@ from commonplace.knowledge import (
     DEFAULT_MIN_CONFIDENCE,
     DOOR_LIMIT,
     GLOBAL_SCOPE,
+    MAX_IMPORTANCE,
+    MAX_LIMIT,
     KnowledgeMemory,
     MemoryType,
     Permanence,
@@ -32,10 +34,10 @@ from commonplace.knowledge import (
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 command = commands(app, opened)
 
-ImportanceOption = Annotated[float, typer.Option(help="0 to 10.")]
+ImportanceOption = Annotated[float, typer.Option(min=0, max=MAX_IMPORTANCE, help="How much it matters.")]
 TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A label; may be given more than once.")]
 StoreScope = Annotated[str, typer.Option("--scope", help="global, or the butler that the memory is for.")]
-LimitOption = Annotated[int, typer.Option(help="Most results.")]
+LimitOption = Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Most results.")]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Explain each result.")]
 
 
@@ -124,7 +126,7 @@ async def search(
     mode: Annotated[SearchMode, typer.Option(help="How memories are found.")] = SearchMode.HYBRID,
     limit: LimitOption = DOOR_LIMIT,
     min_confidence: Annotated[
-        float, typer.Option(help="Least confidence of facts and rules today.")
+        float, typer.Option(min=0, max=1, help="Least confidence of facts and rules today.")
     ] = DEFAULT_MIN_CONFIDENCE,
     explain: ExplainOption = False,
 ) -> Answer:
