@@ -4,6 +4,7 @@ from typing import Annotated, Any, Final, cast
 
 from pydantic import Field
 
+from commonplace.access import Role
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.knowledge import Entity, KnowledgeMemory, json_safe
 from commonplace.mcp.knowledge.parameters import JSON, EntityId, EntityKind, Metadata, TenantId
@@ -135,5 +136,5 @@ OFFERS: Final = (
     Offer(run=entity_get, title="Read an entity", reads_only=True, repeatable=True),
     Offer(run=entity_update, title="Change an entity", repeatable=True),
     Offer(run=entity_resolve, title="Find the entity of a name", reads_only=True, repeatable=True),
-    Offer(run=entity_merge, title="Merge two entities", destroys=True),
+    Offer(run=entity_merge, title="Merge two entities", destroys=True, needs=Role.ADMIN),
 )

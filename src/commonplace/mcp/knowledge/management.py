@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
+from commonplace.access import Role
 from commonplace.core.errors import SettingsError
 from commonplace.knowledge import CleanupReceipt, KnowledgeMemory, MemoryStats, consolidate
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, ScopeFilter, bounds
@@ -71,6 +72,12 @@ async def memory_run_episode_cleanup(
 OFFERS: Final = (
     Offer(run=memory_forget, title="Forget a memory", destroys=True, repeatable=True),
     Offer(run=memory_stats, title="Count memories", reads_only=True, repeatable=True),
-    Offer(run=memory_run_consolidation, title="Consolidate episodes"),
-    Offer(run=memory_run_episode_cleanup, title="Clean up episodes", destroys=True, repeatable=True),
+    Offer(run=memory_run_consolidation, title="Consolidate episodes", needs=Role.ADMIN),
+    Offer(
+        run=memory_run_episode_cleanup,
+        title="Clean up episodes",
+        destroys=True,
+        repeatable=True,
+        needs=Role.ADMIN,
+    ),
 )

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
+from commonplace.access import Role
 from commonplace.core.budgets import budget_chars
 from commonplace.core.text import trim_to
 from commonplace.knowledge import (
@@ -129,9 +130,10 @@ def _shown(found: Found) -> dict[str, object]:
     return {**found.to_json(), **(cut if len(content) > SHOWN_CHARS else {})}
 
 
+# Recalling and reading count a use of the memories, which does not change their content.
 OFFERS: Final = (
     Offer(run=memory_search, title="Search memory", reads_only=True, repeatable=True),
-    Offer(run=memory_recall, title="Recall what matters for a topic"),
-    Offer(run=memory_get, title="Read one memory"),
+    Offer(run=memory_recall, title="Recall what matters for a topic", needs=Role.READER),
+    Offer(run=memory_get, title="Read one memory", needs=Role.READER),
     Offer(run=memory_context, title="Get the context block", reads_only=True, repeatable=True),
 )

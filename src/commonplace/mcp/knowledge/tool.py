@@ -15,6 +15,7 @@ from fastmcp.tools import Tool, ToolResult
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, create_model
 
+from commonplace.access import Role
 from commonplace.core.errors import (
     EmbeddingError,
     InvalidInputError,
@@ -59,6 +60,7 @@ class Offer:
         reads_only: Whether the tool changes no memory.
         destroys: Whether the tool takes memories out of searches.
         repeatable: Whether a second call with the same arguments changes nothing.
+        needs: The role that the tool requires over HTTP; by default a reader's if it only reads, else a writer's.
     """
 
     run: ToolFunction
@@ -66,6 +68,12 @@ class Offer:
     reads_only: bool = False
     destroys: bool = False
     repeatable: bool = False
+    needs: Role | None = None
+
+    @property
+    def role(self) -> Role:
+        """The role that the tool requires over HTTP."""
+        return self.needs or (Role.READER if self.reads_only else Role.WRITER)
 
 
 class KnowledgeTool(Tool):

@@ -23,7 +23,7 @@ from commonplace.knowledge import (
 from commonplace.web import api as rest
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.knowledge.rest import shapes
-from commonplace.web.limits import MAX_BUDGET_TOKENS
+from commonplace.web.limits import BudgetTokens
 from commonplace.web.problems import MODEL_UNAVAILABLE, NOT_FOUND, STORAGE_UNAVAILABLE
 from commonplace.web.workspace.rest.routes import BlockShape
 
@@ -144,15 +144,7 @@ async def knowledge_context(
     memory: KnowledgeOfCaller,
     prompt: Annotated[str, Query(max_length=MAX_QUERY_CHARS, description="the beginning of the session")],
     butler: Annotated[str, Query(min_length=1, max_length=200, description="the agent whose session it is")],
-    budget_tokens: Annotated[
-        int | None,
-        Query(
-            alias="budgetTokens",
-            ge=0,
-            le=MAX_BUDGET_TOKENS,
-            description="the length of the text, at most; by default as configured",
-        ),
-    ] = None,
+    budget_tokens: BudgetTokens = None,
 ) -> BlockShape:
     """Read the block for a prompt.
 

@@ -19,7 +19,7 @@ from commonplace.operational import (
 )
 from commonplace.web.access import OpenMemories, installation_admin, installation_reader, installation_writer
 from commonplace.web.api import BODY, Api
-from commonplace.web.limits import LARGEST_ID, MAX_BUDGET_TOKENS
+from commonplace.web.limits import LARGEST_ID, BudgetTokens
 from commonplace.web.operational.rest import shapes
 from commonplace.web.paging import WantedPage
 from commonplace.web.problems import NOT_FOUND
@@ -302,15 +302,7 @@ async def list_cooldowns(
 @api("GET /context", installation_reader, "The block")
 async def operational_context(
     memory: Operational,
-    budget_tokens: Annotated[
-        int | None,
-        Query(
-            alias="budgetTokens",
-            ge=0,
-            le=MAX_BUDGET_TOKENS,
-            description="for the whole block; by default the configured budget",
-        ),
-    ] = None,
+    budget_tokens: BudgetTokens = None,
     services: Annotated[
         list[str] | None,
         Query(
