@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 
 from fastmcp import FastMCP
 
@@ -11,7 +11,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import Settings, load_settings
 
 
-def serve(server: Callable[[Settings], Awaitable[None]]) -> int:
+def serve(server: Callable[[Settings], Coroutine[None, None, None]]) -> int:
     """Serve the memories that the settings name until the client hangs up, and return the exit status."""
     # Each call is durable on its own, and a thread waits on standard input: an interrupt may end the process at once.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -13,6 +13,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup, escape
 
+from commonplace.web.api import PARAMETERS
 from commonplace.web.plain_pages import plain_page
 from commonplace.web.problems import KINDS, MEDIA_TYPE
 
@@ -58,6 +59,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
             routes=app.routes,
         )
         for _, _, operation in _operations(document):
+            _describe_parameters(operation, PARAMETERS.get(operation["operationId"], {}))
             answers = dict(sorted(operation["responses"].items()))
             for status, answer in answers.items():
                 if status >= FIRST_ERROR and JSON in answer["content"]:
@@ -67,6 +69,17 @@ def describe(app: FastAPI) -> dict[str, Any]:
         document["security"] = [{"token": []}, {}]
         app.openapi_schema = document
     return app.openapi_schema
+
+
+def _describe_parameters(operation: dict[str, Any], descriptions: dict[str, str]) -> None:
+    """Describe the parameters and the body of an operation."""
+    parameters: dict[str, dict[str, Any]] = {each["name"]: each for each in operation.get("parameters", ())}
+    for name, description in descriptions.items():
+        if name == "body":
+            schema = operation["requestBody"]["content"][JSON]["schema"]
+        else:
+            parameters[name]["description"], schema = description, parameters[name]["schema"]
+        schema["description"] = description
 
 
 def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Annotated, Any, Final
 
-from pydantic import Field
-
 from commonplace.access import Role
 from commonplace.core.errors import SettingsError
 from commonplace.knowledge import CleanupReceipt, KnowledgeMemory, MemoryStats, consolidate
@@ -53,18 +51,14 @@ async def memory_run_consolidation(memory: KnowledgeMemory) -> dict[str, Any]:
 
 
 async def memory_run_episode_cleanup(
-    memory: KnowledgeMemory,
-    *,
-    max_entries: Annotated[
-        int,
-        bounds(0),
-        bounds(0),
-        Field(description="Most episodes to keep; episodes that are not consolidated yet stay in any case."),
-    ] = 10_000,
+    memory: KnowledgeMemory, *, max_entries: Annotated[int, bounds(0)] = 10_000
 ) -> CleanupReceipt:
     """Delete expired episodes, then the oldest consolidated episodes over a limit. For operators.
 
     Deleted episodes cannot be restored. Returns expired_deleted, capacity_deleted and remaining.
+
+    Parameters:
+        max_entries: Most episodes to keep; episodes that are not consolidated yet stay in any case.
     """
     return await memory.run_episode_cleanup(max_entries=max_entries)
 
