@@ -214,7 +214,6 @@ async def list_reviews(
     return page.envelope(
         shapes.ReviewsShape, "reviews", found, total=await memory.count_reviews(decided=decided)
     )
-    return ObservationShape.model_validate(receipt.memory)
 
 
 @api("POST /reviews/{reviewId}", installation_writer, "The pair as it is now", NOT_FOUND, *BODY)
