@@ -20,7 +20,7 @@ from commonplace.knowledge.entities.registry import entity_create
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.any_memory import forget_memory, get_memory
 from commonplace.knowledge.links import create_link
-from commonplace.knowledge.reembedding import reembed
+from commonplace.knowledge.reembedding.moving import reembed
 from commonplace.knowledge.rules import store_rule
 from support.consolidation import Spawner, answer, fact, fetch, links_of, states, store_some
 from support.knowledge import ACTOR
