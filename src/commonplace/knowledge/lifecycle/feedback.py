@@ -1,7 +1,7 @@
 """Feedback on rules: helpful and harmful applications, and the inversion of a rule into a warning."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -21,7 +21,8 @@ from commonplace.knowledge.lifecycle.maturity import Maturity, Standing
 from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.knowledge.vectors import embed
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 
 MAX_REASON_CHARS: Final = 1_000
 MAX_REASONS: Final = 100
@@ -36,7 +37,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleApplication:
+class RuleApplication(Noun):
     """An application of a rule, and the feedback on it."""
 
     outcome: Outcome
@@ -44,13 +45,6 @@ class RuleApplication:
     actor: str | None
     applied_at: datetime
     context: Mapping[str, Any]
-
-    @classmethod
-    def from_row(cls, row: Row) -> "RuleApplication":
-        """Return the application of a row."""
-        values: dict[str, Any] = {each.name: row[each.name] for each in fields(cls)}
-        values["outcome"] = Outcome(row["outcome"])
-        return cls(**values)
 
 
 async def mark_helpful(
