@@ -8,37 +8,46 @@ from uuid import UUID
 
 import asyncpg
 
-from commonplace.knowledge import episodes, facts, links, rules
+from commonplace.knowledge import episodes
 from commonplace.knowledge.browse.graph import GraphMethods
 from commonplace.knowledge.browse.lists import ListMethods
 from commonplace.knowledge.browse.reading import ReadingMethods
 from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.consolidation.facade import ConsolidationMethods
 from commonplace.knowledge.entities.merge_preview import MergePreviewMethods
 from commonplace.knowledge.entities.merging import MergingMethods
 from commonplace.knowledge.entities.registry import RegistryMethods
 from commonplace.knowledge.entities.resolution import ResolutionMethods
 from commonplace.knowledge.entities.unmerging import UnmergingMethods
 from commonplace.knowledge.episodes import EpisodeDraft, EpisodeReceipt, ImportReceipt
-from commonplace.knowledge.facts import FactDraft, FactReceipt
-from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Memory, Rule
-from commonplace.knowledge.lifecycle import any_memory, feedback
-from commonplace.knowledge.lifecycle.permanence import Permanence
-from commonplace.knowledge.links import Direction, Link, LinkReceipt
+from commonplace.knowledge.facts import FactMethods
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE
+from commonplace.knowledge.lifecycle.any_memory import AnyMemoryMethods
+from commonplace.knowledge.lifecycle.feedback import FeedbackMethods
+from commonplace.knowledge.links import LinkMethods
 from commonplace.knowledge.outage import OUTAGES
-from commonplace.knowledge.reembedding.facade import ReembeddingMethods
-from commonplace.knowledge.rules import RuleDraft, RuleReceipt
+from commonplace.knowledge.reembedding.leftovers import LeftoverMethods
+from commonplace.knowledge.reembedding.moving import MovingMethods
+from commonplace.knowledge.rules import RuleMethods
 from commonplace.knowledge.search import context as context_for_prompt
 from commonplace.knowledge.search import recall, search
 from commonplace.knowledge.search.context_block import ContextQuotas
 from commonplace.knowledge.search.found import Found
 from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE, Embedding
 from commonplace.knowledge.upkeep.audit import AuditMethods
-from commonplace.knowledge.upkeep.facade import UpkeepMethods
+from commonplace.knowledge.upkeep.cleanup import CleanupMethods
+from commonplace.knowledge.upkeep.decay import DecayMethods
+from commonplace.knowledge.upkeep.stats import StatsMethods
 
 _log = logging.getLogger(__name__)
 
 
 class KnowledgeMemory(
+    FactMethods,
+    RuleMethods,
+    LinkMethods,
+    AnyMemoryMethods,
+    FeedbackMethods,
     ListMethods,
     ReadingMethods,
     GraphMethods,
@@ -48,8 +57,12 @@ class KnowledgeMemory(
     MergingMethods,
     UnmergingMethods,
     AuditMethods,
-    UpkeepMethods,
-    ReembeddingMethods,
+    StatsMethods,
+    DecayMethods,
+    CleanupMethods,
+    ConsolidationMethods,
+    MovingMethods,
+    LeftoverMethods,
 ):
     """Episodes, facts, rules and entities of one tenant, on PostgreSQL.
 
@@ -129,111 +142,6 @@ class KnowledgeMemory(
                 allow_secrets=allow_secrets,
                 clock=self.clock,
             )
-
-    async def store_fact(
-        self,
-        *,
-        subject: str,
-        predicate: str,
-        content: str,
-        importance: float = DEFAULT_IMPORTANCE,
-        permanence: str = Permanence.STANDARD,
-        scope: str = GLOBAL_SCOPE,
-        tags: Sequence[str] | None = None,
-        entity_id: UUID | str | None = None,
-        source_butler: str | None = None,
-        source_episode_id: UUID | str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        allow_secrets: bool = False,
-    ) -> FactReceipt:
-        """Store a fact; it supersedes the active fact of the same key.
-
-        For the parameters see :class:`~commonplace.knowledge.facts.FactDraft`.
-        """
-        draft = FactDraft(
-            subject=subject,
-            predicate=predicate,
-            content=content,
-            importance=importance,
-            permanence=permanence,
-            scope=scope,
-            tags=tags,
-            entity_id=entity_id,
-            source_butler=source_butler,
-            source_episode_id=source_episode_id,
-            metadata=metadata,
-        )
-        (receipt,) = await self.store_facts([draft], allow_secrets=allow_secrets)
-        return receipt
-
-    async def store_facts(
-        self, drafts: Sequence[FactDraft], *, allow_secrets: bool = False
-    ) -> list[FactReceipt]:
-        """Store up to 5,000 facts, all or none; see :func:`~commonplace.knowledge.facts.store_facts`."""
-        async with self.acting() as pool:
-            return await facts.store_facts(
-                pool, self.engine, drafts, allow_secrets=allow_secrets, clock=self.clock
-            )
-
-    async def store_rule(
-        self,
-        *,
-        content: str,
-        scope: str = GLOBAL_SCOPE,
-        tags: Sequence[str] | None = None,
-        source_butler: str | None = None,
-        source_episode_id: UUID | str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        allow_secrets: bool = False,
-    ) -> RuleReceipt:
-        """Store a rule as a candidate; for the parameters see :class:`~commonplace.knowledge.rules.RuleDraft`."""
-        draft = RuleDraft(
-            content=content,
-            scope=scope,
-            tags=tags,
-            source_butler=source_butler,
-            source_episode_id=source_episode_id,
-            metadata=metadata,
-        )
-        (receipt,) = await self.store_rules([draft], allow_secrets=allow_secrets)
-        return receipt
-
-    async def store_rules(
-        self, drafts: Sequence[RuleDraft], *, allow_secrets: bool = False
-    ) -> list[RuleReceipt]:
-        """Store up to 5,000 rules, all or none; see :func:`~commonplace.knowledge.rules.store_rules`."""
-        async with self.acting() as pool:
-            return await rules.store_rules(
-                pool, self.engine, drafts, allow_secrets=allow_secrets, clock=self.clock
-            )
-
-    async def create_link(
-        self,
-        *,
-        source_type: str,
-        source_id: UUID | str,
-        target_type: str,
-        target_id: UUID | str,
-        relation: str,
-    ) -> LinkReceipt:
-        """Link two memories; see :func:`~commonplace.knowledge.links.create_link`."""
-        async with self.acting() as pool:
-            return await links.create_link(
-                pool,
-                source_type=source_type,
-                source_id=source_id,
-                target_type=target_type,
-                target_id=target_id,
-                relation=relation,
-                clock=self.clock,
-            )
-
-    async def get_links(
-        self, memory_type: str, memory_id: UUID | str, *, direction: Direction = "both"
-    ) -> list[Link]:
-        """Return the links of a memory, oldest first; see :func:`~commonplace.knowledge.links.get_links`."""
-        async with self.acting() as pool:
-            return await links.get_links(pool, memory_type, memory_id, direction=direction)
 
     async def search(
         self,
@@ -387,37 +295,3 @@ class KnowledgeMemory(
         except OUTAGES as error:
             _log.error("no memory for a session of butler %r: %s", butler, error)
             return ""
-
-    async def get_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
-        """Count one use of a memory, and return it; see :func:`~.lifecycle.any_memory.use_memory`."""
-        async with self.acting() as pool:
-            return await any_memory.use_memory(pool, memory_type, memory_id, clock=self.clock)
-
-    async def confirm_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
-        """Restart the decay of a fact or rule; see :func:`~.lifecycle.any_memory.confirm_memory`."""
-        async with self.acting() as pool:
-            return await any_memory.confirm_memory(pool, memory_type, memory_id, clock=self.clock)
-
-    async def forget_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
-        """Take a memory out of every search; see :func:`~.lifecycle.any_memory.forget_memory`."""
-        async with self.acting() as pool:
-            return await any_memory.forget_memory(pool, memory_type, memory_id, clock=self.clock)
-
-    async def mark_helpful(self, rule_id: UUID | str, *, context: Mapping[str, Any] | None = None) -> Rule:
-        """Count a helpful application of a rule; see :func:`~.lifecycle.feedback.mark_helpful`."""
-        async with self.acting() as pool:
-            return await feedback.mark_helpful(pool, rule_id, context=context, clock=self.clock)
-
-    async def mark_harmful(
-        self, rule_id: UUID | str, *, reason: str | None = None, context: Mapping[str, Any] | None = None
-    ) -> Rule:
-        """Count a harmful application of a rule; see :func:`~.lifecycle.feedback.mark_harmful`."""
-        async with self.acting() as pool:
-            return await feedback.mark_harmful(
-                pool, rule_id, reason=reason, context=context, clock=self.clock
-            )
-
-    async def invert_to_anti_pattern(self, rule_id: UUID | str) -> Rule:
-        """Turn a harmful rule into a warning; see :func:`~.lifecycle.feedback.invert_to_anti_pattern`."""
-        async with self.acting() as pool:
-            return await feedback.invert_to_anti_pattern(pool, self.engine, rule_id, clock=self.clock)

@@ -9,8 +9,8 @@ import asyncio
 import sys
 
 from commonplace.knowledge.reembedding.moves import MoveProgress
-from commonplace.knowledge.reembedding.moving import reembed
 from commonplace.storage.postgres import open_pool
+from support.on_pool import reembed
 from support.reembedding import TurnedEngine
 
 
