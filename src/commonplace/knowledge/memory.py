@@ -1,14 +1,10 @@
 """Knowledge memory as a whole: the methods that a host, the command line, the service and the MCP server call."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import Any
-from uuid import UUID
+from collections.abc import Sequence
 
 import asyncpg
 
-from commonplace.knowledge import episodes
 from commonplace.knowledge.browse.graph import GraphMethods
 from commonplace.knowledge.browse.lists import ListMethods
 from commonplace.knowledge.browse.reading import ReadingMethods
@@ -19,9 +15,8 @@ from commonplace.knowledge.entities.merging import MergingMethods
 from commonplace.knowledge.entities.registry import RegistryMethods
 from commonplace.knowledge.entities.resolution import ResolutionMethods
 from commonplace.knowledge.entities.unmerging import UnmergingMethods
-from commonplace.knowledge.episodes import EpisodeDraft, EpisodeReceipt, ImportReceipt
+from commonplace.knowledge.episodes import EpisodeMethods
 from commonplace.knowledge.facts import FactMethods
-from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE
 from commonplace.knowledge.lifecycle.any_memory import AnyMemoryMethods
 from commonplace.knowledge.lifecycle.feedback import FeedbackMethods
 from commonplace.knowledge.links import LinkMethods
@@ -43,6 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class KnowledgeMemory(
+    EpisodeMethods,
     FactMethods,
     RuleMethods,
     LinkMethods,
@@ -72,77 +68,6 @@ class KnowledgeMemory(
     the database is out of reach (KNW-24).
     """
 
-    async def store_episode(
-        self,
-        *,
-        content: str,
-        butler: str,
-        session_id: UUID | str | None = None,
-        importance: float = DEFAULT_IMPORTANCE,
-        metadata: Mapping[str, Any] | None = None,
-        created_at: datetime | None = None,
-        allow_secrets: bool = False,
-    ) -> EpisodeReceipt:
-        """Store an episode; if the database or the model is out of reach, log that and say so in the receipt.
-
-        For the parameters see :class:`~commonplace.knowledge.episodes.EpisodeDraft`.
-
-        Raises:
-            InvalidInputError: A value is malformed; nothing was written.
-            SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
-
-        Source: KNW-05.1, KNW-24.2.
-        """
-
-        async def store(pool: asyncpg.Pool) -> UUID:
-            return await episodes.store_episode(
-                pool,
-                self.engine,
-                content=content,
-                butler=butler,
-                session_id=session_id,
-                importance=importance,
-                metadata=metadata,
-                created_at=created_at,
-                allow_secrets=allow_secrets,
-                clock=self.clock,
-            )
-
-        try:
-            return EpisodeReceipt(id=await self._unless_out_of_reach(store))
-        except OUTAGES as error:
-            _log.error("an episode of butler %r was not stored: %s", butler, error)
-            return EpisodeReceipt(id=None, reason=str(error))
-
-    async def store_episodes(
-        self, drafts: Sequence[EpisodeDraft], *, allow_secrets: bool = False
-    ) -> list[EpisodeReceipt]:
-        """Store up to 5,000 episodes, all or none; see :func:`~commonplace.knowledge.episodes.store_episodes`."""
-        async with self.acting() as pool:
-            return await episodes.store_episodes(
-                pool, self.engine, drafts, allow_secrets=allow_secrets, clock=self.clock
-            )
-
-    async def import_episodes(
-        self,
-        drafts: Iterable[EpisodeDraft],
-        *,
-        batch_rows: int = episodes.BATCH_ROWS,
-        on_stored: Callable[[Sequence[UUID]], object] | None = None,
-        allow_secrets: bool = False,
-    ) -> ImportReceipt:
-        """Store any number of episodes in batches; see :func:`~commonplace.knowledge.episodes.import_episodes`."""
-        async with self.acting() as pool:
-            return await episodes.import_episodes(
-                pool,
-                self.engine,
-                drafts,
-                batch_rows=batch_rows,
-                on_stored=on_stored,
-                allow_secrets=allow_secrets,
-                clock=self.clock,
-            )
-
     async def search(
         self,
         query: str,
@@ -169,7 +94,7 @@ class KnowledgeMemory(
                 types=types,
                 scope=scope,
                 mode=retrieval.default_mode if mode is None else mode,
-                limit=retrieval.default_limit if limit is None else limit,
+                limit=self._most(limit),
                 min_confidence=min_confidence,
                 min_relevance=min_relevance,
                 explain=explain,
@@ -183,10 +108,9 @@ class KnowledgeMemory(
 
         ``limit`` is the configured one if ``None``, which is 20 by default.
         """
-        most = self.config.retrieval.default_limit if limit is None else limit
         async with self.acting() as pool:
             return await search.semantic_search(
-                pool, query_embedding, table, limit=most, scope=scope, clock=self.clock
+                pool, query_embedding, table, limit=self._most(limit), scope=scope, clock=self.clock
             )
 
     async def keyword_search(
@@ -196,9 +120,10 @@ class KnowledgeMemory(
 
         ``limit`` is the configured one if ``None``, which is 20 by default.
         """
-        most = self.config.retrieval.default_limit if limit is None else limit
         async with self.acting() as pool:
-            return await search.keyword_search(pool, query, table, limit=most, scope=scope, clock=self.clock)
+            return await search.keyword_search(
+                pool, query, table, limit=self._most(limit), scope=scope, clock=self.clock
+            )
 
     async def hybrid_search(
         self,
@@ -214,10 +139,9 @@ class KnowledgeMemory(
         ``limit`` is the configured one if ``None``, which is 20 by default. See
         :func:`~commonplace.knowledge.search.search.hybrid_search`.
         """
-        most = self.config.retrieval.default_limit if limit is None else limit
         async with self.acting() as pool:
             return await search.hybrid_search(
-                pool, query, query_embedding, table, limit=most, scope=scope, clock=self.clock
+                pool, query, query_embedding, table, limit=self._most(limit), scope=scope, clock=self.clock
             )
 
     async def recall(
@@ -244,7 +168,7 @@ class KnowledgeMemory(
                 self.engine,
                 topic,
                 scope=scope,
-                limit=retrieval.default_limit if limit is None else limit,
+                limit=self._most(limit),
                 weights=retrieval.score_weights if weights is None else weights,
                 min_confidence=min_confidence,
                 min_relevance=retrieval.min_relevance if min_relevance is None else min_relevance,
@@ -295,3 +219,6 @@ class KnowledgeMemory(
         except OUTAGES as error:
             _log.error("no memory for a session of butler %r: %s", butler, error)
             return ""
+
+    def _most(self, limit: int | None) -> int:
+        return self.config.retrieval.default_limit if limit is None else limit

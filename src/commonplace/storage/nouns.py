@@ -11,7 +11,6 @@ from commonplace.core.clock import parse_timestamp
 from commonplace.storage.database import Row
 
 _N = TypeVar("_N")
-_Reader = Callable[[Any], object]
 
 
 class Noun:
@@ -35,33 +34,38 @@ def read_row(noun: type[_N], row: Row, **others: object) -> _N:
         row: Holds a column for each field of the constructor.
         **others: Fields that are not read from a column of their name.
     """
-    values = {
-        name: row[name] if read is None else read(row[name])
-        for name, read in _readers(noun)
-        if name not in others
-    }
+    plain, moments, read = _columns(noun, *others)
+    values: dict[str, Any] = {name: row[name] for name in plain}
+    for name in moments:
+        if isinstance(values[name], str):
+            values[name] = parse_timestamp(values[name])
+    for name, kind in read:
+        value = row[name]
+        values[name] = None if value is None else kind(value)
     return noun(**values, **others)
 
 
 @cache
-def _readers(noun: type[Any]) -> tuple[tuple[str, _Reader | None], ...]:
-    return tuple((each.name, _reader(each.type)) for each in fields(noun) if each.init)
+def _columns(
+    noun: type[Any], *others: str
+) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, Callable[[Any], object]], ...]]:
+    """Return the columns of a noun: those read as they are, the moments among them, and those of another type.
+
+    SQLite has no type for moments, so its columns hold text.
+    """
+    kinds = {each.name: _kind(each.type) for each in fields(noun) if each.init and each.name not in others}
+    moments = tuple(name for name, kind in kinds.items() if kind is datetime)
+    plain = tuple(name for name, kind in kinds.items() if kind is None) + moments
+    return plain, moments, tuple((name, kinds[name]) for name in kinds if name not in plain)
 
 
-def _reader(annotation: Any) -> _Reader | None:  # noqa: ANN401 - the annotation of a field
+def _kind(annotation: Any) -> Any:  # noqa: ANN401 - of a field
+    """Return the type that a column becomes; ``None`` if it stays as it is."""
     kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
-    if type(None) in get_args(annotation):
-        read = _reader(kinds[0]) if len(kinds) == 1 else None
-        return None if read is None else lambda value: None if value is None else read(value)
+    if len(kinds) == 1 and type(None) in get_args(annotation):
+        return _kind(kinds[0])
     if get_origin(annotation) is tuple:
         return tuple
-    if not isinstance(annotation, type):
-        return None
-    if issubclass(annotation, Enum) or annotation is bool:
-        return cast("_Reader", annotation)
-    return _moment if issubclass(annotation, datetime) else None
-
-
-def _moment(value: str | datetime) -> datetime:
-    """Return a moment; SQLite has no type for it, so its columns hold text."""
-    return parse_timestamp(value) if isinstance(value, str) else value
+    if isinstance(annotation, type) and issubclass(annotation, (Enum, datetime, bool)):
+        return cast("type[object]", annotation)
+    return None

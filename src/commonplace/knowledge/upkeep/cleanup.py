@@ -1,12 +1,14 @@
 """Episode cleanup: deletes expired episodes, then the oldest consolidated episodes over a limit (KNW-15)."""
 
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final, cast
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.session import KnowledgeSession, storage_function
 from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress, silent
+from commonplace.storage.database import Row, Statements
 
 BATCH_ROWS: Final = 1_000
 _LOCK: Final = "episode cleanup"
@@ -58,40 +60,38 @@ class CleanupMethods(KnowledgeSession):
         )
         if isinstance(most, bool) or not isinstance(most, int) or most < 0:
             raise InvalidInputError("max_entries", "a whole number from 0", most)
-        expired, unconsolidated = await self._delete_expired(on_progress)
-        surplus, remaining = await self._delete_surplus(most, on_progress)
+        now = self.clock()
+        expired = await self._delete(
+            "expired episodes deleted",
+            lambda sql: sql.delete_expired_episodes(limit=BATCH_ROWS, now=now),
+            on_progress,
+        )
+        surplus = await self._delete(
+            "episodes over the limit deleted",
+            lambda sql: sql.delete_surplus_episodes(max_entries=most, limit=BATCH_ROWS),
+            on_progress,
+        )
+        unconsolidated = sum(batch["unconsolidated"] for batch in expired)
         if unconsolidated:
             _log.warning("%d episodes expired before they were consolidated", unconsolidated)
         return CleanupReceipt(
-            expired_deleted=expired,
+            expired_deleted=sum(batch["deleted"] for batch in expired),
             expired_unconsolidated=unconsolidated,
-            capacity_deleted=surplus,
-            remaining=remaining,
+            capacity_deleted=sum(batch["deleted"] for batch in surplus),
+            remaining=surplus[-1]["total"],
         )
 
-    async def _delete_expired(self, on_progress: OnUpkeep) -> tuple[int, int]:
-        deleted = unconsolidated = 0
-        now = self.clock()
-        while True:
+    async def _delete(
+        self, step: str, delete: Callable[[Statements], Awaitable[Row]], on_progress: OnUpkeep
+    ) -> list[Row]:
+        """Delete batches until nothing is left to delete, and return their numbers."""
+        batches: list[Row] = []
+        while not batches or batches[-1]["deleted"]:
             async with self._writing() as sql:
                 await sql.serialise(keys=[_LOCK])
-                batch = await sql.delete_expired_episodes(limit=BATCH_ROWS, now=now)
-            deleted += batch["deleted"]
-            unconsolidated += batch["unconsolidated"]
-            on_progress(UpkeepProgress(step="expired episodes deleted", done=deleted))
-            if batch["deleted"] == 0:
-                return deleted, unconsolidated
-
-    async def _delete_surplus(self, max_entries: int, on_progress: OnUpkeep) -> tuple[int, int]:
-        deleted = 0
-        while True:
-            async with self._writing() as sql:
-                await sql.serialise(keys=[_LOCK])
-                batch = await sql.delete_surplus_episodes(max_entries=max_entries, limit=BATCH_ROWS)
-            deleted += batch["deleted"]
-            on_progress(UpkeepProgress(step="episodes over the limit deleted", done=deleted))
-            if batch["deleted"] == 0:
-                return deleted, batch["total"]
+                batches.append(await delete(sql))
+            on_progress(UpkeepProgress(step=step, done=sum(batch["deleted"] for batch in batches)))
+        return batches
 
 
 run_episode_cleanup = storage_function(CleanupMethods, CleanupMethods.run_episode_cleanup)

@@ -378,6 +378,7 @@ class _Short(TurnedEngine):
         return [vector[:3] for vector in await super().embed_batch_async(texts)]
 
 
+@pytest.mark.usefixtures("tenant")
 async def test_what_cannot_be_moved_to_is_refused(
     knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine
 ) -> None:
@@ -392,6 +393,7 @@ async def test_what_cannot_be_moved_to_is_refused(
     assert (receipt.moved, receipt.model) == (False, None)
 
 
+@pytest.mark.usefixtures("tenant")
 async def test_tables_of_somebody_else_are_refused_before_anything_is_computed(
     pool: asyncpg.Pool, url: str
 ) -> None:
