@@ -184,7 +184,10 @@ class KnowledgeMemory(
         *,
         token_budget: int | None = None,
         quotas: ContextQuotas | None = None,
+        min_relevance: float | None = None,
         with_note: bool = True,
+        with_ids: bool = False,
+        with_dates: bool = False,
     ) -> str:
         """Return the block for a prompt; if the database or the model is out of reach, log that and return "".
 
@@ -193,7 +196,10 @@ class KnowledgeMemory(
             butler: The agent whose session it is; facts and rules of its scope and of the global one are used.
             token_budget: At four characters a token; the configured budget if ``None``.
             quotas: What each section may take; the configured quotas if ``None``.
+            min_relevance: The floor; the configured one if ``None``.
             with_note: Whether to say what the lines are; a caller that says it for several blocks leaves it out.
+            with_ids: Whether lines end with a short id that the methods of feedback take, such as ``[f:3k7q2]``.
+            with_dates: Whether facts have the date of their last confirmation.
 
         Source: KNW-20, KNW-24.1.
         """
@@ -209,8 +215,10 @@ class KnowledgeMemory(
                 limit=retrieval.default_limit,
                 quotas=quotas or retrieval.section_quotas,
                 weights=retrieval.score_weights,
-                min_relevance=retrieval.min_relevance,
+                min_relevance=retrieval.min_relevance if min_relevance is None else min_relevance,
                 with_note=with_note,
+                with_ids=with_ids,
+                with_dates=with_dates,
                 clock=self.clock,
             )
 

@@ -82,7 +82,8 @@ class KnowledgeSession:
             actor: Who changes memories, for the audit trail.
             engine: An engine to use in place of the one that this process shares.
             clock: Gives the present.
-            config: The section ``[modules.memory]`` of ``butler.toml``.
+            config: The section ``[modules.memory]`` of ``butler.toml``; without it the defaults, with the floor of the
+                settings.
             lazy: Return at once: the first call or :meth:`begin` opens the database.
 
         Raises:
@@ -97,7 +98,7 @@ class KnowledgeSession:
             tenant_id=tenant_id,
             actor=actor,
             clock=clock,
-            config=config,
+            config=config or MemoryModuleConfig.of(settings),
         )
         try:
             if not lazy:

@@ -275,9 +275,14 @@ def statements(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(unit_of_work, "queries", lambda: loose)
         assert CONDITION.fullmatch(search_statements._OWN)
         monkeypatch.setattr(search_statements, "_OWN", "true")
-        search_statements.search_queries.cache_clear()
+        _forget_search_statements()
     yield
-    search_statements.search_queries.cache_clear()
+    _forget_search_statements()
+
+
+def _forget_search_statements() -> None:
+    for made in ("search_queries", "ranking_queries", "reading_queries"):
+        getattr(search_statements, made).cache_clear()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from commonplace.cli.knowledge.options import (
     TENANT,
     AllowSecrets,
     IdArgument,
+    RelevanceOption,
     ScopeOption,
     TenantOption,
     TypeArgument,
@@ -151,6 +152,10 @@ def search(
     min_confidence: Annotated[
         float, typer.Option(help="Least confidence of facts and rules today.")
     ] = DEFAULT_MIN_CONFIDENCE,
+    min_relevance: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Likeness that the best memory must have; in mode contextual only."),
+    ] = 0.0,
     explain: ExplainOption = False,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
@@ -165,6 +170,7 @@ def search(
             mode=mode,
             limit=limit,
             min_confidence=min_confidence,
+            min_relevance=min_relevance,
             explain=explain,
         ),
     )
@@ -180,12 +186,18 @@ def recall(
     *,
     scope: ScopeOption = None,
     limit: Annotated[int, typer.Option(help="Most results.")] = DOOR_LIMIT,
+    min_relevance: RelevanceOption = None,
     explain: ExplainOption = False,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:
     """Recall the facts and rules that matter most for a topic, and count a use of each."""
-    found = use(tenant, lambda memory: memory.recall(topic, scope=scope, limit=limit, explain=explain))
+    found = use(
+        tenant,
+        lambda memory: memory.recall(
+            topic, scope=scope, limit=limit, min_relevance=min_relevance, explain=explain
+        ),
+    )
     if as_json:
         print_json(json_safe({"count": len(found), "results": found}))
     else:
@@ -216,11 +228,24 @@ def context(
     budget: Annotated[
         int | None, typer.Option(min=0, help="Tokens for the block.", show_default="3000")
     ] = None,
+    min_relevance: RelevanceOption = None,
+    ids: Annotated[bool, typer.Option("--ids", help="End lines with short ids.")] = False,
+    dates: Annotated[bool, typer.Option("--dates", help="Show dates of facts.")] = False,
     tenant: TenantOption = TENANT,
     as_json: JsonOption = False,
 ) -> None:
     """Print the block of facts and rules for a session's prompt."""
-    block = use(tenant, lambda memory: memory.context(prompt, butler, token_budget=budget))
+    block = use(
+        tenant,
+        lambda memory: memory.context(
+            prompt,
+            butler,
+            token_budget=budget,
+            min_relevance=min_relevance,
+            with_ids=ids,
+            with_dates=dates,
+        ),
+    )
     if as_json:
         print_json({"text": block})
     elif block:

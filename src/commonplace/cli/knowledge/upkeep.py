@@ -1,4 +1,4 @@
-"""``commonplace knowledge confirm``, ``forget``, ``helpful``, ``harmful``, ``stats``, ``cleanup`` and ``sweep``."""
+"""The commands of ``commonplace knowledge`` that change single memories, and its upkeep."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, TypeVar
@@ -42,6 +42,32 @@ def confirm(
     """Confirm that a fact or rule still holds; its decay restarts."""
     use(tenant, lambda memory: memory.confirm_memory(memory_type, memory_id))
     _say("confirmed", memory_type, memory_id, as_json=as_json)
+
+
+@app.command()
+def pin(
+    memory_type: TypeArgument,
+    memory_id: IdArgument,
+    *,
+    tenant: TenantOption = TENANT,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a fact or rule in every prompt's block; this adds the tag pinned."""
+    use(tenant, lambda memory: memory.pin_memory(memory_type, memory_id))
+    _say("pinned", memory_type, memory_id, as_json=as_json)
+
+
+@app.command()
+def unpin(
+    memory_type: TypeArgument,
+    memory_id: IdArgument,
+    *,
+    tenant: TenantOption = TENANT,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a fact or rule only where it is relevant; this removes the tag pinned."""
+    use(tenant, lambda memory: memory.pin_memory(memory_type, memory_id, pinned=False))
+    _say("unpinned", memory_type, memory_id, as_json=as_json)
 
 
 @app.command()

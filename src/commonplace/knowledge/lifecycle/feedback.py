@@ -11,11 +11,12 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
 from commonplace.knowledge import inputs
 from commonplace.knowledge.events import EventType, record_event
-from commonplace.knowledge.kinds import Rule
+from commonplace.knowledge.kinds import MemoryType, Rule
 from commonplace.knowledge.lifecycle import maturity
 from commonplace.knowledge.lifecycle.maturity import Maturity, Standing
 from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.session import KnowledgeSession, storage_function
+from commonplace.knowledge.short_ids import find_id, parse_id
 from commonplace.knowledge.vectors import embed
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
@@ -50,14 +51,14 @@ class FeedbackMethods(KnowledgeSession):
         """Count a helpful application of a rule, and promote the rule if it qualifies.
 
         Args:
-            rule_id: The id of the rule.
+            rule_id: The id or the short id of the rule.
             context: A JSON object about the application, for ``rule_applications``.
 
         Returns:
             The rule as it is now.
 
         Raises:
-            InvalidInputError: ``rule_id`` or ``context`` is malformed.
+            InvalidInputError: ``rule_id`` or ``context`` is malformed, or several rules have the short id.
             NotFoundError: The rule does not exist, or is forgotten.
             StorageUnavailableError: The server cannot be reached.
 
@@ -71,7 +72,7 @@ class FeedbackMethods(KnowledgeSession):
         """Count a harmful application of a rule, which weighs four times, and demote the rule if necessary.
 
         Args:
-            rule_id: The id of the rule.
+            rule_id: The id or the short id of the rule.
             reason: The harm, added to ``metadata.harmful_reasons``; shortened to 1,000 characters.
             context: A JSON object about the application, for ``rule_applications``.
 
@@ -79,7 +80,7 @@ class FeedbackMethods(KnowledgeSession):
             The rule as it is now, with ``metadata.needs_inversion`` if its opposite has become the better rule.
 
         Raises:
-            InvalidInputError: A parameter is malformed.
+            InvalidInputError: A parameter is malformed, or several rules have the short id.
             NotFoundError: The rule does not exist, or is forgotten.
             SecretRefusedError: The reason looks like a secret.
             StorageUnavailableError: The server cannot be reached.
@@ -133,8 +134,9 @@ class FeedbackMethods(KnowledgeSession):
     async def _mark(self, rule_id: UUID | str, outcome: Outcome, reason: str | None, context: object) -> Rule:
         now = self.clock()
         details = inputs.require_metadata(context, allow_secrets=False)
-        key = inputs.require_id(rule_id, field="rule_id")
+        wanted = parse_id(rule_id, MemoryType.RULE, field="rule_id")
         async with self._writing() as sql:
+            key = await find_id(sql, wanted, MemoryType.RULE, field="rule_id")
             rule = await _lock(sql, key, now)
             before, metadata = _standing(rule), dict(rule.metadata)
             if outcome is Outcome.HELPFUL:

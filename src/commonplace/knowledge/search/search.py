@@ -286,16 +286,18 @@ async def _search_by_context(
     candidates = await find_candidates(sql, tables, request, seeds=seeds)
     if candidates is None:
         return []
-    question = None if request.vector is None else request.vector.to_numpy()
     shown = above_floor(
-        candidates, min_relevance=floor, scoped=request.scope is not None, by_meaning=question is not None
+        candidates,
+        min_relevance=floor,
+        scoped=request.scope is not None,
+        by_meaning=request.vector is not None,
     )
-    best = rank_by_context(candidates, query, question, limit=request.limit, shown=set(shown))
-    memories = await read_candidates(sql, candidates, [each.place for each in best], request)
+    best = rank_by_context(candidates, query, limit=request.limit, shown=set(shown))
+    read = await read_candidates(sql, candidates, [each.place for each in best], request)
     return [
-        _found_by_context(memories[each.place], each, request, explain=explain)
+        _found_by_context(read.by_place[each.place], each, request, explain=explain)
         for each in best
-        if each.place in memories
+        if each.place in read.by_place
     ]
 
 

@@ -21,7 +21,13 @@ from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.found import Found
 from commonplace.knowledge.search.request import MAX_QUERY_CHARS
 from commonplace.knowledge.search.search import hybrid_search, keyword_search, memory_search, semantic_search
-from commonplace.knowledge.search.statements import TABLES, search_queries
+from commonplace.knowledge.search.statements import (
+    TABLES,
+    Reach,
+    ranking_queries,
+    reading_queries,
+    search_queries,
+)
 from commonplace.knowledge.serialization import json_safe
 from commonplace.knowledge.unit_of_work import unit_of_work
 
@@ -523,12 +529,18 @@ async def test_the_words_of_a_memory_follow_it(knowledge_pool: asyncpg.Pool, eng
     assert await words_of(knowledge_pool, "episode_words", episode) == set()
 
 
+REACH = Reach.of(matches=40, neighbours=40)
+
+
 async def test_every_search_statement_is_accepted_by_the_server(knowledge_pool: asyncpg.Pool) -> None:
-    """Of each table, with and without a scope."""
+    """Of each table and of all together, with and without a scope."""
     async with knowledge_pool.acquire() as connection:
-        for table in TABLES.values():
-            for scoped in (False, True):
-                queries = search_queries(table, scoped=scoped)
+        for scoped in (False, True):
+            for queries in (
+                *(search_queries(table, REACH, scoped=scoped) for table in TABLES.values()),
+                ranking_queries(tuple(TABLES.values()), REACH, scoped=scoped),
+                reading_queries(scoped=scoped),
+            ):
                 for name in queries.available_queries:
                     if not name.endswith("_cursor"):
                         await connection.prepare(getattr(queries, name).sql)

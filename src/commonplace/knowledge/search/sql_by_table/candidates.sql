@@ -4,7 +4,7 @@
 --
 -- The words of a question are looked up in ${words}. A rare word says more than a common one, and common words
 -- match everything: postings are read from the rarest word on until there are 2,000, and what holds the rarest
--- words goes on. An index on vectors finds little under the filter of a small tenant or scope, where an exact scan
+-- words goes on. ${matches} and ${neighbours} are numbers, because a plan must know them. An index on vectors finds little under the filter of a small tenant or scope, where an exact scan
 -- is quick: the size decides.
 asked AS MATERIALIZED (
   SELECT
@@ -66,14 +66,14 @@ matched AS MATERIALIZED (
   ) AS posting
   GROUP BY posting.memory_id
   ORDER BY weight DESC, posting.memory_id
-  LIMIT CAST(:matches AS integer)
+  LIMIT ${matches}
 ),
 nearest AS MATERIALIZED (
   (
     SELECT m.id FROM ${memories} AS m
     WHERE ${own} AND ${live} AND (SELECT by_index FROM size) AND CAST(:embedding AS vector(384)) IS NOT NULL
     ORDER BY CAST(m.embedding AS halfvec(384)) <=> CAST(CAST(:embedding AS vector(384)) AS halfvec(384))
-    LIMIT CAST(:neighbours AS integer)
+    LIMIT ${neighbours}
   )
   UNION ALL
   (
@@ -82,7 +82,7 @@ nearest AS MATERIALIZED (
       AND CAST(:embedding AS vector(384)) IS NOT NULL
     -- Added to, the distance is no longer what the index orders by.
     ORDER BY (m.embedding <=> CAST(:embedding AS vector(384))) + 0, m.id
-    LIMIT CAST(:neighbours AS integer)
+    LIMIT ${neighbours}
   )
 ),
 semantic AS MATERIALIZED (

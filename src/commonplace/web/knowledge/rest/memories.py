@@ -2,7 +2,6 @@
 
 from http import HTTPStatus
 from typing import Annotated, Final
-from uuid import UUID
 
 from fastapi import APIRouter, Body, Depends, Path, Query
 
@@ -51,8 +50,12 @@ BODY: Final = may_answer(
 )
 
 Kind = Annotated[MemoryType, Path(alias="memoryType", description="episode, fact or rule")]
-MemoryId = Annotated[UUID, Path(alias="memoryId", description="the id of a memory")]
-RuleId = Annotated[UUID, Path(alias="ruleId", description="the id of a rule")]
+MemoryId = Annotated[
+    str, Path(alias="memoryId", description="the id of a memory, or its short id in a block: `f:3k7q2`")
+]
+RuleId = Annotated[
+    str, Path(alias="ruleId", description="the id of a rule, or its short id in a block: `r:9x2vd`")
+]
 Scope = Annotated[
     str | None,
     Query(max_length=200, description="a butler: its memories, and global facts and rules"),
@@ -69,6 +72,17 @@ Confidence = Annotated[
         le=1,
         allow_inf_nan=False,
         description="the least confidence of facts and rules today",
+    ),
+]
+
+Relevance = Annotated[
+    float | None,
+    Query(
+        alias="minRelevance",
+        ge=0,
+        le=1,
+        allow_inf_nan=False,
+        description="the least likeness of the best memory, or none is shown; 0 for no floor; by default as configured",
     ),
 ]
 
@@ -144,6 +158,16 @@ async def search(
     ] = None,
     limit: MostFound = None,
     min_confidence: Confidence = DEFAULT_MIN_CONFIDENCE,
+    min_relevance: Annotated[
+        float,
+        Query(
+            alias="minRelevance",
+            ge=0,
+            le=1,
+            allow_inf_nan=False,
+            description="likeness that the best memory must have, or none is found; in mode contextual only",
+        ),
+    ] = 0.0,
     explain: Explain = False,  # noqa: FBT002 - a query parameter
 ) -> FindingsShape:
     """Search by meaning and words, unless `mode` is given. Searching does not count as a use."""
@@ -154,6 +178,7 @@ async def search(
         mode=mode,
         limit=memory.config.retrieval.door_limit if limit is None else limit,
         min_confidence=min_confidence,
+        min_relevance=min_relevance,
         explain=explain,
     )
     return _findings(found)
@@ -173,12 +198,18 @@ async def recall(
     scope: Scope = None,
     limit: MostFound = None,
     min_confidence: Confidence = DEFAULT_MIN_CONFIDENCE,
+    min_relevance: Relevance = None,
     explain: Explain = False,  # noqa: FBT002 - a query parameter
 ) -> FindingsShape:
     """Rank by relevance, importance, recency and confidence, and count a use of each result."""
     most = memory.config.retrieval.door_limit if limit is None else limit
     found = await memory.recall(
-        topic, scope=scope, limit=most, min_confidence=min_confidence, explain=explain
+        topic,
+        scope=scope,
+        limit=most,
+        min_confidence=min_confidence,
+        min_relevance=min_relevance,
+        explain=explain,
     )
     return _findings(found)
 
@@ -203,9 +234,25 @@ async def context(
             description="the length of the text, at most; by default as configured",
         ),
     ] = None,
+    min_relevance: Relevance = None,
+    *,
+    with_ids: Annotated[
+        bool, Query(alias="withIds", description="whether lines end with the short id of the memory")
+    ] = False,
+    with_dates: Annotated[
+        bool, Query(alias="withDates", description="whether facts have the date of their last confirmation")
+    ] = False,
 ) -> BlockShape:
-    """Key facts, then active rules. The text is empty if memory is out of reach."""
-    return BlockShape(text=await memory.context(prompt, butler, token_budget=budget_tokens))
+    """Pinned memories, key facts, then active rules. The text is empty if memory is out of reach."""
+    text = await memory.context(
+        prompt,
+        butler,
+        token_budget=budget_tokens,
+        min_relevance=min_relevance,
+        with_ids=with_ids,
+        with_dates=with_dates,
+    )
+    return BlockShape(text=text)
 
 
 @router.get(
@@ -259,6 +306,32 @@ async def confirm(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) ->
     """Restart the decay of a fact or rule that proved right. An episode cannot be confirmed."""
     await memory.confirm_memory(kind, memory_id)
     return ConfirmedShape()
+
+
+@router.put(
+    "/memories/{memoryType}/{memoryId}/pin",  # noqa: FAST003
+    operation_id="pinKnowledge",
+    dependencies=WRITE,
+    response_description="The memory after the change",
+    summary="Pin a fact or a rule",
+    responses=may_answer(NOT_FOUND),
+)
+async def pin(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> KnownShape:
+    """Put a fact or rule into every block of its scope. This adds the tag `pinned`."""
+    return KnownShape.model_validate(await memory.pin_memory(kind, memory_id))
+
+
+@router.delete(
+    "/memories/{memoryType}/{memoryId}/pin",  # noqa: FAST003
+    operation_id="unpinKnowledge",
+    dependencies=WRITE,
+    response_description="The memory after the change",
+    summary="Unpin a fact or a rule",
+    responses=may_answer(NOT_FOUND),
+)
+async def unpin(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> KnownShape:
+    """Show a fact or rule only where it is relevant. This removes the tag `pinned`."""
+    return KnownShape.model_validate(await memory.pin_memory(kind, memory_id, pinned=False))
 
 
 @router.post(
