@@ -139,20 +139,22 @@ def rank_by_context(
     ]
 
 
-def best_first(scores: Array, candidates: Candidates) -> list[int]:
-    """Return the places of the candidates, the best first; of equal scores the later first, then the lower id."""
+def best_first(scores: Array, candidates: Candidates, *, most: int | None = None) -> list[int]:
+    """Return the places of the best candidates, the best first; of equal scores the later first, then the lower id."""
     order = np.argsort(-scores, kind="stable")
-    ends = [*(np.flatnonzero(np.diff(scores[order])) + 1).tolist(), len(order)]
+    most = len(order) if most is None else most
     places: list[int] = order.tolist()
     start = 0
-    for end in ends:
+    for end in [*(np.flatnonzero(np.diff(scores[order])) + 1).tolist(), len(order)]:
+        if start >= most:
+            break
         if end - start > 1:
             places[start:end] = sorted(
                 places[start:end],
                 key=lambda at: (-candidates.created_at[at].timestamp(), candidates.ids[at].int),
             )
         start = end
-    return places
+    return places[:most]
 
 
 def _rarities(candidates: Candidates) -> Array:

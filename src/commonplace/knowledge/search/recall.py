@@ -10,7 +10,7 @@ from commonplace.core.settings import DEFAULT_MIN_RELEVANCE
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import MAX_LIMIT, ScoreWeights
 from commonplace.knowledge.kinds import Episode, Memory, MemoryType
-from commonplace.knowledge.search.candidates import Candidates, find_candidates, read_candidates
+from commonplace.knowledge.search.candidates import Candidates, read_candidates
 from commonplace.knowledge.search.explanation import explain_recall
 from commonplace.knowledge.search.folding import folded
 from commonplace.knowledge.search.found import Found, Scores
@@ -25,6 +25,7 @@ from commonplace.knowledge.search.request import (
     require_relevance,
 )
 from commonplace.knowledge.search.scoring import score, tie_break
+from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
 from commonplace.storage.database import Row, Statements
@@ -129,7 +130,7 @@ async def find_memories(
         pinned: Most pinned facts, and most pinned rules.
     """
     request = await begin_search(sql, request)
-    candidates = await find_candidates(sql, RECALLED_TABLES, request, seeds=max(DEPTH, request.limit))
+    candidates = await find_meant(sql, RECALLED_TABLES, request, seeds=max(DEPTH, request.limit))
     judged = [] if candidates is None else _judged(candidates, request)
     read = await read_candidates(sql, candidates, [each.place for each in judged], request, pinned=pinned)
     found = [

@@ -5,10 +5,12 @@ the facts and rules of that scope and the global ones, and the episodes of the b
 """
 
 import math
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +33,10 @@ DEFAULT_MIN_CONFIDENCE: Final = 0.2
 MAX_QUERY_CHARS: Final = 10_000
 MATCHES: Final = 200
 """How many memories that hold the rarest words are ranked; more where more are asked for."""
+
+KEPT_VECTORS: Final = 64
+_latest_vectors: WeakKeyDictionary[EmbeddingEngine, OrderedDict[str, Vector]] = WeakKeyDictionary()
+"""Of each engine, the vectors of its latest queries, the latest last."""
 
 Statement = Literal["semantic_search", "keyword_search", "hybrid_search"]
 Embedding = Sequence[float] | NDArray[np.float32] | Vector
@@ -98,10 +104,16 @@ def make_request(
 async def add_vector(request: SearchRequest, engine: EmbeddingEngine) -> SearchRequest:
     """Return a request with the vector of its query, computed before a connection is taken.
 
+    The vectors of the latest queries are kept, because a prompt is often searched for in several ways.
+
     Raises:
         EmbeddingError: The model cannot be used.
     """
-    vector = Vector(await engine.embed_async(request.query))
+    kept = _latest_vectors.setdefault(engine, OrderedDict())
+    vector = kept.pop(request.query, None) or Vector(await engine.embed_async(request.query))
+    kept[request.query] = vector
+    if len(kept) > KEPT_VECTORS:
+        kept.popitem(last=False)
     return replace(request, vector=vector, model=model_of(engine))
 
 

@@ -167,6 +167,18 @@ def reading_queries(*, scoped: bool) -> Queries:
     return _queries(_read("read").substitute(gaps))
 
 
+@cache
+def spelling_queries(tables: tuple[SearchTable, ...], *, scoped: bool) -> Queries:
+    """Return the statement ``known_words``, which returns the words that memories of the tables hold; made once."""
+    parts = (
+        _read("known_words").substitute(
+            words=f"{table.memory_type}_words", own_words=_own(table, "scope", scoped=scoped)
+        )
+        for table in tables
+    )
+    return _queries(f"-- name: known_words\n{'UNION ALL '.join(parts)};")
+
+
 def _queries(text: str) -> Queries:
     # Which parameters there are follows from what a statement takes of the candidates, so none is listed.
     return aiosql.from_str(  # pyright: ignore[reportUnknownMemberType] - its stubs

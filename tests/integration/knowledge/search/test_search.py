@@ -19,7 +19,8 @@ from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.found import Found
-from commonplace.knowledge.search.request import MAX_QUERY_CHARS
+from commonplace.knowledge.search.recall import recall
+from commonplace.knowledge.search.request import KEPT_VECTORS, MAX_QUERY_CHARS
 from commonplace.knowledge.search.search import hybrid_search, keyword_search, memory_search, semantic_search
 from commonplace.knowledge.search.statements import (
     TABLES,
@@ -27,6 +28,7 @@ from commonplace.knowledge.search.statements import (
     ranking_queries,
     reading_queries,
     search_queries,
+    spelling_queries,
 )
 from commonplace.knowledge.serialization import json_safe
 from commonplace.knowledge.unit_of_work import unit_of_work
@@ -540,6 +542,7 @@ async def test_every_search_statement_is_accepted_by_the_server(knowledge_pool: 
                 *(search_queries(table, REACH, scoped=scoped) for table in TABLES.values()),
                 ranking_queries(tuple(TABLES.values()), REACH, scoped=scoped),
                 reading_queries(scoped=scoped),
+                spelling_queries(tuple(TABLES.values()), scoped=scoped),
             ):
                 for name in queries.available_queries:
                     if not name.endswith("_cursor"):
@@ -570,3 +573,54 @@ async def test_context_finds_the_answer_beside_the_turn_that_names_the_subject(
     )
 
     assert contents(by_context) == [told[0], told[2]]
+
+
+class CountingEngine(EmbeddingEngine):
+    """An engine that counts the texts it embeds for searches."""
+
+    embedded = 0
+
+    async def embed_async(self, text: str | None) -> list[float]:
+        """Count, and embed."""
+        self.embedded += 1
+        return await super().embed_async(text)
+
+
+async def test_the_vector_of_a_query_is_computed_once(knowledge_pool: asyncpg.Pool) -> None:
+    """Searches of several kinds for one prompt share it; old ones are dropped."""
+    engine = CountingEngine()
+    for query in (
+        "green tent",
+        "green tent",
+        *(f"tent {number}" for number in range(KEPT_VECTORS)),
+        "green tent",
+    ):
+        await memory_search(knowledge_pool, engine, query)
+    engine.close()
+
+    assert engine.embedded == KEPT_VECTORS + 2
+
+
+@pytest.mark.parametrize("scope", [None, "ops"])
+async def test_a_slip_finds_the_word_that_the_tenant_uses(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, scope: str | None
+) -> None:
+    """In searches by context and in recalls; a word of another tenant's, or another word, is not meant."""
+    await store_fact(
+        knowledge_pool, engine, subject="build", predicate="language", content="We write TypeScript"
+    )
+    await store_fact(knowledge_pool, engine, subject="storage", predicate="choice", content="We use Mongo")
+
+    (found, *_) = await memory_search(
+        knowledge_pool, engine, "typsecript", mode="contextual", scope=scope, explain=True
+    )
+    other = await memory_search(knowledge_pool, engine, "mango", mode="contextual", scope=scope, explain=True)
+
+    assert found.explanation is not None
+    assert found.explanation.parts is not None
+    assert found.explanation.parts.matched_words == ("typescript",)
+    assert not any(
+        each.explanation.parts.matched_words for each in other if each.explanation and each.explanation.parts
+    )
+    (recalled, *_) = await recall(knowledge_pool, engine, "typsecript", scope=scope, min_relevance=0.0)
+    assert recalled.scores.keyword_rank == 1

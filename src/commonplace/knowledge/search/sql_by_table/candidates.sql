@@ -4,21 +4,23 @@
 --
 -- The words of a question are looked up in ${words}. A rare word says more than a common one, and common words
 -- match everything: postings are read from the rarest word on until there are 2,000, and what holds the rarest
--- words goes on. ${matches} and ${neighbours} are numbers, because a plan must know them. An index on vectors finds little under the filter of a small tenant or scope, where an exact scan
--- is quick: the size decides.
+-- words goes on. ${matches} and ${neighbours} are numbers, because a plan must know them. An index on vectors finds
+-- little under the filter of a small tenant or scope, where an exact scan is quick: the size decides, and whether the
+-- filter keeps half of the table.
 asked AS MATERIALIZED (
   SELECT
     CAST(regexp_replace(
       CAST(plainto_tsquery('pg_catalog.english', CAST(:query AS text)) AS text), ' (&|<->|<[0-9]+>) ', ' | ', 'g'
     ) AS tsquery) AS any_word,
     to_tsvector('pg_catalog.english', CAST(:query AS text)) AS words,
-    (
-      SELECT CAST(greatest(5000, least(20000, reltuples / 20)) AS bigint)
-      FROM pg_catalog.pg_class WHERE oid = CAST('${memories}' AS regclass)
-    ) AS exact_below
+    CAST(greatest(5000, least(20000, known.reltuples / 20)) AS bigint) AS exact_below, known.reltuples AS rows
+  FROM pg_catalog.pg_class AS known WHERE known.oid = CAST('${memories}' AS regclass)
 ),
 size AS MATERIALIZED (
-  SELECT counted.memories, counted.memories >= asked.exact_below AS by_index, least(counted.memories, 5000) AS base
+  SELECT
+    counted.memories, least(counted.memories, 5000) AS base,
+    counted.memories >= asked.exact_below
+      OR (counted.memories >= 2000 AND asked.rows BETWEEN 1 AND 2 * counted.memories) AS by_index
   FROM asked, LATERAL (
     SELECT count(*) AS memories
     FROM (SELECT FROM ${memories} AS m WHERE ${own} AND ${countable} LIMIT asked.exact_below) AS capped
