@@ -30,8 +30,9 @@ from commonplace.knowledge import KnowledgeMemory, json_safe
 ToolFunction = Callable[..., Awaitable[object]]
 
 HINTS: Final[Mapping[str, str]] = {
-    "memory_id": "Results of memory_search and memory_recall hold id and memory_type; use them unchanged.",
-    "rule_id": "It is the id of a result whose memory_type is rule.",
+    "memory_id": "Results of memory_search and memory_recall hold id and memory_type; use them unchanged. The short id "
+    "of a line of a block begins with the letter of its memory_type.",
+    "rule_id": "It is the id of a result whose memory_type is rule, or a short id that begins with r:.",
     "entity_id": "entity_resolve finds the id that belongs to a name.",
     "source_entity_id": "entity_resolve finds the id that belongs to a name.",
     "target_entity_id": "entity_resolve finds the id that belongs to a name.",
