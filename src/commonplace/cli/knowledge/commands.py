@@ -186,12 +186,7 @@ async def context(
 ) -> Answer:
     """Print the block of facts and rules for a session's prompt."""
     block = await memory.context(
-        prompt,
-        butler,
-        token_budget=budget,
-        min_relevance=min_relevance,
-        with_ids=ids,
-        with_dates=dates,
+        prompt, butler, token_budget=budget, min_relevance=min_relevance, with_ids=ids, with_dates=dates
     )
     return Answer({"text": block}, lambda _: typer.echo(block, nl=False))
 
