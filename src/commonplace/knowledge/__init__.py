@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from commonplace.knowledge.memory import KnowledgeMemory
     from commonplace.knowledge.reembedding import BATCH_ROWS, MoveProgress, MoveReceipt, MoveState, MoveStatus
     from commonplace.knowledge.rules import RuleDraft, RuleReceipt
+    from commonplace.knowledge.scopes import ScopeMove
     from commonplace.knowledge.search.context import DEFAULT_TOKEN_BUDGET, MAX_PROMPT_CHARS
     from commonplace.knowledge.search.context_block import CONTEXT_HEADER, ContextQuotas, SectionQuota
     from commonplace.knowledge.search.found import Explanation, Found, Scores, json_fields
@@ -182,6 +183,7 @@ __all__ = [
     "RunRecord",
     "RunState",
     "ScheduleState",
+    "ScopeMove",
     "ScoreWeights",
     "Scores",
     "SearchMode",
@@ -219,6 +221,7 @@ __getattr__ = lazy_names(
             "model_spawner plan_rows this_worker without_model"
         ),
         "database": "KnowledgeDatabase",
+        "scopes": "ScopeMove",
         "entities": "Candidate Entity EntityType MergePreview MergeReceipt NameMatch UnmergeReceipt",
         "episodes": "EpisodeDraft EpisodeReceipt ImportReceipt",
         "events": "EventType",

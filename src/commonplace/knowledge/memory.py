@@ -22,6 +22,7 @@ from commonplace.knowledge.links import Direction, Link, LinkReceipt
 from commonplace.knowledge.outage import OUTAGES
 from commonplace.knowledge.reembedding.facade import ReembeddingMethods
 from commonplace.knowledge.rules import RuleDraft, RuleReceipt
+from commonplace.knowledge.scopes.facade import ScopeMethods
 from commonplace.knowledge.search import context as context_for_prompt
 from commonplace.knowledge.search import recall, search
 from commonplace.knowledge.search.context_block import ContextQuotas
@@ -32,7 +33,7 @@ from commonplace.knowledge.upkeep.facade import UpkeepMethods
 _log = logging.getLogger(__name__)
 
 
-class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
+class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods, ScopeMethods):
     """Episodes, facts, rules and entities of one tenant, on PostgreSQL.
 
     Use :meth:`open`. All methods are safe to call from several tasks at once, and from several processes on one

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from commonplace.workspace.guidance import system_prompt_section
     from commonplace.workspace.lines import Problem
     from commonplace.workspace.memory import WorkspaceMemory
-    from commonplace.workspace.name import butler_of
     from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
     from commonplace.workspace.relevance import Relevance
     from commonplace.workspace.search import MAX_RESULTS, SearchResult
@@ -38,7 +37,6 @@ __all__ = [
     "StoreReceipt",
     "Tool",
     "WorkspaceMemory",
-    "butler_of",
     "call_tool",
     "system_prompt_section",
 ]
@@ -52,7 +50,6 @@ __getattr__ = lazy_names(
         "guidance": "system_prompt_section",
         "lines": "Problem",
         "memory": "WorkspaceMemory",
-        "name": "butler_of",
         "receipts": "DeleteReceipt StoreReceipt",
         "relevance": "Relevance",
         "search": "MAX_RESULTS SearchResult",

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import LoadedSettings, Settings
-from commonplace.workspace import butler_of
+from commonplace.projects import Projects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +39,12 @@ def read_call(
         document: One JSON object.
         loaded: The settings; if they name no workspace, the client's project is the workspace.
         environ: The environment, which names the directory of the project.
-        butler: The butler of the session; ``None`` for the name of the workspace.
+        butler: The butler of the session; ``None`` for the id of the project.
 
     Raises:
         InvalidInputError: The document is not a JSON object, or a field is missing.
+        SettingsError: The identity of the project cannot be read.
+        StorageUnavailableError: The identity of a new project cannot be written.
     """
     try:
         read: object = json.loads(document)
@@ -59,7 +61,7 @@ def read_call(
         session_id=_required(values, "session_id"),
         transcript=Path(_required(values, "transcript_path")),
         prompt=str(values.get("prompt") or ""),
-        butler=butler or butler_of(settings.workspace),
+        butler=butler or Projects(settings.home).butler_at(settings.workspace),
         settings=settings,
     )
 
