@@ -51,6 +51,10 @@ class Commands(LazyGroup):
             help="A minimal host: sessions with memory, configured by butler.toml.",
         ),
         "mcp": Entry(module="commonplace.cli.mcp", help="MCP servers on standard input and output."),
+        "project": Entry(
+            module="commonplace.cli.project",
+            help="Projects: whose memory it is; rename, merge, promote.",
+        ),
         "install": Entry(module="commonplace.cli.install", help="Connect Claude Code to the memories."),
         "uninstall": Entry(
             module="commonplace.cli.uninstall", help="Disconnect Claude Code from the memories."

@@ -70,14 +70,20 @@ class Place:
 
     @classmethod
     def of(cls, directory: Path) -> "Place":
-        """Return the place for a directory: in its Git repository, else in the next directory that has one."""
+        """Return the place for a directory: in its Git repository, else in the directory itself.
+
+        Without Git, directories above do not count: a client that was started in a person's home once would own all.
+        """
         directory = directory.resolve()
         for top in (directory, *directory.parents):
             if common := _git_common_directory(top):
                 return cls(file=common / IN_GIT, top=top, inner=_inner(directory, top))
-            if (top / ELSEWHERE).is_file():
-                return cls(file=top / ELSEWHERE, top=top, inner="")
         return cls(file=directory / ELSEWHERE, top=directory, inner="")
+
+    @property
+    def is_in_git(self) -> bool:
+        """Whether the identity is kept in Git's common directory."""
+        return self.file.name == IN_GIT
 
     def read(self) -> dict[str, Identity]:
         """Return the identities by directory below the top; an empty dictionary if there is no file.

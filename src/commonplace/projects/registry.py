@@ -66,6 +66,7 @@ class Projects:
         A project that was moved keeps its identity. A copy of a project gets an identity of its own.
 
         Raises:
+            InvalidInputError: The directory does not exist.
             SettingsError: A file with identities cannot be read.
             StorageUnavailableError: A new identity cannot be written.
         """
@@ -99,6 +100,18 @@ class Projects:
         """
         place = Place.of(directory)
         return self._settle(place, key=place.inner, exact=True)
+
+    def prepare(self, directory: Path) -> None:
+        """Give a directory of a Git repository an identity of its own.
+
+        Elsewhere the first session does it: an installation must leave no file behind that its removal does not find.
+
+        Raises:
+            SettingsError: A file with identities cannot be read.
+            StorageUnavailableError: A new identity cannot be written.
+        """
+        if Place.of(directory).is_in_git:
+            self.create(directory)
 
     def butler_at(self, directory: Path) -> str:
         """Return the butler of the sessions in a directory: the id of its project, or of the one it was merged into."""
@@ -179,6 +192,8 @@ class Projects:
 
     def _settle(self, place: Place, *, key: str, exact: bool = False) -> Project:
         """Create an identity where there is none, tell a copy from a move, and note the visit."""
+        if not (place.top / place.inner).is_dir():
+            raise InvalidInputError("directory", "an existing directory", str(place.top / place.inner))
         with locked(self._file, mode=0o700), locked(place.file, mode=0o755):
             known, kept = self._read(), place.read()
             copied_from = self._copied_from(place, kept, known)
@@ -252,27 +267,27 @@ class Projects:
 
 
 def _project(key: str, entry: Mapping[str, Any]) -> Project:
-    fields = {name: value for name, value in entry.items() if name != "clues"}
     return Project(
-        **fields
-        | {
-            "id": key,
-            "path": Path(entry["path"]),
-            "file": Path(entry["file"]),
-            "seen_at": parse_timestamp(entry["seen_at"]),
-            "clues": Clues(**entry["clues"]),
-            "looks_like": tuple(entry["looks_like"]),
-        }
+        id=key,
+        name=entry["name"],
+        path=Path(entry["path"]),
+        file=Path(entry["file"]),
+        seen_at=parse_timestamp(entry["seen_at"]),
+        clues=Clues(**entry["clues"]),
+        merged_into=entry["merged_into"],
+        looks_like=tuple(entry["looks_like"]),
     )
 
 
 def _entry(project: Project) -> dict[str, object]:
-    values = asdict(project)
-    del values["id"]
-    return values | {
+    return {
+        "name": project.name,
         "path": str(project.path),
         "file": str(project.file),
         "seen_at": project.seen_at.isoformat(),
+        "clues": asdict(project.clues),
+        "merged_into": project.merged_into,
+        "looks_like": list(project.looks_like),
     }
 
 

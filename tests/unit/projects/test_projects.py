@@ -13,7 +13,7 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError
 from commonplace.projects import Projects
 
-pytestmark = pytest.mark.requirement("PRJ-01")
+pytestmark = pytest.mark.requirement("PRJ-01.1")
 START = datetime(2026, 5, 1, tzinfo=UTC)
 
 

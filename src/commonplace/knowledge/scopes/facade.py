@@ -3,14 +3,13 @@
 from collections.abc import Collection
 from uuid import UUID
 
-from commonplace.knowledge.kinds import GLOBAL_SCOPE
 from commonplace.knowledge.scopes import moving
 from commonplace.knowledge.scopes.moving import ScopeMove
 from commonplace.knowledge.session import KnowledgeSession
 
 
 class ScopeMethods(KnowledgeSession):
-    """Scopes: move, promote, demote, undo."""
+    """Scopes: move memories from one to another, and back."""
 
     async def move_scope(
         self,
@@ -26,19 +25,10 @@ class ScopeMethods(KnowledgeSession):
                 pool, source, target, sessions=sessions, dry_run=dry_run, clock=self.clock
             )
 
-    async def promote(self, memory_type: str, memory_id: UUID | str, *, scope: str) -> ScopeMove:
-        """Move a fact or rule of a scope to the global one; see :func:`~.scopes.moving.move_memory`."""
+    async def move_memory(self, memory_type: str, memory_id: UUID | str, target: str) -> ScopeMove:
+        """Move a fact or rule to another scope, such as ``global``; see :func:`~.scopes.moving.move_memory`."""
         async with self.acting() as pool:
-            return await moving.move_memory(
-                pool, memory_type, memory_id, scope, GLOBAL_SCOPE, clock=self.clock
-            )
-
-    async def demote(self, memory_type: str, memory_id: UUID | str, *, scope: str) -> ScopeMove:
-        """Move a global fact or rule to a scope; see :func:`~.scopes.moving.move_memory`."""
-        async with self.acting() as pool:
-            return await moving.move_memory(
-                pool, memory_type, memory_id, GLOBAL_SCOPE, scope, clock=self.clock
-            )
+            return await moving.move_memory(pool, memory_type, memory_id, target, clock=self.clock)
 
     async def undo_scope_move(self, event_id: UUID | str) -> ScopeMove:
         """Undo a move between scopes; see :func:`~.scopes.moving.undo_scope_move`."""

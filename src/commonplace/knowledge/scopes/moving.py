@@ -14,9 +14,10 @@ import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.knowledge.browse.reading import read_one
 from commonplace.knowledge.events import EventType, record_event
-from commonplace.knowledge.inputs import require_id, require_scope
-from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.inputs import require_id, require_memory_type, require_scope
+from commonplace.knowledge.kinds import Episode, MemoryType
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Row, Statements
 
@@ -124,35 +125,25 @@ async def move_scope(
 
 
 async def move_memory(
-    pool: asyncpg.Pool,
-    memory_type: str,
-    memory_id: UUID | str,
-    source: str,
-    target: str,
-    *,
-    clock: Clock = utc_now,
+    pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str, target: str, *, clock: Clock = utc_now
 ) -> ScopeMove:
     """Move one fact or rule to another scope.
 
     Raises:
-        InvalidInputError: The type, id or scope is malformed, or the memory is an episode.
-        NotFoundError: The scope has no such fact or rule.
+        InvalidInputError: The type, id or scope is malformed, the memory is an episode, or it is in that scope.
+        NotFoundError: The memory does not exist.
     """
-    _wanted(source, target, None)
+    kind = require_memory_type(memory_type)
     key = require_id(memory_id, field="memory_id")
-    if memory_type not in (MemoryType.FACT, MemoryType.RULE):
-        raise InvalidInputError(
-            "memory_type", "fact or rule, for an episode belongs to its session", memory_type
-        )
     async with unit_of_work(pool) as sql:
-        rows = [
-            row
-            for row in await sql.memories_to_move(source=source, sessions=None, ids=[key])
-            if row["memory_type"] == memory_type
-        ]
-        if not rows:
-            raise NotFoundError(f"{memory_type} in scope {source!r}", str(key))
-        return await _move(sql, source, target, rows, clock)
+        memory = await read_one(sql, kind, key, now=clock())
+        if isinstance(memory, Episode):
+            raise InvalidInputError(
+                "memory_type", "fact or rule, for an episode belongs to its session", kind
+            )
+        _wanted(memory.scope, target, None)
+        rows = await sql.memories_to_move(source=memory.scope, sessions=None, ids=[key])
+        return await _move(sql, memory.scope, target, rows, clock)
 
 
 async def undo_scope_move(pool: asyncpg.Pool, event_id: UUID | str) -> ScopeMove:

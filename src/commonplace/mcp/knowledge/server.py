@@ -20,6 +20,7 @@ from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.mcp.knowledge import entities, feedback, management, reading, writing
 from commonplace.mcp.knowledge.tool import KnowledgeTool
+from commonplace.projects import Projects
 
 SERVER_NAME: Final = "knowledge"
 ACTOR: Final = "mcp"
@@ -44,6 +45,11 @@ A memory that lasts from one session to the next: episodes (what happened), fact
 - An empty answer means that nothing is known. Do not repeat the call; go on without it."""
 
 
+WHOSE: Final = """\
+- The memory is that of the project {butler}: butler and scope are {butler} where you leave them out. You read what
+  belongs to this project and what is global. Pass the scope global only for what holds in every project."""
+
+
 class _BeginAfterHandshake(Middleware):
     """Middleware that opens the memory after the handshake."""
 
@@ -58,23 +64,34 @@ class _BeginAfterHandshake(Middleware):
         return result
 
 
-def build_server(memory: KnowledgeMemory, *, caller: Callable[[], RequestContext] | None = None) -> FastMCP:
+def build_server(
+    memory: KnowledgeMemory,
+    *,
+    caller: Callable[[], RequestContext] | None = None,
+    butler: str | None = None,
+) -> FastMCP:
     """Return an MCP server with the 19 tools over an open memory.
 
     Args:
         memory: May be lazy. Its configuration gives the defaults that the tools show.
         caller: Returns the authenticated tenant and actor of each call. Without it, every call acts as the memory's own
             tenant and actor. No argument of a tool changes the tenant or actor.
+        butler: The default of ``butler`` and ``scope`` in every tool. Without it, a tool that needs one requires it.
 
     Source: KNW-19, KNW-29.
     """
-    server = FastMCP(SERVER_NAME, instructions=INSTRUCTIONS, middleware=[_BeginAfterHandshake(memory)])
-    add_tools(server, memory, caller=caller)
+    instructions = INSTRUCTIONS if butler is None else f"{INSTRUCTIONS}\n{WHOSE.format(butler=butler)}"
+    server = FastMCP(SERVER_NAME, instructions=instructions, middleware=[_BeginAfterHandshake(memory)])
+    add_tools(server, memory, caller=caller, butler=butler)
     return server
 
 
 def add_tools(
-    server: FastMCP, memory: KnowledgeMemory, *, caller: Callable[[], RequestContext] | None = None
+    server: FastMCP,
+    memory: KnowledgeMemory,
+    *,
+    caller: Callable[[], RequestContext] | None = None,
+    butler: str | None = None,
 ) -> None:
     """Add the 19 tools to a server, a host's own among them; see :func:`build_server` for the arguments."""
 
@@ -90,30 +107,35 @@ def add_tools(
         "mode": str(retrieval.default_mode),
         "limit": retrieval.door_limit,
         "max_entries": memory.database.settings.episode_max_entries,
+        **({} if butler is None else {"butler": butler, "scope": butler}),
     }
     for offer in OFFERS:
         server.add_tool(KnowledgeTool.make(offer, memory_of_caller, defaults))
 
 
-async def serve_stdio() -> None:
+async def serve_stdio(*, of_project: bool = False) -> None:
     """Serve the knowledge memory that the settings name on standard input and output until the client hangs up.
+
+    Args:
+        of_project: Make the project of the workspace the default of ``butler`` and ``scope``.
 
     Raises:
         SettingsError: A setting is unknown or not of its form.
     """
     settings = load_settings(read_current_directory=False).settings
     async with KnowledgeMemory.open(settings, actor=ACTOR, lazy=True) as memory:
-        server = build_server(memory)
+        butler = Projects(settings.home).butler_at(settings.workspace) if of_project else None
+        server = build_server(memory, butler=butler)
         add_briefing(server, from_settings(settings, knowledge=memory))
         await server.run_stdio_async(show_banner=False, log_level="WARNING")
 
 
-def main() -> int:
+def main(*, of_project: bool = False) -> int:
     """Serve on standard input and output; return the exit status."""
     # Each call is durable on its own, and a thread waits on standard input: an interrupt may end us on the spot.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        asyncio.run(serve_stdio())
+        asyncio.run(serve_stdio(of_project=of_project))
     except CommonplaceError as error:
         sys.stderr.write(f"error: {error}\n")
         return 1

@@ -12,7 +12,7 @@ from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import KnowledgeMemory
 
-pytestmark = pytest.mark.requirement("PRJ-01", "PRJ-02")
+pytestmark = pytest.mark.requirement("PRJ-01.1", "PRJ-02.1")
 
 
 @pytest.fixture
@@ -158,14 +158,18 @@ async def test_a_fact_is_promoted_to_everybody_and_demoted_again(memory: Knowled
         return {each.memory.id for each in await memory.search("port of the database", scope="web")}
 
     assert await seen_by_web() == set()
-    await memory.promote("fact", fact, scope="api")
+    await memory.move_memory("fact", fact, "global")
     assert await seen_by_web() == {fact}
-    await memory.demote("fact", fact, scope="api")
+    await memory.move_memory("fact", fact, "api")
     assert await seen_by_web() == set()
+    with pytest.raises(InvalidInputError, match="a scope other than"):
+        await memory.move_memory("fact", fact, "api")
     with pytest.raises(NotFoundError):
-        await memory.demote("fact", fact, scope="api")
+        await memory.move_memory("rule", fact, "global")
+    episode = (await memory.store_episode(content="The port moved.", butler="api")).id
+    assert episode is not None
     with pytest.raises(InvalidInputError, match="fact or rule"):
-        await memory.promote("episode", fact, scope="api")
+        await memory.move_memory("episode", episode, "global")
 
 
 @pytest.mark.parametrize(("source", "target"), [("a", "a"), ("", "b"), ("a", "")])
