@@ -72,7 +72,7 @@ def test_a_project_gets_servers_and_hooks_and_is_left_as_it_was(commonplace: Com
     settings = read(workspace / ".claude" / "settings.json")
     assert settings["hooks"]["SessionStart"] == [
         {
-            "matcher": "startup|resume",
+            "matcher": "startup|resume|clear|compact",
             "hooks": [
                 {
                     "type": "command",

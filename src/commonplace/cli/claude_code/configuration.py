@@ -20,7 +20,7 @@ SERVERS: Final[Mapping[str, Sequence[str]]] = {"workspace": (), "knowledge": ("-
 """The MCP servers, with the options of their commands."""
 
 EVENTS: Final[Mapping[str, Document]] = {
-    "SessionStart": {"matcher": "startup|resume", "argument": "session-start", "timeout": 30},
+    "SessionStart": {"matcher": "startup|resume|clear|compact", "argument": "session-start", "timeout": 30},
     "UserPromptSubmit": {"argument": "user-prompt", "timeout": 10},
     "SessionEnd": {"argument": "session-end", "timeout": 20},
 }
