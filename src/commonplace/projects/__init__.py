@@ -1,16 +1,9 @@
 """Projects: whose memory it is.
 
 A project has an identity that two projects of one name never share. Its id is its butler and its scope in knowledge
-memory. Doors import the names below and nothing else.
+memory. Import from here: the names below are public, and each one loads when it is first used.
 """
 
-from typing import TYPE_CHECKING
+from commonplace.core.public_names import public_names
 
-from commonplace.core.public_names import lazy_names
-
-if TYPE_CHECKING:
-    from commonplace.projects.clues import Clues
-    from commonplace.projects.registry import Project, Projects
-
-__all__ = ["Clues", "Project", "Projects"]
-__getattr__ = lazy_names(__name__, {"clues": "Clues", "registry": "Project Projects"})
+__all__, __getattr__ = public_names(__name__, __path__[0])
