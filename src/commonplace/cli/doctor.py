@@ -1,5 +1,7 @@
 """``commonplace doctor``: checks of every part."""
 
+from typing import Annotated
+
 import typer
 
 from commonplace.cli.checks import Check, run_checks
@@ -16,13 +18,22 @@ def check_line(check: Check) -> str:
 
 
 @app.command()
-def doctor(*, as_json: JsonOption = False) -> None:
-    """Check each part by using it: write, read, search and delete. Exit status 1 if a part does not work."""
+def doctor(
+    *,
+    model: Annotated[
+        bool, typer.Option("--model/--no-model", help="Ask the language model one question.")
+    ] = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Check each part by using it: write, read, search and delete. Exit status 1 if a part does not work.
+
+    The language model is asked one short question, which may cost tokens.
+    """
     out = console()
 
     async def work() -> list[Check]:
         checks: list[Check] = []
-        async for check in run_checks(settings()):
+        async for check in run_checks(settings(), ask_model=model):
             checks.append(check)
             if not as_json:
                 out.print(check_line(check))

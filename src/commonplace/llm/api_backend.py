@@ -50,7 +50,7 @@ class ApiBackend:
         self._name = f"{options.kind}:{options.model}"
         self._clients = MAKERS[options.kind](options)
         self._limit, self._owner = next(iter(self._clients.items()))
-        self.address = mask_url(str(self._owner.base_url))
+        self.address = mask_url(str(self._owner.base_url)).rstrip("/")
         self._forms = _FORMS[options.kind]
         self._form: AnswerForm = self._forms[0]
         self._proven = len(self._forms) == 1
