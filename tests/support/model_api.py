@@ -15,6 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
+from support.deadlines import DEADLINE_S
+
 INPUT_TOKENS = 12
 OUTPUT_TOKENS = 5
 """What every answer says that it used."""
@@ -167,8 +169,8 @@ class ModelApi:
         return list(self._script.asked)
 
     def wait_until_asked(self) -> None:
-        """Block until the first request for an answer has come, for five seconds at most."""
-        assert self._script.came.wait(5), "nobody asked"
+        """Block until the first request for an answer has come."""
+        assert self._script.came.wait(DEADLINE_S), "nobody asked"
 
     def script(self, *steps: Step) -> None:
         """Answer so from now on."""
