@@ -3,20 +3,19 @@
 from dataclasses import replace
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Body, Depends
+from fastapi import Body
 from pydantic import Field
 
-from commonplace.briefing import build_briefing
+from commonplace.briefing import Briefing, Section, build_briefing
 from commonplace.web.access import KnowledgeOfCaller, OpenMemories, installation_reader
+from commonplace.web.api import Api
 from commonplace.web.limits import MAX_BUDGET_TOKENS
-from commonplace.web.problems import INVALID_INPUT, REFUSED, TOO_LARGE, may_answer
-from commonplace.web.shape import Shape, Wanted
+from commonplace.web.problems import REFUSED, TOO_LARGE
+from commonplace.web.shape import Shape, Wanted, shows
 
 MAX_PROMPT_CHARS: Final = 100_000
 
-router = APIRouter(
-    prefix="/api/v1", tags=["briefing"], responses=may_answer(REFUSED, INVALID_INPUT, TOO_LARGE)
-)
+api = Api("/api/v1", "briefing", REFUSED, TOO_LARGE)
 
 
 class WantedBriefing(Wanted):
@@ -34,41 +33,41 @@ class WantedBriefing(Wanted):
     )
 
 
+@shows(
+    Section,
+    name="the name of the memory",
+    text="empty if the memory has nothing to show, no room, or a problem",
+    problem="the reason if the memory could not be read",
+)
 class SectionShape(Shape):
     """The section of one memory."""
 
-    name: str = Field(description="the name of the memory")
-    text: str = Field(description="empty if the memory has nothing to show, no room, or a problem")
-    problem: str | None = Field(description="the reason if the memory could not be read")
 
-
+@shows(
+    Briefing,
+    text="the text for a prompt; empty if no memory has anything to show",
+    tokens="the estimated size of the text",
+)
 class BriefingShape(Shape):
     """The block and its sections."""
 
-    text: str = Field(description="the text for a prompt; empty if no memory has anything to show")
     sections: list[SectionShape]
-    tokens: int = Field(description="the estimated size of the text")
-    budget_tokens: int
 
 
-@router.post(
-    "/briefing",
-    operation_id="briefing",
-    dependencies=[Depends(installation_reader)],
-    response_description="The block",
-    summary="Build one block for a prompt from all four memories",
-)
+@api("POST /briefing", installation_reader, "The block")
 async def briefing(
     memories: OpenMemories,
     knowledge: KnowledgeOfCaller,
     wanted: Annotated[WantedBriefing, Body(description="the subject of the session")],
-) -> BriefingShape:
-    """Give each memory a fair share of the budget. The section of a memory that cannot answer is empty and says why."""
-    built = await build_briefing(
+) -> Briefing:
+    """Build one block for a prompt from all four memories.
+
+    Give each memory a fair share of the budget. The section of a memory that cannot answer is empty and says why.
+    """
+    return await build_briefing(
         replace(memories, knowledge=knowledge),
         prompt=wanted.prompt,
         app=wanted.app,
         butler=wanted.butler,
         budget_tokens=wanted.budget_tokens,
     )
-    return BriefingShape.model_validate(built)

@@ -100,13 +100,13 @@ def _add_routes(app: FastAPI) -> None:
     for router in (
         admin.router,
         rest.router,
-        operational.router,
-        workspace.router,
-        knowledge.router,
-        entities.router,
-        upkeep.router,
-        consolidation.router,
-        briefing.router,
+        operational.api.router,
+        workspace.api.router,
+        knowledge.api.router,
+        entities.api.router,
+        upkeep.api.router,
+        consolidation.api.router,
+        briefing.api.router,
     ):
         app.include_router(router, responses=answers)
     app.include_router(health.router, responses=may_answer(FOREIGN_HOST, TOO_MANY))

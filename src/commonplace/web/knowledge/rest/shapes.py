@@ -1,6 +1,5 @@
 """The JSON of knowledge memory."""
 
-from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -11,16 +10,22 @@ from commonplace.knowledge import (
     GLOBAL_SCOPE,
     MAX_IMPORTANCE,
     MAX_TAGS,
+    Candidate,
+    CleanupReceipt,
+    DecayReceipt,
+    Entity,
     EntityType,
-    EpisodeStatus,
-    Maturity,
-    MemoryType,
-    NameMatch,
+    EpisodeReceipt,
+    Event,
+    FactReceipt,
+    Memory,
+    MergeReceipt,
     Permanence,
-    Validity,
+    RuleReceipt,
+    UnmergeReceipt,
 )
 from commonplace.web.paging import PageShape
-from commonplace.web.shape import Shape, Wanted
+from commonplace.web.shape import Shape, Wanted, shows
 
 Importance = Annotated[
     float, Field(ge=0, le=MAX_IMPORTANCE, allow_inf_nan=False, description="0 to 10; 5 is ordinary")
@@ -63,64 +68,43 @@ class NewRule(Wanted):
     metadata: Details
 
 
+@shows(
+    EpisodeReceipt,
+    id="null if the database or the model was out of reach",
+    reason="why the episode was not stored; send it again later",
+)
 class StoredEpisodeShape(Shape):
     """The receipt of an episode."""
 
-    id: UUID | None = Field(description="null if the database or the model was out of reach")
-    reason: str = Field(description="why the episode was not stored; send it again later")
 
-
+@shows(FactReceipt, superseded_id="the fact that was replaced")
 class StoredFactShape(Shape):
     """The receipt of a fact."""
 
-    id: UUID
-    superseded_id: UUID | None = Field(description="the fact that was replaced")
 
-
+@shows(RuleReceipt)
 class StoredRuleShape(Shape):
     """The receipt of a rule."""
 
-    id: UUID
 
-
+@shows(
+    Memory,
+    without={
+        *("consolidated", "retry_count", "last_error", "leased_by", "leased_until", "next_attempt_at"),
+        *("last_applied_at", "last_evaluated_at"),
+    },
+    reference_count="the number of uses",
+    butler="the agent whose session it was",
+    entity_id="the entity of the subject",
+    supersedes_id="the fact that it replaced",
+    confidence="at the last confirmation",
+    effective_confidence="today",
+    decay_rate="share lost per day",
+    source_butler="the butler that learned it",
+    source_episode_id="the episode that it was learned from",
+)
 class KnownShape(Shape):
     """An episode, a fact or a rule; fields of other kinds are null."""
-
-    id: UUID
-    memory_type: MemoryType
-    content: str
-    created_at: datetime
-    metadata: dict[str, Any]
-    reference_count: int = Field(description="the number of uses")
-    last_referenced_at: datetime | None
-    importance: float | None = Field(default=None, description="of episodes and facts")
-    butler: str | None = Field(default=None, description="of an episode: the agent whose session it was")
-    session_id: UUID | None = None
-    consolidation_status: EpisodeStatus | None = Field(default=None, description="of an episode")
-    expires_at: datetime | None = Field(default=None, description="of an episode")
-    subject: str | None = Field(default=None, description="of a fact")
-    predicate: str | None = Field(default=None, description="of a fact")
-    entity_id: UUID | None = Field(default=None, description="of a fact: the entity of the subject")
-    validity: Validity | None = Field(default=None, description="of a fact")
-    supersedes_id: UUID | None = Field(default=None, description="of a fact: the fact that it replaced")
-    scope: str | None = Field(default=None, description="of facts and rules")
-    permanence: Permanence | None = Field(default=None, description="of facts and rules")
-    confidence: float | None = Field(default=None, description="of facts and rules: at the last confirmation")
-    effective_confidence: float | None = Field(default=None, description="of facts and rules: today")
-    decay_rate: float | None = Field(default=None, description="of facts and rules: share lost per day")
-    last_confirmed_at: datetime | None = None
-    tags: list[str] | None = Field(default=None, description="of facts and rules")
-    source_butler: str | None = Field(
-        default=None, description="of facts and rules: the butler that learned it"
-    )
-    source_episode_id: UUID | None = Field(
-        default=None, description="of facts and rules: the episode that it was learned from"
-    )
-    maturity: Maturity | None = Field(default=None, description="of a rule")
-    effectiveness_score: float | None = Field(default=None, description="of a rule")
-    applied_count: int | None = Field(default=None, description="of a rule")
-    success_count: int | None = Field(default=None, description="of a rule")
-    harmful_count: int | None = Field(default=None, description="of a rule")
 
 
 class FoundShape(KnownShape):
@@ -186,30 +170,18 @@ class ChangedEntity(Wanted):
     metadata: dict[str, Any] | None = Field(default=None, description="keys to set; other keys stay")
 
 
+@shows(
+    Entity,
+    without={"tenant_id"},
+    survivor_id="the entity at the end of its chain of merges; its own id if not merged",
+)
 class EntityShape(Shape):
     """An entity."""
 
-    id: UUID
-    canonical_name: str
-    entity_type: EntityType
-    aliases: list[str]
-    metadata: dict[str, Any]
-    created_at: datetime
-    updated_at: datetime
-    survivor_id: UUID = Field(
-        description="the entity at the end of its chain of merges; its own id if not merged"
-    )
 
-
+@shows(Candidate, name_match="how the name matched")
 class CandidateShape(Shape):
     """An entity that a name may mean."""
-
-    entity_id: UUID
-    canonical_name: str
-    entity_type: EntityType
-    score: float
-    name_match: NameMatch = Field(description="how the name matched")
-    aliases: list[str]
 
 
 class CandidatesShape(Shape):
@@ -224,37 +196,23 @@ class WantedMerge(Wanted):
     target_entity_id: UUID = Field(description="the entity that stays")
 
 
+@shows(MergeReceipt)
 class MergedShape(Shape):
     """The receipt of a merge."""
 
-    source_entity_id: UUID
-    target_entity_id: UUID
-    facts_repointed: int
-    facts_superseded: int
-    history_repointed: int
-    aliases_added: int
-    event_id: UUID
 
-
+@shows(UnmergeReceipt, kept="fields that stay because they changed after the merge")
 class UnmergedShape(Shape):
     """The receipt of an unmerge."""
 
-    source_entity_id: UUID
-    target_entity_id: UUID
-    facts_restored: int
-    aliases_removed: int
-    kept: list[str] = Field(description="fields that stay because they changed after the merge")
-    event_id: UUID
 
-
+@shows(
+    Event,
+    actor="the actor who made the change",
+    payload="the state before and after, without the memory's text",
+)
 class EventShape(Shape):
     """An event of the audit trail."""
-
-    id: UUID
-    event_type: str
-    actor: str | None = Field(description="the actor who made the change")
-    payload: dict[str, Any] = Field(description="the state before and after, without the memory's text")
-    created_at: datetime
 
 
 class EventsShape(PageShape):
@@ -263,23 +221,11 @@ class EventsShape(PageShape):
     events: list[EventShape]
 
 
+@shows(DecayReceipt)
 class SweptShape(Shape):
     """The receipt of a sweep."""
 
-    facts_evaluated: int
-    facts_fading: int
-    facts_expired: int
-    facts_recovered: int
-    rules_evaluated: int
-    rules_fading: int
-    rules_forgotten: int
-    rules_recovered: int
 
-
+@shows(CleanupReceipt, expired_unconsolidated="expired episodes that had never been consolidated")
 class CleanedShape(Shape):
     """The receipt of a cleanup."""
-
-    expired_deleted: int
-    expired_unconsolidated: int = Field(description="expired episodes that had never been consolidated")
-    capacity_deleted: int
-    remaining: int

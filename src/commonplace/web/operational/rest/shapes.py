@@ -1,7 +1,6 @@
 """JSON shapes of operational memory."""
 
-from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import Field, StringConstraints
 
@@ -10,17 +9,22 @@ from commonplace.operational import (
     MAX_SERVICE_CHARS,
     MAX_TEXT_CHARS,
     SERVICE_PATTERN,
-    ChangeKind,
-    CooldownAction,
+    Change,
+    Cooldown,
     Decision,
-    EventLevel,
+    Effect,
+    Event,
+    Memory,
     MemoryCategory,
-    OutputKind,
-    SessionStatus,
+    MemoryContext,
+    OutputLine,
+    Review,
+    Session,
+    Wording,
 )
 from commonplace.web.paging import CountedPageShape
 from commonplace.web.rows import RowIds
-from commonplace.web.shape import Shape, Wanted
+from commonplace.web.shape import Shape, Wanted, shows
 
 SERVICE: Final = rf"^{SERVICE_PATTERN.pattern}$"
 
@@ -30,19 +34,18 @@ Observation = Annotated[
 ]
 
 
+@shows(
+    Memory,
+    id="never used again, even after deletion",
+    service="the service; null for a general memory",
+    confidence="0 to 1; below 0.3 the memory is inactive",
+    active="whether the agent sees the memory",
+    updated_at="the last creation, reinforcement or edit",
+    session_id="the session that created it; null if an operator did",
+    tier="the tier of that session",
+)
 class ObservationShape(Shape):
     """A memory of the scheduled agent."""
-
-    id: int = Field(description="never used again, even after deletion")
-    service: str | None = Field(description="the service; null for a general memory")
-    category: MemoryCategory
-    observation: str
-    confidence: float = Field(description="0 to 1; below 0.3 the memory is inactive")
-    active: bool = Field(description="whether the agent sees the memory")
-    created_at: datetime
-    updated_at: datetime = Field(description="the last creation, reinforcement or edit")
-    session_id: int | None = Field(description="the session that created it; null if an operator did")
-    tier: int = Field(description="the tier of that session")
 
 
 class ObservationsShape(CountedPageShape):
@@ -73,17 +76,17 @@ class ChangedObservation(Wanted):
     )
 
 
+class WantedRows(Wanted):
+    """Several memories to delete."""
+
+    ids: RowIds
+
+
 class ChangedConfidences(Wanted):
     """A confidence for several memories."""
 
     ids: RowIds
     confidence: Confidence = Field(description="below 0.3 makes a memory inactive, above it active")
-
-
-class WantedRows(Wanted):
-    """Several memories to delete."""
-
-    ids: RowIds
 
 
 class ChangedRowsShape(Shape):
@@ -98,30 +101,27 @@ class DeletedRowsShape(Shape):
     deleted: list[int] = Field(description="their ids, ascending")
 
 
+@shows(
+    Change,
+    actor="the author of the change",
+    before="changed fields before the change",
+    after="changed fields after the change",
+    wording="what the agent emitted, where the memory says it in other words",
+    related_id="the memory that corrects, refines or is corrected by this one",
+)
 class ChangeShape(Shape):
     """A change of a memory."""
 
-    memory_id: int
-    kind: ChangeKind
-    actor: str = Field(description="the author of the change")
-    session_id: int | None
-    before: dict[str, Any] | None = Field(description="changed fields before the change")
-    after: dict[str, Any] | None = Field(description="changed fields after the change")
-    reason: str
-    created_at: datetime
-    wording: str | None = Field(description="what the agent emitted, where the memory says it in other words")
-    related_id: int | None = Field(
-        description="the memory that corrects, refines or is corrected by this one"
-    )
+
+class HistoryShape(Shape):
+    """Changes of a memory, oldest first."""
+
+    changes: list[ChangeShape]
 
 
+@shows(Wording, number="counts from 1 in the order of first use")
 class WordingShape(Shape):
     """A text by which a memory was ever known."""
-
-    number: int = Field(description="counts from 1 in the order of first use")
-    text: str
-    first_at: datetime
-    uses: int
 
 
 class WordingsShape(Shape):
@@ -136,23 +136,18 @@ class WantedWording(Wanted):
     number: int = Field(ge=1, description="as the list of wordings gives it")
 
 
+@shows(
+    Review,
+    kind="what the pair is of: observations",
+    service="of both memories; null: general",
+    old_id="the memory that was there",
+    new_id="the memory that was kept beside it",
+    reason="why the judge was in doubt",
+    decision="null: the pair waits",
+    explanation="why, where a model decided",
+)
 class ReviewShape(Shape):
     """A pair of memories whose verdict is in doubt."""
-
-    id: int
-    kind: str = Field(description="what the pair is of: observations")
-    service: str | None = Field(description="of both memories; null: general")
-    category: MemoryCategory
-    old_id: int = Field(description="the memory that was there")
-    old_observation: str
-    new_id: int = Field(description="the memory that was kept beside it")
-    new_observation: str
-    reason: str = Field(description="why the judge was in doubt")
-    decision: Decision | None = Field(description="null: the pair waits")
-    decided_by: str | None
-    explanation: str = Field(description="why, where a model decided")
-    created_at: datetime
-    decided_at: datetime | None
 
 
 class ReviewsShape(CountedPageShape):
@@ -167,29 +162,9 @@ class WantedDecision(Wanted):
     verdict: Decision
 
 
-class HistoryShape(Shape):
-    """Changes of a memory, oldest first."""
-
-    changes: list[ChangeShape]
-
-
+@shows(Session, tier="1 observes, 2 investigates, 3 remediates", trigger="the reason why the session ran")
 class SessionShape(Shape):
     """A session of the scheduled agent."""
-
-    id: int
-    agent_session_id: str | None
-    tier: int = Field(description="1 observes, 2 investigates, 3 remediates")
-    status: SessionStatus
-    model: str | None
-    trigger: str = Field(description="the reason why the session ran")
-    prompt_text: str | None
-    started_at: datetime
-    ended_at: datetime | None
-    response: str | None
-    cost_usd: float | None
-    num_turns: int | None
-    duration_ms: int | None
-    exit_code: int | None
 
 
 class SessionsShape(CountedPageShape):
@@ -198,13 +173,9 @@ class SessionsShape(CountedPageShape):
     sessions: list[SessionShape]
 
 
+@shows(OutputLine, seq="counts from 1 in its session")
 class OutputLineShape(Shape):
     """An output line of a session."""
-
-    seq: int = Field(description="counts from 1 in its session")
-    kind: OutputKind
-    text: str
-    at: datetime
 
 
 class OutputShape(Shape):
@@ -213,15 +184,9 @@ class OutputShape(Shape):
     lines: list[OutputLineShape]
 
 
+@shows(Event)
 class EventShape(Shape):
     """An event that the agent reported."""
-
-    id: int
-    session_id: int | None
-    level: EventLevel
-    service: str | None
-    message: str
-    created_at: datetime
 
 
 class EventsShape(CountedPageShape):
@@ -230,16 +195,9 @@ class EventsShape(CountedPageShape):
     events: list[EventShape]
 
 
+@shows(Cooldown)
 class CooldownShape(Shape):
     """A remediation that the agent must not repeat at once."""
-
-    id: int
-    session_id: int | None
-    service: str
-    action: CooldownAction
-    reason: str
-    tier: int
-    created_at: datetime
 
 
 class CooldownsShape(CountedPageShape):
@@ -248,22 +206,20 @@ class CooldownsShape(CountedPageShape):
     cooldowns: list[CooldownShape]
 
 
+@shows(
+    MemoryContext,
+    text="Markdown; empty if there are no memories",
+    memory_ids="the memories in the block, most trusted first",
+    eligible="number of memories that could have been shown",
+    tokens="estimated size of the text",
+)
 class OperationalContextShape(Shape):
     """The block for the next session's system prompt."""
 
-    text: str = Field(description="Markdown; empty if there are no memories")
-    memory_ids: list[int] = Field(description="the memories in the block, most trusted first")
-    eligible: int = Field(description="number of memories that could have been shown")
-    tokens: int = Field(description="estimated size of the text")
-    budget_tokens: int
 
-
+@shows(Effect, without={"observation", "active", "reason"})
 class EffectShape(Shape):
     """A confidence that decay lowered."""
-
-    memory_id: int
-    confidence_before: float
-    confidence_after: float
 
 
 class DecayShape(Shape):
