@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, cast
 
 from platformdirs import user_data_path
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from commonplace.core.errors import SettingsError
 from commonplace.core.urls import mask_url
@@ -39,14 +38,14 @@ _EXAMPLES: Final = {
 }
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """Every setting of commonplace, validated and frozen.
 
     Use :func:`load_settings` to build one. Direct construction reads no environment and no file; it is for tests and
     for programs that keep their settings elsewhere.
     """
 
-    model_config = SettingsConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
     home: Path = Field(
         default_factory=lambda: user_data_path("commonplace"),
@@ -121,18 +120,6 @@ class Settings(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="WARNING", description="least severe log records that are printed"
     )
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic's
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take values from the caller only; :func:`load_settings` collects them with their origins."""
-        return (init_settings,)
 
     @field_validator("home", "workspace", "prompts_directory", "model_api_key_file")
     @classmethod

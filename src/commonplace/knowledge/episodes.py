@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import asyncpg
 
@@ -14,10 +14,10 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.lookahead import one_ahead
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
+from commonplace.knowledge.drafts import checked, columns
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE
-from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
-from commonplace.knowledge.vectors import Embeddings, embed
+from commonplace.knowledge.vectors import embed
 
 LIFETIME: Final = timedelta(days=7)
 """The time until an episode expires. Source: KNW-05.1."""
@@ -122,51 +122,29 @@ async def store_episodes(
     return [EpisodeReceipt(id=stored) for stored in await insert_episodes(pool, prepared)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedEpisodes:
-    """Checked episodes as columns of a statement, with their vectors."""
-
-    columns: Mapping[str, list[Any]]
-    embeddings: Embeddings
+Prepared = dict[str, Any]
+"""Checked episodes with their vectors, as the parameters of the statement that stores them."""
 
 
 async def prepare_episodes(
     engine: EmbeddingEngine, drafts: Sequence[EpisodeDraft], *, allow_secrets: bool, clock: Clock
-) -> PreparedEpisodes:
+) -> Prepared:
     """Check 1 to 5,000 drafts and compute their vectors without a connection; see :func:`store_episodes`."""
     require_context()
     now = clock()
-    rows = [_row(draft, now, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
-    columns = inputs.by_column(rows)
-    return PreparedEpisodes(columns=columns, embeddings=await embed(engine, columns["content"]))
-
-
-async def insert_episodes(pool: asyncpg.Pool, prepared: PreparedEpisodes) -> list[UUID]:
-    """Store prepared episodes, all or none, and return their ids; see :func:`store_episodes`."""
-    columns, embeddings = prepared.columns, prepared.embeddings
-    async with unit_of_work(pool) as sql:
-        await sql.insert_episodes(
-            **columns,
-            search_text=[search_text(content) for content in columns["content"]],
-            embedding=embeddings.vectors,
-            model=embeddings.model,
-            version=embeddings.version,
-        )
-    return columns["id"]
-
-
-def _row(draft: EpisodeDraft, now: datetime, *, allow_secrets: bool) -> dict[str, Any]:
-    happened_at = draft.created_at
-    return {
-        "id": uuid4(),
-        "butler": inputs.require_scope(draft.butler, field="butler", allow_secrets=allow_secrets),
-        "session_id": inputs.optional_id(draft.session_id, field="session_id"),
-        "content": inputs.require_content(draft.content, allow_secrets=allow_secrets),
-        "importance": inputs.require_importance(draft.importance),
-        "metadata": inputs.json_text(inputs.require_metadata(draft.metadata, allow_secrets=allow_secrets)),
-        "created_at": now if happened_at is None else inputs.require_moment(happened_at, field="created_at"),
-        "expires_at": now + LIFETIME,
+    episodes = [checked(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
+    texts = [episode.content for episode in episodes]
+    return columns(episodes, texts, await embed(engine, texts)) | {
+        "created_at": [episode.created_at or now for episode in episodes],
+        "expires_at": [now + LIFETIME for _ in episodes],
     }
+
+
+async def insert_episodes(pool: asyncpg.Pool, prepared: Prepared) -> list[UUID]:
+    """Store prepared episodes, all or none, and return their ids; see :func:`store_episodes`."""
+    async with unit_of_work(pool) as sql:
+        await sql.insert_episodes(**prepared)
+    return prepared["id"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +208,7 @@ async def _prepared(
     *,
     allow_secrets: bool,
     clock: Clock,
-) -> AsyncGenerator[PreparedEpisodes]:
+) -> AsyncGenerator[Prepared]:
     left = iter(drafts)
     while batch := list(islice(left, batch_rows)):
         yield await prepare_episodes(engine, batch, allow_secrets=allow_secrets, clock=clock)

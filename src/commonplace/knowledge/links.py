@@ -1,19 +1,20 @@
 """Links between memories: origin, support, contradiction and replacement (KNW-26)."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 from uuid import UUID
 
 import asyncpg
 
+from commonplace.core.choices import require_one_of
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.kinds import MemoryType
 from commonplace.knowledge.unit_of_work import unit_of_work
-from commonplace.storage.database import Row
+from commonplace.storage.nouns import Noun
 
 Direction = Literal["outgoing", "incoming", "both"]
 
@@ -29,7 +30,7 @@ class Relation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class Link(Noun):
     """A link from one memory to another."""
 
     source_type: MemoryType
@@ -38,16 +39,6 @@ class Link:
     target_id: UUID
     relation: Relation
     created_at: datetime
-
-    @classmethod
-    def from_row(cls, row: Row) -> "Link":
-        """Return the link of a row."""
-        values: dict[str, Any] = {each.name: row[each.name] for each in fields(cls)} | {
-            "source_type": MemoryType(row["source_type"]),
-            "target_type": MemoryType(row["target_type"]),
-            "relation": Relation(row["relation"]),
-        }
-        return cls(**values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +80,7 @@ async def create_link(
             source_id=source,
             target_type=to_type,
             target_id=target,
-            relation=_require_relation(relation),
+            relation=require_one_of(Relation, relation, field="relation"),
             now=clock(),
         )
     if not outcome["source_exists"]:
@@ -119,8 +110,7 @@ async def get_links(
     """
     if direction not in get_args(Direction):
         raise InvalidInputError("direction", f"one of {', '.join(get_args(Direction))}", direction)
-    kind = inputs.require_memory_type(memory_type)
-    key = inputs.require_id(memory_id, field="memory_id")
+    kind, key = inputs.require_memory(memory_type, memory_id)
     async with unit_of_work(pool, readonly=True) as sql:
         rows = await sql.get_links(
             memory_type=kind,
@@ -129,10 +119,3 @@ async def get_links(
             incoming=direction != "outgoing",
         )
     return [Link.from_row(row) for row in rows]
-
-
-def _require_relation(relation: str) -> Relation:
-    try:
-        return Relation(relation)
-    except ValueError:
-        raise InvalidInputError("relation", f"one of {', '.join(Relation)}", relation) from None

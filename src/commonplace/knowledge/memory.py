@@ -1,22 +1,27 @@
 """Knowledge memory as a whole: the methods that a host, the command line, the service and the MCP server call."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, overload
+from typing import Any
 from uuid import UUID
 
 import asyncpg
 
 from commonplace.knowledge import episodes, facts, links, rules
-from commonplace.knowledge.browse import graph, lists, reading
-from commonplace.knowledge.config import LIST_LIMIT, ScoreWeights
-from commonplace.knowledge.entities.facade import EntityMethods
+from commonplace.knowledge.browse.graph import GraphMethods
+from commonplace.knowledge.browse.lists import ListMethods
+from commonplace.knowledge.browse.reading import ReadingMethods
+from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.entities.merge_preview import MergePreviewMethods
+from commonplace.knowledge.entities.merging import MergingMethods
+from commonplace.knowledge.entities.registry import RegistryMethods
+from commonplace.knowledge.entities.resolution import ResolutionMethods
+from commonplace.knowledge.entities.unmerging import UnmergingMethods
 from commonplace.knowledge.episodes import EpisodeDraft, EpisodeReceipt, ImportReceipt
 from commonplace.knowledge.facts import FactDraft, FactReceipt
-from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Episode, Fact, Memory, Rule
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Memory, Rule
 from commonplace.knowledge.lifecycle import any_memory, feedback
-from commonplace.knowledge.lifecycle.feedback import RuleApplication
 from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.knowledge.links import Direction, Link, LinkReceipt
 from commonplace.knowledge.outage import OUTAGES
@@ -27,12 +32,25 @@ from commonplace.knowledge.search import recall, search
 from commonplace.knowledge.search.context_block import ContextQuotas
 from commonplace.knowledge.search.found import Found
 from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE, Embedding
+from commonplace.knowledge.upkeep.audit import AuditMethods
 from commonplace.knowledge.upkeep.facade import UpkeepMethods
 
 _log = logging.getLogger(__name__)
 
 
-class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
+class KnowledgeMemory(
+    ListMethods,
+    ReadingMethods,
+    GraphMethods,
+    RegistryMethods,
+    ResolutionMethods,
+    MergePreviewMethods,
+    MergingMethods,
+    UnmergingMethods,
+    AuditMethods,
+    UpkeepMethods,
+    ReembeddingMethods,
+):
     """Episodes, facts, rules and entities of one tenant, on PostgreSQL.
 
     Use :meth:`open`. All methods are safe to call from several tasks at once, and from several processes on one
@@ -375,19 +393,6 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         async with self.acting() as pool:
             return await any_memory.use_memory(pool, memory_type, memory_id, clock=self.clock)
 
-    @overload
-    async def read_memory(self, memory_type: Literal["episode"], memory_id: UUID | str) -> Episode: ...
-    @overload
-    async def read_memory(self, memory_type: Literal["fact"], memory_id: UUID | str) -> Fact: ...
-    @overload
-    async def read_memory(self, memory_type: Literal["rule"], memory_id: UUID | str) -> Rule: ...
-    @overload
-    async def read_memory(self, memory_type: str, memory_id: UUID | str) -> Memory: ...
-    async def read_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
-        """Return a memory in any state without counting a use; see :func:`~.browse.reading.read_memory`."""
-        async with self.acting() as pool:
-            return await reading.read_memory(pool, memory_type, memory_id, clock=self.clock)
-
     async def confirm_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
         """Restart the decay of a fact or rule; see :func:`~.lifecycle.any_memory.confirm_memory`."""
         async with self.acting() as pool:
@@ -416,89 +421,3 @@ class KnowledgeMemory(EntityMethods, UpkeepMethods, ReembeddingMethods):
         """Turn a harmful rule into a warning; see :func:`~.lifecycle.feedback.invert_to_anti_pattern`."""
         async with self.acting() as pool:
             return await feedback.invert_to_anti_pattern(pool, self.engine, rule_id, clock=self.clock)
-
-    async def list_episodes(
-        self,
-        *,
-        status: str | None = None,
-        butler: str | None = None,
-        live: bool = False,
-        limit: int = LIST_LIMIT,
-        offset: int = 0,
-    ) -> list[Episode]:
-        """Return episodes, the newest first; see :func:`~.browse.lists.list_episodes`."""
-        async with self.acting() as pool:
-            return await lists.list_episodes(
-                pool, status=status, butler=butler, live=live, limit=limit, offset=offset, clock=self.clock
-            )
-
-    async def list_facts(
-        self,
-        *,
-        validity: str | None = None,
-        fading: bool | None = None,
-        scope: str | None = None,
-        entity_id: UUID | str | None = None,
-        limit: int = LIST_LIMIT,
-        offset: int = 0,
-    ) -> list[Fact]:
-        """Return facts, the newest first; see :func:`~.browse.lists.list_facts`."""
-        async with self.acting() as pool:
-            return await lists.list_facts(
-                pool,
-                validity=validity,
-                fading=fading,
-                scope=scope,
-                entity_id=entity_id,
-                limit=limit,
-                offset=offset,
-                clock=self.clock,
-            )
-
-    async def fact_chain(self, fact_id: UUID | str) -> list[Fact]:
-        """Return a fact and the facts before and after it, the newest first; see :func:`~.browse.lists.fact_chain`."""
-        async with self.acting() as pool:
-            return await lists.fact_chain(pool, fact_id, clock=self.clock)
-
-    async def list_rules(
-        self,
-        *,
-        maturity: str | None = None,
-        forgotten: bool | None = None,
-        scope: str | None = None,
-        limit: int = LIST_LIMIT,
-        offset: int = 0,
-    ) -> list[Rule]:
-        """Return rules, the newest first; see :func:`~.browse.lists.list_rules`."""
-        async with self.acting() as pool:
-            return await lists.list_rules(
-                pool,
-                maturity=maturity,
-                forgotten=forgotten,
-                scope=scope,
-                limit=limit,
-                offset=offset,
-                clock=self.clock,
-            )
-
-    async def list_applications(
-        self, rule_id: UUID | str, *, limit: int = LIST_LIMIT
-    ) -> list[RuleApplication]:
-        """Return the applications of a rule, the latest first; see :func:`~.browse.lists.list_applications`."""
-        async with self.acting() as pool:
-            return await lists.list_applications(pool, rule_id, limit=limit)
-
-    async def list_linked(self, memory_type: str, memory_id: UUID | str) -> list[reading.Linked]:
-        """Return the memories that a memory is linked to; see :func:`~.browse.reading.list_linked`."""
-        async with self.acting() as pool:
-            return await reading.list_linked(pool, memory_type, memory_id)
-
-    async def names_of(self, ids: Collection[UUID]) -> Mapping[UUID, str]:
-        """Return a short text for each memory or entity; see :func:`~.browse.reading.names_of`."""
-        async with self.acting() as pool:
-            return await reading.names_of(pool, ids, clock=self.clock)
-
-    async def knowledge_graph(self, *, entity_id: UUID | str | None = None) -> graph.Graph:
-        """Return entities with their facts and links; see :func:`~.browse.graph.knowledge_graph`."""
-        async with self.acting() as pool:
-            return await graph.knowledge_graph(pool, entity_id=entity_id)

@@ -17,7 +17,8 @@ from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, get_embeddi
 from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.knowledge.database import KnowledgeDatabase
 from commonplace.knowledge.outage import open_soon, while_it_answers
-from commonplace.knowledge.unit_of_work import require_context
+from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+from commonplace.storage.database import Statements
 
 OPERATOR: Final = "operator"
 
@@ -133,6 +134,18 @@ class KnowledgeSession:
         """
         with request_context(tenant_id=self.tenant_id, actor=self.actor):
             yield await self.database.pool()
+
+    @asynccontextmanager
+    async def _reading(self) -> AsyncGenerator[Statements]:
+        """Open a consistent view of this tenant; see :func:`~commonplace.knowledge.unit_of_work.unit_of_work`."""
+        async with self.acting() as pool, unit_of_work(pool, readonly=True) as sql:
+            yield sql
+
+    @asynccontextmanager
+    async def _writing(self) -> AsyncGenerator[Statements]:
+        """Open a transaction of this tenant; see :func:`~commonplace.knowledge.unit_of_work.unit_of_work`."""
+        async with self.acting() as pool, unit_of_work(pool) as sql:
+            yield sql
 
     async def _unless_out_of_reach(self, work: Callable[[asyncpg.Pool], Coroutine[Any, Any, _R]]) -> _R:
         """Return the result of some work, but do not wait for a database that does not answer (KNW-24).

@@ -9,8 +9,8 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
-from commonplace.knowledge.browse.reading import read_one
-from commonplace.knowledge.kinds import Episode, Fact, Memory, MemoryType, Rule
+from commonplace.knowledge.browse.reading import read_one, require_found
+from commonplace.knowledge.kinds import Memory, MemoryType
 from commonplace.knowledge.unit_of_work import unit_of_work
 
 
@@ -43,23 +43,15 @@ async def use_memory(
 
     Source: KNW-05.6, R-KNW-7.
     """
-    kind = inputs.require_memory_type(memory_type)
-    key = inputs.require_id(memory_id, field="memory_id")
+    kind, key = inputs.require_memory(memory_type, memory_id)
     now = clock()
     async with unit_of_work(pool) as sql:
-        noun: type[Memory]
-        match kind:
-            case MemoryType.EPISODE:
-                noun, row = Episode, await sql.bump_episode(id=key, now=now)
-            case MemoryType.FACT:
-                noun, row = Fact, await sql.bump_fact(id=key, now=now)
-            case MemoryType.RULE:
-                noun, row = Rule, await sql.bump_rule(id=key, now=now)
-            case _:
-                assert_never(kind)
-    if row is None:
-        raise NotFoundError(kind, str(key))
-    return noun.from_row(row, now=now)
+        count = {
+            MemoryType.EPISODE: sql.bump_episode,
+            MemoryType.FACT: sql.bump_fact,
+            MemoryType.RULE: sql.bump_rule,
+        }
+        return require_found(await count[kind](id=key, now=now), kind, key, now=now)
 
 
 async def confirm_memory(
@@ -75,10 +67,9 @@ async def confirm_memory(
 
     Source: KNW-05.7.
     """
-    kind = inputs.require_memory_type(memory_type)
+    kind, key = inputs.require_memory(memory_type, memory_id)
     if kind is MemoryType.EPISODE:
         raise InvalidInputError("memory_type", "fact or rule, for an episode has no confidence", str(kind))
-    key = inputs.require_id(memory_id, field="memory_id")
     now = clock()
     async with unit_of_work(pool) as sql:
         confirm = sql.confirm_fact if kind is MemoryType.FACT else sql.confirm_rule
@@ -105,8 +96,7 @@ async def forget_memory(
 
     Source: KNW-02.3, KNW-05.8, KNW-05.9.
     """
-    kind = inputs.require_memory_type(memory_type)
-    key = inputs.require_id(memory_id, field="memory_id")
+    kind, key = inputs.require_memory(memory_type, memory_id)
     now = clock()
     async with unit_of_work(pool) as sql:
         match kind:

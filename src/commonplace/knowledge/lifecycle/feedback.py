@@ -1,7 +1,7 @@
 """Feedback on rules: helpful and harmful applications, and the inversion of a rule into a warning."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -21,7 +21,8 @@ from commonplace.knowledge.lifecycle.maturity import Maturity, Standing
 from commonplace.knowledge.search_text import search_text
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.knowledge.vectors import embed
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 
 MAX_REASON_CHARS: Final = 1_000
 MAX_REASONS: Final = 100
@@ -36,7 +37,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleApplication:
+class RuleApplication(Noun):
     """An application of a rule, and the feedback on it."""
 
     outcome: Outcome
@@ -44,13 +45,6 @@ class RuleApplication:
     actor: str | None
     applied_at: datetime
     context: Mapping[str, Any]
-
-    @classmethod
-    def from_row(cls, row: Row) -> "RuleApplication":
-        """Return the application of a row."""
-        values: dict[str, Any] = {each.name: row[each.name] for each in fields(cls)}
-        values["outcome"] = Outcome(row["outcome"])
-        return cls(**values)
 
 
 async def mark_helpful(
@@ -79,17 +73,7 @@ async def mark_helpful(
 
     Source: KNW-21.1, KNW-30.1.
     """
-    details = inputs.require_metadata(context, allow_secrets=False)
-    now = clock()
-    async with unit_of_work(pool) as sql:
-        key = inputs.require_id(rule_id, field="rule_id")
-        rule = await _lock(sql, key, now)
-        before = _standing(rule)
-        after = maturity.after_helpful(before, age=now - rule.created_at)
-        await sql.record_application(
-            rule_id=key, outcome=Outcome.HELPFUL, reason=None, context=details, now=now
-        )
-        return await _write(sql, key, Outcome.HELPFUL, before, after, metadata=rule.metadata, now=now)
+    return await _mark(pool, rule_id, Outcome.HELPFUL, None, context, clock())
 
 
 async def mark_harmful(
@@ -121,23 +105,34 @@ async def mark_harmful(
 
     Source: KNW-21.2, KNW-21.3, KNW-30.1.
     """
-    why = _reason(reason)
+    return await _mark(pool, rule_id, Outcome.HARMFUL, _reason(reason), context, clock())
+
+
+async def _mark(
+    pool: asyncpg.Pool,
+    rule_id: UUID | str,
+    outcome: Outcome,
+    reason: str | None,
+    context: object,
+    now: datetime,
+) -> Rule:
     details = inputs.require_metadata(context, allow_secrets=False)
-    now = clock()
+    key = inputs.require_id(rule_id, field="rule_id")
     async with unit_of_work(pool) as sql:
-        key = inputs.require_id(rule_id, field="rule_id")
         rule = await _lock(sql, key, now)
-        before = _standing(rule)
-        after = maturity.after_harmful(before)
-        metadata = dict(rule.metadata)
-        if why is not None:
-            metadata["harmful_reasons"] = [*metadata.get("harmful_reasons", []), why][-MAX_REASONS:]
-        if after.needs_inversion:
-            metadata["needs_inversion"] = True
-        await sql.record_application(
-            rule_id=key, outcome=Outcome.HARMFUL, reason=why, context=details, now=now
-        )
-        return await _write(sql, key, Outcome.HARMFUL, before, after, metadata=metadata, now=now)
+        before, metadata = _standing(rule), dict(rule.metadata)
+        if outcome is Outcome.HELPFUL:
+            event, after = EventType.RULE_HELPFUL, maturity.after_helpful(before, age=now - rule.created_at)
+        else:
+            event, after = EventType.RULE_HARMFUL, maturity.after_harmful(before)
+            if reason is not None:
+                metadata["harmful_reasons"] = [*metadata.get("harmful_reasons", []), reason][-MAX_REASONS:]
+            if after.needs_inversion:
+                metadata["needs_inversion"] = True
+        await sql.record_application(rule_id=key, outcome=outcome, reason=reason, context=details, now=now)
+        row = await sql.mark_rule(id=key, **asdict(after), metadata=metadata, now=now)
+        await _record(sql, event, key, before=asdict(before), after=asdict(after))
+        return Rule.from_row(row, now=now)
 
 
 async def invert_to_anti_pattern(
@@ -181,8 +176,8 @@ async def invert_to_anti_pattern(
             metadata=metadata,
             now=now,
         )
-        payload = _payload(key, {"maturity": before.maturity}, {"maturity": Maturity.ANTI_PATTERN})
-        await record_event(sql, EventType.RULE_INVERTED, payload=payload)
+        states = {"before": {"maturity": before.maturity}, "after": {"maturity": Maturity.ANTI_PATTERN}}
+        await _record(sql, EventType.RULE_INVERTED, key, **states)
         return Rule.from_row(inverted, now=now)
 
 
@@ -213,24 +208,9 @@ def _standing(rule: Rule) -> Standing:
     )
 
 
-async def _write(
-    sql: Statements,
-    rule_id: UUID,
-    outcome: Outcome,
-    before: Standing,
-    after: Standing,
-    *,
-    metadata: Mapping[str, Any],
-    now: datetime,
-) -> Rule:
-    row = await sql.mark_rule(id=rule_id, **asdict(after), metadata=dict(metadata), now=now)
-    event = EventType.RULE_HELPFUL if outcome is Outcome.HELPFUL else EventType.RULE_HARMFUL
-    await record_event(sql, event, payload=_payload(rule_id, asdict(before), asdict(after)))
-    return Rule.from_row(row, now=now)
-
-
-def _payload(rule_id: UUID, before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    return {"memory_type": "rule", "memory_id": str(rule_id), "before": dict(before), "after": dict(after)}
+async def _record(sql: Statements, event: EventType, rule_id: UUID, **states: object) -> None:
+    payload = {"memory_type": "rule", "memory_id": str(rule_id), **states}
+    await record_event(sql, event, payload=payload)
 
 
 def _reason(reason: str | None) -> str | None:

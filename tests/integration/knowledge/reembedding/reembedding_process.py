@@ -8,7 +8,8 @@ It prints ``ready`` and waits on standard input once so many batches are in the 
 import asyncio
 import sys
 
-from commonplace.knowledge.reembedding import MoveProgress, reembed
+from commonplace.knowledge.reembedding.moves import MoveProgress
+from commonplace.knowledge.reembedding.moving import reembed
 from commonplace.storage.postgres import open_pool
 from support.reembedding import TurnedEngine
 

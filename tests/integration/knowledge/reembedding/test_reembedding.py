@@ -25,13 +25,9 @@ from commonplace.knowledge import vectors
 from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_episodes
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful
-from commonplace.knowledge.reembedding import (
-    MoveEndedError,
-    abort_reembedding,
-    drop_former_vectors,
-    reembed,
-    reembedding_status,
-)
+from commonplace.knowledge.reembedding.leftovers import abort_reembedding, drop_former_vectors
+from commonplace.knowledge.reembedding.moves import MoveEndedError, reembedding_status
+from commonplace.knowledge.reembedding.moving import reembed
 from commonplace.knowledge.reembedding.statements import TEXTS, table_queries
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.recall import recall
