@@ -13,7 +13,7 @@ from commonplace.llm import Model
 from commonplace.memories import Memories
 from commonplace.web import briefing, documentation, health, login, monitoring
 from commonplace.web.access import acting, installation_reader, refuse_forgery
-from commonplace.web.apps.rest import admin
+from commonplace.web.apps.rest import admin, conversations
 from commonplace.web.apps.rest import routes as rest
 from commonplace.web.authentication import Authentication
 from commonplace.web.dashboard import assets
@@ -98,8 +98,9 @@ def create_app(
 def _add_routes(app: FastAPI) -> None:
     answers = may_answer(FOREIGN_HOST, UNAUTHENTICATED, FORBIDDEN, FORGED, TOO_MANY, STORAGE_UNAVAILABLE)
     for router in (
-        admin.router,
-        rest.router,
+        admin.api.router,
+        rest.api.router,
+        conversations.api.router,
         operational.api.router,
         workspace.api.router,
         knowledge.api.router,

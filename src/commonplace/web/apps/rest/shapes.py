@@ -3,34 +3,48 @@
 import math
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
 from commonplace.apps import (
+    APP_ID,
     FORMAT,
+    MAX_ID_CHARS,
+    MAX_MESSAGE_CHARS,
+    MAX_NAME_CHARS,
+    App,
     AppStatus,
+    Conversation,
+    DigestReceipt,
     DigestState,
     EnergyStatus,
     ImportReceipt,
     ListedApp,
+    Memory,
+    MemoryContext,
     Metadata,
+    Speaker,
     Statistics,
 )
 from commonplace.web.paging import CountedPageShape
-from commonplace.web.shape import Shape
+from commonplace.web.shape import Shape, Wanted, shows
+
+MOST_MESSAGES: Final = 1000
+"""The most messages in one request."""
 
 
+@shows(
+    Memory,
+    id="unique; not reused after deletion",
+    content="one paragraph, about 200 characters at most",
+    updated_at="the time of the creation or the last merge",
+    source_conversation_id="the conversation that the digest came from",
+    user_id="the owner; null: shared by all users",
+)
 class MemoryShape(Shape):
     """A memory of an app."""
 
-    id: int = Field(description="unique; not reused after deletion")
-    app_id: str
-    content: str = Field(description="one paragraph, about 200 characters at most")
-    created_at: datetime
-    updated_at: datetime = Field(description="the time of the creation or the last merge")
-    source_conversation_id: str | None = Field(description="the conversation that the digest came from")
-    user_id: str | None = Field(description="the owner; null: shared by all users")
     metadata: Annotated[dict[str, Any], BeforeValidator(Metadata.as_dict)] = Field(
         description="importance (0 to 10), tags, relatedConversations and other keys"
     )
@@ -46,6 +60,13 @@ class MemoriesPageShape(MemoriesShape, CountedPageShape):
     """A page of the memories of an app, newest first."""
 
 
+@shows(MemoryContext, text="the block for a prompt; empty if there are no memories")
+class ContextShape(Shape):
+    """The memories that a model sees when a conversation of the app is in focus."""
+
+    memories: list[MemoryShape] = Field(description="the memories in the block, newest first")
+
+
 class DeletedShape(Shape):
     """A deleted memory."""
 
@@ -56,6 +77,25 @@ class PurgedShape(DeletedShape):
     """The result of a purge."""
 
     deleted_count: int = Field(description="the number of deleted memories")
+
+
+class NewApp(Wanted):
+    """An app to install."""
+
+    app_id: str = Field(
+        pattern=APP_ID, description="letters, digits, or `. : @ + - _` after the first character"
+    )
+    name: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_NAME_CHARS,
+        description="the name that models see; by default the id",
+    )
+
+
+@shows(App, name="the name that models see")
+class InstalledAppShape(Shape):
+    """An installed app."""
 
 
 class AppShape(Shape):
@@ -86,6 +126,63 @@ class AppsShape(CountedPageShape):
     """A page of apps, by id."""
 
     apps: list[AppShape]
+
+
+class NewMessage(Wanted):
+    """A message of a conversation."""
+
+    role: Speaker
+    content: str = Field(
+        max_length=MAX_MESSAGE_CHARS, description="secrets in it are masked before it is stored"
+    )
+
+
+class NewMessages(Wanted):
+    """Messages of a conversation, in order."""
+
+    messages: list[NewMessage] = Field(min_length=1, max_length=MOST_MESSAGES)
+
+
+class NewConversation(Wanted):
+    """A conversation to begin."""
+
+    conversation_id: str = Field(min_length=1, max_length=MAX_ID_CHARS, description="unique among all apps")
+    user_id: str | None = Field(
+        default=None,
+        min_length=1,
+        max_length=MAX_ID_CHARS,
+        description="the owner of its memory; null: shared by all users",
+    )
+
+
+@shows(
+    Conversation,
+    user_id="the owner of its memory; null: shared by all users",
+    last_role="the speaker of the last message",
+    memories_shown="the number of memories that its model saw; null until its context was built",
+)
+class ConversationShape(Shape):
+    """A conversation of an app."""
+
+
+@shows(
+    DigestReceipt,
+    without={"compactions", "conflicts"},
+    reason="the reason for the outcome",
+    extractive="whether the sentences were picked by rule, not written by a model",
+)
+class DigestReceiptShape(Shape):
+    """The result of digesting a conversation."""
+
+    memory: MemoryShape | None = Field(description="the new memory; null if there is none")
+
+
+class EndedShape(Shape):
+    """An ended conversation."""
+
+    conversation: ConversationShape
+    repeated: bool = Field(description="whether the conversation had ended before")
+    digest: DigestReceiptShape | None = Field(description="null: the digest is made in the background")
 
 
 class HitShape(Shape):
