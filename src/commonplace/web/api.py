@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 from fastapi import APIRouter, Depends
 
+from commonplace.core.docstrings import documented
 from commonplace.web.problems import (
     INVALID_INPUT,
     REFUSED,
@@ -21,6 +22,9 @@ from commonplace.web.shape import SHAPES
 BODY: Final = (REFUSED, INVALID_INPUT, SECRET_REFUSED, TOO_LARGE)
 """The problems of a route that stores text of its body."""
 
+PARAMETERS: Final[dict[str, dict[str, str]]] = {}
+"""The descriptions of parameters by operation; the body of a request has the name ``body``."""
+
 _Route = TypeVar("_Route", bound=Callable[..., object])
 
 
@@ -28,7 +32,8 @@ class Api:
     """A part of the REST API; calling it returns a decorator that adds a route to :attr:`router`.
 
     The documentation of a route is its function: the name is the operation's id, the first line of the docstring is
-    the summary, and the rest of the docstring is the description. A route that returns a noun of a memory answers with
+    the summary, its section ``Parameters:`` describes the parameters and the body of a request, and the rest of the
+    docstring is the description. A route that returns a noun of a memory answers with
     the shape of the noun (:func:`commonplace.web.shape.shows`).
 
     Args:
@@ -60,7 +65,10 @@ class Api:
         method, _, path = request.partition(" ")
 
         def add(route: _Route) -> _Route:
-            summary, _, description = (inspect.getdoc(route) or "").partition("\n")
+            text, parameters = documented(route)
+            summary, _, description = text.partition("\n")
+            operation = camel_case(route.__name__)
+            PARAMETERS[operation] = parameters
             returned: Any = inspect.signature(route).return_annotation
             self.router.add_api_route(
                 path,
@@ -69,7 +77,7 @@ class Api:
                 status_code=status,
                 response_model=SHAPES.get(returned, returned),
                 dependencies=[Depends(role)],
-                operation_id=camel_case(route.__name__),
+                operation_id=operation,
                 summary=summary.removesuffix("."),
                 description=description.strip(),
                 response_description=result,

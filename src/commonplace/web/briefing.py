@@ -1,9 +1,8 @@
 """The briefing under ``/api/v1/briefing``: one block for a prompt, from all four memories."""
 
 from dataclasses import replace
-from typing import Annotated, Final
+from typing import Final
 
-from fastapi import Body
 from pydantic import Field
 
 from commonplace.briefing import Briefing, Section, build_briefing
@@ -19,50 +18,52 @@ api = Api("/api/v1", "briefing", REFUSED, TOO_LARGE)
 
 
 class WantedBriefing(Wanted):
-    """The subject of a session that begins."""
+    """The subject of a session that begins.
 
-    prompt: str = Field(
-        default="", max_length=MAX_PROMPT_CHARS, description="the first prompt of the session; may be empty"
-    )
-    app: str | None = Field(default=None, description="the app of the conversation in focus")
-    butler: str | None = Field(
-        default=None, description="the butler of the session; null: global memories only"
-    )
-    budget_tokens: int | None = Field(
-        default=None, ge=0, le=MAX_BUDGET_TOKENS, description="the budget of the whole text; null: 2400"
-    )
+    Attributes:
+        prompt: the first prompt of the session; may be empty
+        app: the app of the conversation in focus
+        butler: the butler of the session; null: global memories only
+        budget_tokens: the budget of the whole text; null: 2400
+    """
+
+    prompt: str = Field(default="", max_length=MAX_PROMPT_CHARS)
+    app: str | None = None
+    butler: str | None = None
+    budget_tokens: int | None = Field(default=None, ge=0, le=MAX_BUDGET_TOKENS)
 
 
-@shows(
-    Section,
-    name="the name of the memory",
-    text="empty if the memory has nothing to show, no room, or a problem",
-    problem="the reason if the memory could not be read",
-)
+@shows(Section)
 class SectionShape(Shape):
-    """The section of one memory."""
+    """The section of one memory.
+
+    Attributes:
+        name: the name of the memory
+        text: empty if the memory has nothing to show, no room, or a problem
+        problem: the reason if the memory could not be read
+    """
 
 
-@shows(
-    Briefing,
-    text="the text for a prompt; empty if no memory has anything to show",
-    tokens="the estimated size of the text",
-)
+@shows(Briefing)
 class BriefingShape(Shape):
-    """The block and its sections."""
+    """The block and its sections.
+
+    Attributes:
+        text: the text for a prompt; empty if no memory has anything to show
+        tokens: the estimated size of the text
+    """
 
     sections: list[SectionShape]
 
 
 @api("POST /briefing", installation_reader, "The block")
-async def briefing(
-    memories: OpenMemories,
-    knowledge: KnowledgeOfCaller,
-    wanted: Annotated[WantedBriefing, Body(description="the subject of the session")],
-) -> Briefing:
+async def briefing(memories: OpenMemories, knowledge: KnowledgeOfCaller, wanted: WantedBriefing) -> Briefing:
     """Build one block for a prompt from all four memories.
 
     Give each memory a fair share of the budget. The section of a memory that cannot answer is empty and says why.
+
+    Parameters:
+        body: the subject of the session
     """
     return await build_briefing(
         replace(memories, knowledge=knowledge),

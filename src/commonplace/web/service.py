@@ -97,19 +97,9 @@ def create_app(
 
 def _add_routes(app: FastAPI) -> None:
     answers = may_answer(FOREIGN_HOST, UNAUTHENTICATED, FORBIDDEN, FORGED, TOO_MANY, STORAGE_UNAVAILABLE)
-    for router in (
-        admin.api.router,
-        rest.api.router,
-        conversations.api.router,
-        operational.api.router,
-        workspace.api.router,
-        knowledge.api.router,
-        entities.api.router,
-        upkeep.api.router,
-        consolidation.api.router,
-        briefing.api.router,
-    ):
-        app.include_router(router, responses=answers)
+    apps = (admin, rest, conversations)
+    for part in (*apps, operational, workspace, knowledge, entities, upkeep, consolidation, briefing):
+        app.include_router(part.api.router, responses=answers)
     app.include_router(health.router, responses=may_answer(FOREIGN_HOST, TOO_MANY))
     app.include_router(monitoring.router, responses=answers, dependencies=[Depends(installation_reader)])
     app.include_router(documentation.router)

@@ -1,8 +1,6 @@
 """Tools for feedback: confirm a memory, mark a rule as helpful or harmful."""
 
-from typing import Annotated, Any, Final
-
-from pydantic import Field
+from typing import Any, Final
 
 from commonplace.knowledge import KnowledgeMemory, Rule
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, RuleId
@@ -29,17 +27,13 @@ async def memory_mark_helpful(memory: KnowledgeMemory, *, rule_id: RuleId) -> Ru
     return await memory.mark_helpful(rule_id)
 
 
-async def memory_mark_harmful(
-    memory: KnowledgeMemory,
-    *,
-    rule_id: RuleId,
-    reason: Annotated[
-        str | None, Field(description="The harm, in one sentence; it is kept with the rule.")
-    ] = None,
-) -> Rule:
+async def memory_mark_harmful(memory: KnowledgeMemory, *, rule_id: RuleId, reason: str | None = None) -> Rule:
     """Mark a rule as harmful after you followed it. A harmful mark weighs as much as four helpful ones.
 
     A rule that keeps doing harm is turned into a warning. Returns the rule after the change.
+
+    Parameters:
+        reason: The harm, in one sentence; it is kept with the rule.
     """
     return await memory.mark_harmful(rule_id, reason=reason)
 

@@ -27,18 +27,12 @@ _GLOBALS: Final[dict[str, object]] = {
     "is_complete": assets.is_complete,
 }
 _FILTERS: Final[dict[str, Callable[..., str]]] = {
-    "ago": wording.ago,
-    "until": wording.until,
-    "day": wording.day,
-    "stamp": wording.stamp,
-    "iso": wording.iso,
-    "number": wording.number,
-    "decimal": wording.decimal,
-    "percent": wording.percent,
-    "money": wording.money,
-    "duration": wording.duration,
-    "plural": plural,
-    "visible": visible,
+    each.__name__: each
+    for each in (
+        *(wording.ago, wording.until, wording.day, wording.stamp, wording.iso),
+        *(wording.number, wording.decimal, wording.percent, wording.money, wording.duration),
+        *(plural, visible),
+    )
 }
 
 

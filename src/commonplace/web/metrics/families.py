@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+_Labels = TypeVar("_Labels", bound=str | tuple[str, str])
 _Family = TypeVar("_Family", CounterMetricFamily, GaugeMetricFamily)
 
 
@@ -19,11 +20,7 @@ def counters(prefix: str, *rows: tuple[str, str, float]) -> list[Metric]:
 
 
 def by_label(
-    kind: type[_Family],
-    name: str,
-    documentation: str,
-    labels: str,
-    values: Mapping[str, float] | Mapping[tuple[str, str], float],
+    kind: type[_Family], name: str, documentation: str, labels: str, values: Mapping[_Labels, float]
 ) -> Metric:
     """Return a metric with a value for each label, or for each pair of labels.
 

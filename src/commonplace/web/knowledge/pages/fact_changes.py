@@ -15,6 +15,7 @@ from commonplace.web.knowledge.pages.facts import PATH
 from commonplace.web.knowledge.pages.forgetting import add_forgetting
 from commonplace.web.knowledge.pages.listing import CHANGED, ItemId
 
+TEMPLATE: Final = "knowledge/facts/correct.html"
 NOT_ACTIVE: Final = "an active fact; other facts cannot be confirmed or corrected"
 
 router = pages(PATH, writer)
@@ -42,7 +43,7 @@ add_forgetting(
 async def correction_form(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> HTMLResponse:
     """Show the form for a correction."""
     fact = await knowledge.read_memory("fact", fact_id)
-    return _correction_form(request, fact, fact.content, {})
+    return render_dialog(request, TEMPLATE, fact=fact, content=fact.content, errors={})
 
 
 @router.post("/{fact_id:uuid}/correct")
@@ -64,7 +65,8 @@ async def correct(
             entity_id=fact.entity_id,
         )
     except InvalidInputError as error:
-        return _correction_form(request, fact, content, {error.field: message_of(error)})
+        errors = {error.field: message_of(error)}
+        return render_dialog(request, TEMPLATE, fact=fact, content=content, errors=errors)
     return done(request, "The correction was stored.", location=f"{PATH}/{receipt.id}", changed=CHANGED)
 
 
@@ -73,7 +75,3 @@ def _require_change(fact: Fact, content: str) -> None:
         raise InvalidInputError("content", NOT_ACTIVE, f"a fact that is {fact.validity}")
     if content.strip() == fact.content:
         raise InvalidInputError("content", "a text that differs from the fact", content)
-
-
-def _correction_form(request: Request, fact: Fact, content: str, errors: dict[str, str]) -> HTMLResponse:
-    return render_dialog(request, "knowledge/facts/correct.html", fact=fact, content=content, errors=errors)

@@ -86,7 +86,8 @@ async def helpful(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemI
 @router.get("/{rule_id:uuid}/harmful", dependencies=WRITE)
 async def harmful_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> HTMLResponse:
     """Ask for the reason before a rule is marked as harmful."""
-    return _harmful_form(request, await knowledge.read_memory("rule", rule_id), "", {})
+    rule = await knowledge.read_memory("rule", rule_id)
+    return render_dialog(request, "knowledge/rules/harmful.html", rule=rule, reason="", errors={})
 
 
 @router.post("/{rule_id:uuid}/harmful", dependencies=WRITE)
@@ -99,7 +100,8 @@ async def harmful(
         await _changed(marking, knowledge, rule_id)
     except InvalidInputError as error:
         rule = await knowledge.read_memory("rule", rule_id)
-        return _harmful_form(request, rule, reason, {"reason": message_of(error)})
+        errors = {"reason": message_of(error)}
+        return render_dialog(request, "knowledge/rules/harmful.html", rule=rule, reason=reason, errors=errors)
     return done(request, "The rule was marked as harmful.", changed=CHANGED)
 
 
@@ -157,14 +159,4 @@ def _inversion(rule: Rule) -> Question:
         quote=rule.content,
         button="Turn into a warning",
         is_dangerous=False,
-    )
-
-
-def _harmful_form(request: Request, rule: Rule, reason: str, errors: dict[str, str]) -> HTMLResponse:
-    return render_dialog(
-        request,
-        "knowledge/rules/harmful.html",
-        rule=rule,
-        reason=reason,
-        errors=errors,
     )

@@ -3,8 +3,7 @@
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import Body, Path, Query, Request
-from pydantic import Field
+from fastapi import Path, Query, Request
 
 from commonplace.knowledge import (
     ConsolidationReport,
@@ -32,9 +31,13 @@ RunId = Annotated[UUID, Path(alias="runId", description="the id of a run")]
 api = Api("/api/v1/knowledge/consolidation", "knowledge memory")
 
 
-@shows(Run, id="also the `run_id` of the events that the run caused")
+@shows(Run)
 class RunShape(Shape):
-    """A run: one answer of a model to one group of a butler's episodes."""
+    """A run: one answer of a model to one group of a butler's episodes.
+
+    Attributes:
+        id: also the `run_id` of the events that the run caused
+    """
 
 
 class RunsShape(PageShape):
@@ -57,31 +60,36 @@ class RunRecordShape(Shape):
 
 
 class WantedUndo(Wanted):
-    """Options for undoing a run."""
+    """Options for undoing a run.
 
-    requeue: bool = Field(default=False, description="consolidate the run's episodes again")
+    Attributes:
+        requeue: consolidate the run's episodes again
+    """
+
+    requeue: bool = False
 
 
-@shows(
-    UndoReport,
-    episodes_expired="episodes that could not be requeued because they have expired",
-    kept="memories that stay because they changed after the run",
-)
+@shows(UndoReport)
 class UndoneShape(Shape):
-    """The report of undoing a run."""
+    """The report of undoing a run.
+
+    Attributes:
+        episodes_expired: episodes that could not be requeued because they have expired
+        kept: memories that stay because they changed after the run
+    """
 
 
-@shows(
-    ConsolidationReport,
-    without={"planned", "again_at"},
-    dry_run="whether episodes were only counted, because no model is set",
-    groups="the number of waiting episodes at the start, by butler",
-    failed="butlers with a group that failed; it is tried again later",
-    busy="butlers whose oldest episodes another worker holds",
-    waiting="butlers whose oldest episodes failed and are not due yet",
-)
+@shows(ConsolidationReport, without={"planned", "again_at"})
 class ConsolidatedShape(Shape):
-    """The report of a consolidation."""
+    """The report of a consolidation.
+
+    Attributes:
+        dry_run: whether episodes were only counted, because no model is set
+        groups: the number of waiting episodes at the start, by butler
+        failed: butlers with a group that failed; it is tried again later
+        busy: butlers whose oldest episodes another worker holds
+        waiting: butlers whose oldest episodes failed and are not due yet
+    """
 
     runs: list[RunShape]
 
@@ -90,13 +98,18 @@ class ConsolidatedShape(Shape):
 async def list_runs(
     memory: KnowledgeOfCaller,
     butler: Butler = None,
-    state: Annotated[RunState | None, Query(description="only runs in this state")] = None,
-    limit: Annotated[int, Query(ge=1, le=MAX_RUNS, description="the most runs to return")] = DEFAULT_LIMIT,
-    offset: Annotated[int, Query(ge=0, le=MAX_OFFSET, description="the number of runs to skip")] = 0,
+    state: RunState | None = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_RUNS)] = DEFAULT_LIMIT,
+    offset: Annotated[int, Query(ge=0, le=MAX_OFFSET)] = 0,
 ) -> RunsShape:
     """List consolidation runs.
 
     The latest first.
+
+    Parameters:
+        state: only runs in this state
+        limit: the most runs to return
+        offset: the number of runs to skip
     """
     page = Page(limit=limit, offset=offset)
     found = await memory.list_runs(butler=butler, state=state, limit=page.one_more, offset=page.offset)
@@ -113,14 +126,13 @@ async def get_run(memory: KnowledgeOfCaller, run_id: RunId) -> RunRecord:
 
 
 @api("POST /runs/{runId}/undo", admin, "The report", NOT_FOUND, REFUSED, INVALID_INPUT)
-async def undo_run(
-    memory: KnowledgeOfCaller,
-    run_id: RunId,
-    wanted: Annotated[WantedUndo | None, Body(description="the options")] = None,
-) -> UndoReport:
+async def undo_run(memory: KnowledgeOfCaller, run_id: RunId, wanted: WantedUndo | None = None) -> UndoReport:
     """Undo a consolidation run.
 
     Undoes the run's changes; the answer names the memories that stay because they changed since.
+
+    Parameters:
+        body: the options
     """
     requeue = wanted is not None and wanted.requeue
     return await memory.undo_run(run_id, requeue=requeue)

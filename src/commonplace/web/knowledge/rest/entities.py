@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import Body, Path, Query
+from fastapi import Path, Query
 
 from commonplace.knowledge import Entity, EntityType, MergeReceipt, UnmergeReceipt
 from commonplace.web.access import KnowledgeOfCaller, admin, reader, writer
@@ -19,12 +19,13 @@ api = Api("/api/v1/knowledge/entities", "knowledge memory")
 
 
 @api("POST", writer, "The entity", *BODY, status=HTTPStatus.CREATED)
-async def create_entity(
-    memory: KnowledgeOfCaller, wanted: Annotated[NewEntity, Body(description="the entity")]
-) -> Entity:
+async def create_entity(memory: KnowledgeOfCaller, wanted: NewEntity) -> Entity:
     """Add an entity.
 
     A name and type are unique: a duplicate is refused, and the message names the existing entity.
+
+    Parameters:
+        body: the entity
     """
     return await memory.entity_create(**wanted.model_dump())
 
@@ -32,15 +33,19 @@ async def create_entity(
 @api("GET /resolve", reader, "The candidates")
 async def resolve_entity(
     memory: KnowledgeOfCaller,
-    name: Annotated[str, Query(min_length=1, max_length=500, description="a name or a part of one")],
-    entity_type: Annotated[
-        EntityType | None, Query(alias="entityType", description="only entities of this type")
-    ] = None,
-    fuzzy: Annotated[bool, Query(description="also find similar spellings")] = False,  # noqa: FBT002
+    name: Annotated[str, Query(min_length=1, max_length=500)],
+    entity_type: Annotated[EntityType | None, Query(alias="entityType")] = None,
+    *,
+    fuzzy: bool = False,
 ) -> CandidatesShape:
     """Find the entities that a name may mean.
 
     The likeliest first; no entity is created.
+
+    Parameters:
+        name: a name or a part of one
+        entityType: only entities of this type
+        fuzzy: also find similar spellings
     """
     found = await memory.entity_resolve(name, entity_type=entity_type, enable_fuzzy=fuzzy)
     return CandidatesShape.model_validate({"candidates": found})
@@ -56,28 +61,26 @@ async def get_entity(memory: KnowledgeOfCaller, entity_id: EntityId) -> Entity:
 
 
 @api("PATCH /{entityId}", writer, "The changed entity", NOT_FOUND, *BODY)
-async def update_entity(
-    memory: KnowledgeOfCaller,
-    entity_id: EntityId,
-    wanted: Annotated[ChangedEntity, Body(description="the changes")],
-) -> Entity:
+async def update_entity(memory: KnowledgeOfCaller, entity_id: EntityId, wanted: ChangedEntity) -> Entity:
     """Change an entity.
 
     The name and the list of aliases are replaced; metadata keys are set one by one.
+
+    Parameters:
+        body: the changes
     """
     await memory.entity_get(entity_id)
     return await memory.entity_update(entity_id, **wanted.model_dump())
 
 
 @api("POST /{entityId}/merge", admin, "The receipt", NOT_FOUND, *BODY)
-async def merge_entity(
-    memory: KnowledgeOfCaller,
-    entity_id: EntityId,
-    wanted: Annotated[WantedMerge, Body(description="the target")],
-) -> MergeReceipt:
+async def merge_entity(memory: KnowledgeOfCaller, entity_id: EntityId, wanted: WantedMerge) -> MergeReceipt:
     """Merge an entity into another.
 
     Names and facts move to the target; of two facts of one key the more confident stays. It can be undone.
+
+    Parameters:
+        body: the target
     """
     await memory.entity_get(entity_id)
     return await memory.entity_merge(entity_id, wanted.target_entity_id)

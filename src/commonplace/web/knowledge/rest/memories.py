@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import Body, Path, Query
+from fastapi import Path, Query
 
 from commonplace.knowledge import (
     DEFAULT_MIN_CONFIDENCE,
@@ -23,7 +23,7 @@ from commonplace.knowledge import (
 from commonplace.web import api as rest
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.knowledge.rest import shapes
-from commonplace.web.limits import MAX_BUDGET_TOKENS
+from commonplace.web.limits import BudgetTokens
 from commonplace.web.problems import MODEL_UNAVAILABLE, NOT_FOUND, STORAGE_UNAVAILABLE
 from commonplace.web.workspace.rest.routes import BlockShape
 
@@ -56,34 +56,37 @@ api = rest.Api("/api/v1/knowledge", "knowledge memory")
 
 
 @api("POST /episodes", writer, "The receipt", *BODY, status=HTTPStatus.CREATED)
-async def store_episode(
-    memory: KnowledgeOfCaller, wanted: Annotated[shapes.NewEpisode, Body(description="the episode")]
-) -> EpisodeReceipt:
+async def store_episode(memory: KnowledgeOfCaller, wanted: shapes.NewEpisode) -> EpisodeReceipt:
     """Store an episode.
 
     An episode lives for seven days, unless it is consolidated before. The receipt of an outage has a reason.
+
+    Parameters:
+        body: the episode
     """
     return await memory.store_episode(**wanted.model_dump())
 
 
 @api("POST /facts", writer, "The receipt", *BODY, status=HTTPStatus.CREATED)
-async def store_fact(
-    memory: KnowledgeOfCaller, wanted: Annotated[shapes.NewFact, Body(description="the fact")]
-) -> FactReceipt:
+async def store_fact(memory: KnowledgeOfCaller, wanted: shapes.NewFact) -> FactReceipt:
     """Store a fact.
 
     A fact supersedes the active fact of the same subject, predicate and scope.
+
+    Parameters:
+        body: the fact
     """
     return await memory.store_fact(**wanted.model_dump())
 
 
 @api("POST /rules", writer, "The receipt", *BODY, status=HTTPStatus.CREATED)
-async def store_rule(
-    memory: KnowledgeOfCaller, wanted: Annotated[shapes.NewRule, Body(description="the rule")]
-) -> RuleReceipt:
+async def store_rule(memory: KnowledgeOfCaller, wanted: shapes.NewRule) -> RuleReceipt:
     """Store a rule.
 
     A rule begins as a candidate.
+
+    Parameters:
+        body: the rule
     """
     return await memory.store_rule(**wanted.model_dump())
 
@@ -91,21 +94,23 @@ async def store_rule(
 @api("GET /search", reader, "The results", *OUTAGES)
 async def search_knowledge(
     memory: KnowledgeOfCaller,
-    query: Annotated[str, Query(max_length=MAX_QUERY_CHARS, description="a question or key words")],
-    types: Annotated[
-        list[MemoryType] | None, Query(alias="type", description="the kinds to search; by default all three")
-    ] = None,
+    query: Annotated[str, Query(max_length=MAX_QUERY_CHARS)],
+    types: Annotated[list[MemoryType] | None, Query(alias="type")] = None,
     scope: Scope = None,
-    mode: Annotated[
-        SearchMode | None, Query(description="by meaning, by words, by both, or by context")
-    ] = None,
+    mode: SearchMode | None = None,
     limit: MostFound = None,
     min_confidence: Confidence = DEFAULT_MIN_CONFIDENCE,
-    explain: Explain = False,  # noqa: FBT002 - a query parameter
+    *,
+    explain: Explain = False,
 ) -> shapes.FindingsShape:
     """Find episodes, facts and rules.
 
     Search by meaning and words, unless `mode` is given. Searching does not count as a use.
+
+    Parameters:
+        query: a question or key words
+        type: the kinds to search; by default all three
+        mode: by meaning, by words, by both, or by context
     """
     found = await memory.search(
         query,
@@ -122,15 +127,19 @@ async def search_knowledge(
 @api("GET /recall", reader, "The results", *OUTAGES)
 async def recall_knowledge(
     memory: KnowledgeOfCaller,
-    topic: Annotated[str, Query(max_length=MAX_QUERY_CHARS, description="the task or question")],
+    topic: Annotated[str, Query(max_length=MAX_QUERY_CHARS)],
     scope: Scope = None,
     limit: MostFound = None,
     min_confidence: Confidence = DEFAULT_MIN_CONFIDENCE,
-    explain: Explain = False,  # noqa: FBT002 - a query parameter
+    *,
+    explain: Explain = False,
 ) -> shapes.FindingsShape:
     """Recall facts and rules for a topic.
 
     Rank by relevance, importance, recency and confidence, and count a use of each result.
+
+    Parameters:
+        topic: the task or question
     """
     most = memory.config.retrieval.door_limit if limit is None else limit
     found = await memory.recall(
@@ -142,21 +151,17 @@ async def recall_knowledge(
 @api("GET /context", reader, "The block")
 async def knowledge_context(
     memory: KnowledgeOfCaller,
-    prompt: Annotated[str, Query(max_length=MAX_QUERY_CHARS, description="the beginning of the session")],
-    butler: Annotated[str, Query(min_length=1, max_length=200, description="the agent whose session it is")],
-    budget_tokens: Annotated[
-        int | None,
-        Query(
-            alias="budgetTokens",
-            ge=0,
-            le=MAX_BUDGET_TOKENS,
-            description="the length of the text, at most; by default as configured",
-        ),
-    ] = None,
+    prompt: Annotated[str, Query(max_length=MAX_QUERY_CHARS)],
+    butler: Annotated[str, Query(min_length=1, max_length=200)],
+    budget_tokens: BudgetTokens = None,
 ) -> BlockShape:
     """Read the block for a prompt.
 
     Key facts, then active rules. The text is empty if memory is out of reach.
+
+    Parameters:
+        prompt: the beginning of the session
+        butler: the agent whose session it is
     """
     return BlockShape(text=await memory.context(prompt, butler, token_budget=budget_tokens))
 
@@ -205,28 +210,28 @@ async def confirm_knowledge(
 
 @api("POST /rules/{ruleId}/helpful", writer, "The rule after the change", NOT_FOUND, *BODY)
 async def mark_helpful(
-    memory: KnowledgeOfCaller,
-    rule_id: RuleId,
-    wanted: Annotated[shapes.Application | None, Body(description="details of the application")] = None,
+    memory: KnowledgeOfCaller, rule_id: RuleId, wanted: shapes.Application | None = None
 ) -> Rule:
     """Mark a rule as helpful.
 
     Count a helpful application; the rule is promoted if it qualifies.
+
+    Parameters:
+        body: details of the application
     """
     return await memory.mark_helpful(rule_id, context=wanted.context if wanted else None)
 
 
 @api("POST /rules/{ruleId}/harmful", writer, "The rule after the change", NOT_FOUND, *BODY)
 async def mark_harmful(
-    memory: KnowledgeOfCaller,
-    rule_id: RuleId,
-    wanted: Annotated[
-        shapes.Application | None, Body(description="the harm, and details of the application")
-    ] = None,
+    memory: KnowledgeOfCaller, rule_id: RuleId, wanted: shapes.Application | None = None
 ) -> Rule:
     """Mark a rule as harmful.
 
     Count a harmful application, which weighs four times; the rule is demoted if necessary.
+
+    Parameters:
+        body: the harm, and details of the application
     """
     given = wanted or shapes.Application()
     return await memory.mark_harmful(rule_id, reason=given.reason, context=given.context)

@@ -36,50 +36,71 @@ Details = Annotated[dict[str, Any], Field(default_factory=dict, description="a f
 
 
 class NewEpisode(Wanted):
-    """An event of a session."""
+    """An event of a session.
 
-    content: str = Field(description="whole sentences that make sense on their own")
-    butler: str = Field(description="the agent whose session it was")
+    Attributes:
+        content: whole sentences that make sense on their own
+        butler: the agent whose session it was
+    """
+
+    content: str
+    butler: str
     session_id: UUID | None = None
     importance: Importance = DEFAULT_IMPORTANCE
     metadata: Details
 
 
 class NewFact(Wanted):
-    """A lasting piece of knowledge; it supersedes the fact of the same subject, predicate and scope."""
+    """A lasting piece of knowledge; it supersedes the fact of the same subject, predicate and scope.
 
-    subject: str = Field(description="the person or thing")
-    predicate: str = Field(description="the attribute or relation")
-    content: str = Field(description="one sentence that makes sense on its own")
+    Attributes:
+        subject: the person or thing
+        predicate: the attribute or relation
+        content: one sentence that makes sense on its own
+        entity_id: the entity of the subject
+    """
+
+    subject: str
+    predicate: str
+    content: str
     importance: Importance = DEFAULT_IMPORTANCE
     permanence: Permanence = Permanence.STANDARD
     scope: Scope = GLOBAL_SCOPE
     tags: Tags = Field(default_factory=list)
-    entity_id: UUID | None = Field(default=None, description="the entity of the subject")
+    entity_id: UUID | None = None
     metadata: Details
 
 
 class NewRule(Wanted):
-    """Guidance for how to act."""
+    """Guidance for how to act.
 
-    content: str = Field(description="what to do, and when")
+    Attributes:
+        content: what to do, and when
+    """
+
+    content: str
     scope: Scope = GLOBAL_SCOPE
     tags: Tags = Field(default_factory=list)
     metadata: Details
 
 
-@shows(
-    EpisodeReceipt,
-    id="null if the database or the model was out of reach",
-    reason="why the episode was not stored; send it again later",
-)
+@shows(EpisodeReceipt)
 class StoredEpisodeShape(Shape):
-    """The receipt of an episode."""
+    """The receipt of an episode.
+
+    Attributes:
+        id: null if the database or the model was out of reach
+        reason: why the episode was not stored; send it again later
+    """
 
 
-@shows(FactReceipt, superseded_id="the fact that was replaced")
+@shows(FactReceipt)
 class StoredFactShape(Shape):
-    """The receipt of a fact."""
+    """The receipt of a fact.
+
+    Attributes:
+        superseded_id: the fact that was replaced
+    """
 
 
 @shows(RuleReceipt)
@@ -93,30 +114,39 @@ class StoredRuleShape(Shape):
         *("consolidated", "retry_count", "last_error", "leased_by", "leased_until", "next_attempt_at"),
         *("last_applied_at", "last_evaluated_at"),
     },
-    reference_count="the number of uses",
-    butler="the agent whose session it was",
-    entity_id="the entity of the subject",
-    supersedes_id="the fact that it replaced",
-    confidence="at the last confirmation",
-    effective_confidence="today",
-    decay_rate="share lost per day",
-    source_butler="the butler that learned it",
-    source_episode_id="the episode that it was learned from",
 )
 class KnownShape(Shape):
-    """An episode, a fact or a rule; fields of other kinds are null."""
+    """An episode, a fact or a rule; fields of other kinds are null.
+
+    Attributes:
+        reference_count: the number of uses
+        butler: the agent whose session it was
+        entity_id: the entity of the subject
+        supersedes_id: the fact that it replaced
+        confidence: at the last confirmation
+        effective_confidence: today
+        decay_rate: share lost per day
+        source_butler: the butler that learned it
+        source_episode_id: the episode that it was learned from
+    """
 
 
 class FoundShape(KnownShape):
-    """A result of a search, with its scores."""
+    """A result of a search, with its scores.
 
-    similarity: float | None = Field(default=None, description="cosine of the vectors of memory and query")
-    rank: float | None = Field(default=None, description="score by words")
-    rrf_score: float | None = Field(default=None, description="fused score of both")
-    composite_score: float | None = Field(
-        default=None, description="of a recall: relevance, importance, recency, confidence"
-    )
-    explanation: dict[str, Any] | None = Field(default=None, description="if explain is set")
+    Attributes:
+        similarity: cosine of the vectors of memory and query
+        rank: score by words
+        rrf_score: fused score of both
+        composite_score: of a recall: relevance, importance, recency, confidence
+        explanation: if explain is set
+    """
+
+    similarity: float | None = None
+    rank: float | None = None
+    rrf_score: float | None = None
+    composite_score: float | None = None
+    explanation: dict[str, Any] | None = None
 
 
 class FindingsShape(Shape):
@@ -139,10 +169,15 @@ class ForgottenShape(Shape):
 
 
 class Application(Wanted):
-    """An application of a rule."""
+    """An application of a rule.
 
-    reason: str | None = Field(default=None, description="the harm")
-    context: dict[str, Any] | None = Field(default=None, description="details of the application")
+    Attributes:
+        reason: the harm
+        context: details of the application
+    """
+
+    reason: str | None = None
+    context: dict[str, Any] | None = None
 
 
 class StatsShape(Shape):
@@ -154,34 +189,48 @@ class StatsShape(Shape):
 
 
 class NewEntity(Wanted):
-    """A person, organization, place or other thing that facts are about."""
+    """A person, organization, place or other thing that facts are about.
 
-    canonical_name: str = Field(description="the best-known full name")
+    Attributes:
+        canonical_name: the best-known full name
+        aliases: further names
+    """
+
+    canonical_name: str
     entity_type: EntityType
-    aliases: list[str] = Field(default_factory=list, description="further names")
+    aliases: list[str] = Field(default_factory=list)
     metadata: dict[str, Any] = Field(default_factory=dict)
 
 
 class ChangedEntity(Wanted):
-    """Changes of an entity; a missing field stays as it is."""
+    """Changes of an entity; a missing field stays as it is.
+
+    Attributes:
+        aliases: the new list of aliases
+        metadata: keys to set; other keys stay
+    """
 
     canonical_name: str | None = None
-    aliases: list[str] | None = Field(default=None, description="the new list of aliases")
-    metadata: dict[str, Any] | None = Field(default=None, description="keys to set; other keys stay")
+    aliases: list[str] | None = None
+    metadata: dict[str, Any] | None = None
 
 
-@shows(
-    Entity,
-    without={"tenant_id"},
-    survivor_id="the entity at the end of its chain of merges; its own id if not merged",
-)
+@shows(Entity, without={"tenant_id"})
 class EntityShape(Shape):
-    """An entity."""
+    """An entity.
+
+    Attributes:
+        survivor_id: the entity at the end of its chain of merges; its own id if not merged
+    """
 
 
-@shows(Candidate, name_match="how the name matched")
+@shows(Candidate)
 class CandidateShape(Shape):
-    """An entity that a name may mean."""
+    """An entity that a name may mean.
+
+    Attributes:
+        name_match: how the name matched
+    """
 
 
 class CandidatesShape(Shape):
@@ -191,9 +240,13 @@ class CandidatesShape(Shape):
 
 
 class WantedMerge(Wanted):
-    """The target of a merge."""
+    """The target of a merge.
 
-    target_entity_id: UUID = Field(description="the entity that stays")
+    Attributes:
+        target_entity_id: the entity that stays
+    """
+
+    target_entity_id: UUID
 
 
 @shows(MergeReceipt)
@@ -201,18 +254,23 @@ class MergedShape(Shape):
     """The receipt of a merge."""
 
 
-@shows(UnmergeReceipt, kept="fields that stay because they changed after the merge")
+@shows(UnmergeReceipt)
 class UnmergedShape(Shape):
-    """The receipt of an unmerge."""
+    """The receipt of an unmerge.
+
+    Attributes:
+        kept: fields that stay because they changed after the merge
+    """
 
 
-@shows(
-    Event,
-    actor="the actor who made the change",
-    payload="the state before and after, without the memory's text",
-)
+@shows(Event)
 class EventShape(Shape):
-    """An event of the audit trail."""
+    """An event of the audit trail.
+
+    Attributes:
+        actor: the actor who made the change
+        payload: the state before and after, without the memory's text
+    """
 
 
 class EventsShape(PageShape):
@@ -226,6 +284,10 @@ class SweptShape(Shape):
     """The receipt of a sweep."""
 
 
-@shows(CleanupReceipt, expired_unconsolidated="expired episodes that had never been consolidated")
+@shows(CleanupReceipt)
 class CleanedShape(Shape):
-    """The receipt of a cleanup."""
+    """The receipt of a cleanup.
+
+    Attributes:
+        expired_unconsolidated: expired episodes that had never been consolidated
+    """

@@ -21,22 +21,17 @@ async def knowledge_events(
     memory: KnowledgeOfCaller,
     page: WantedPage,
     event_type: Annotated[
-        str | None,
-        Query(
-            alias="eventType",
-            min_length=1,
-            max_length=100,
-            pattern=r"^\w+$",
-            description="such as `fact_created`",
-        ),
+        str | None, Query(alias="eventType", min_length=1, max_length=100, pattern=r"^\w+$")
     ] = None,
-    memory_id: Annotated[
-        UUID | None, Query(alias="memoryId", description="about one episode, fact, rule or entity")
-    ] = None,
+    memory_id: Annotated[UUID | None, Query(alias="memoryId")] = None,
 ) -> EventsShape:
     """Read the audit trail.
 
     The latest first. An event holds the state of a memory before and after, without its text.
+
+    Parameters:
+        eventType: such as `fact_created`
+        memoryId: about one episode, fact, rule or entity
     """
     found = await memory.list_events(
         event_type=event_type, memory_id=memory_id, limit=page.one_more, offset=page.offset
@@ -56,18 +51,13 @@ async def sweep_knowledge(memory: KnowledgeOfCaller) -> DecayReceipt:
 @api("POST /cleanup", admin, "The receipt")
 async def clean_up_knowledge(
     memory: KnowledgeOfCaller,
-    max_entries: Annotated[
-        int | None,
-        Query(
-            alias="maxEntries",
-            ge=0,
-            le=MAX_EPISODES,
-            description="the number of episodes to keep; by default the setting `episode_max_entries`",
-        ),
-    ] = None,
+    max_entries: Annotated[int | None, Query(alias="maxEntries", ge=0, le=MAX_EPISODES)] = None,
 ) -> CleanupReceipt:
     """Delete expired and surplus episodes.
 
     Expired episodes, then the oldest consolidated episodes over the limit. They cannot be restored.
+
+    Parameters:
+        maxEntries: the number of episodes to keep; by default the setting `episode_max_entries`
     """
     return await memory.run_episode_cleanup(max_entries=max_entries)

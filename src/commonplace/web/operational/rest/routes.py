@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Annotated, Final
 
-from fastapi import Body, Depends, Query
+from fastapi import Depends, Query
 
 from commonplace.operational import (
     EventLevel,
@@ -19,7 +19,7 @@ from commonplace.operational import (
 )
 from commonplace.web.access import OpenMemories, installation_admin, installation_reader, installation_writer
 from commonplace.web.api import BODY, Api
-from commonplace.web.limits import LARGEST_ID, MAX_BUDGET_TOKENS
+from commonplace.web.limits import LARGEST_ID, BudgetTokens
 from commonplace.web.operational.rest import shapes
 from commonplace.web.paging import WantedPage
 from commonplace.web.problems import NOT_FOUND
@@ -51,20 +51,23 @@ api = Api("/api/v1/operational", "operational memory")
 async def list_observations(
     memory: Operational,
     page: WantedPage,
-    service: Annotated[
-        Text, Query(description="only this service, or `general`; case does not matter")
-    ] = None,
-    category: Annotated[MemoryCategory | None, Query(description="only this category")] = None,
-    active: Annotated[bool | None, Query(description="only active or only inactive memories")] = None,
-    search: Annotated[Text, Query(description="text in the observation; case does not matter")] = None,
-    sort: Annotated[
-        Sort,
-        Query(description="`service` groups, general last; `confidence` and `recency` put the highest first"),
-    ] = "service",
+    service: Text = None,
+    category: MemoryCategory | None = None,
+    *,
+    active: bool | None = None,
+    search: Text = None,
+    sort: Sort = "service",
 ) -> shapes.ObservationsShape:
     """List the memories of the scheduled agent.
 
     Return a page of memories, active and inactive ones unless `active` is set.
+
+    Parameters:
+        service: only this service, or `general`; case does not matter
+        category: only this category
+        active: only active or only inactive memories
+        search: text in the observation; case does not matter
+        sort: `service` groups, general last; `confidence` and `recency` put the highest first
     """
     general = service == "general"
     found = await memory.views.memories(
@@ -91,36 +94,40 @@ async def list_observations(
 
 
 @api("POST /memories", installation_writer, "The memory as stored", *BODY, status=HTTPStatus.CREATED)
-async def add_observation(
-    memory: Operational, wanted: Annotated[shapes.NewObservation, Body(description="the memory")]
-) -> Memory:
+async def add_observation(memory: Operational, wanted: shapes.NewObservation) -> Memory:
     """Add a memory by hand.
 
     Store the memory without comparing it with others.
+
+    Parameters:
+        body: the memory
     """
     return await memory.add(**wanted.model_dump())
 
 
 @api("POST /memories/bulk-edit", installation_writer, "The memories as they are now", NOT_FOUND, *BODY)
 async def edit_observations(
-    memory: Operational,
-    wanted: Annotated[shapes.ChangedConfidences, Body(description="the memories and their confidence")],
+    memory: Operational, wanted: shapes.ChangedConfidences
 ) -> shapes.ChangedRowsShape:
     """Set the confidence of several memories.
 
     Change all of the memories, or none if an id is unknown.
+
+    Parameters:
+        body: the memories and their confidence
     """
     changed = await memory.edit(wanted.ids, confidence=wanted.confidence)
     return shapes.ChangedRowsShape.model_validate({"memories": changed})
 
 
 @api("POST /memories/bulk-delete", installation_writer, "The ids of the deleted memories", NOT_FOUND, *BODY)
-async def delete_observations(
-    memory: Operational, wanted: Annotated[shapes.WantedRows, Body(description="the memories")]
-) -> shapes.DeletedRowsShape:
+async def delete_observations(memory: Operational, wanted: shapes.WantedRows) -> shapes.DeletedRowsShape:
     """Delete several memories.
 
     Delete all of the memories, or none if an id is unknown. Their history stays, without its texts.
+
+    Parameters:
+        body: the memories
     """
     return shapes.DeletedRowsShape(deleted=await memory.delete(wanted.ids))
 
@@ -136,13 +143,14 @@ async def get_observation(memory: Operational, memory_id: MemoryId) -> Memory:
 
 @api("PATCH /memories/{memoryId}", installation_writer, "The memory as it is now", NOT_FOUND, *BODY)
 async def edit_observation(
-    memory: Operational,
-    memory_id: MemoryId,
-    wanted: Annotated[shapes.ChangedObservation, Body(description="the changes")],
+    memory: Operational, memory_id: MemoryId, wanted: shapes.ChangedObservation
 ) -> Memory:
     """Change one memory.
 
     Change the text, the confidence, or both. A new text alone keeps the confidence.
+
+    Parameters:
+        body: the changes
     """
     (changed,) = await memory.edit([memory_id], observation=wanted.observation, confidence=wanted.confidence)
     return changed
@@ -179,26 +187,28 @@ async def observation_wordings(memory: Operational, memory_id: MemoryId) -> shap
 
 @api("POST /memories/{memoryId}/restore", installation_writer, "The memory as it is now", NOT_FOUND, *BODY)
 async def restore_observation(
-    memory: Operational,
-    memory_id: MemoryId,
-    wanted: Annotated[shapes.WantedWording, Body(description="which one")],
+    memory: Operational, memory_id: MemoryId, wanted: shapes.WantedWording
 ) -> Memory:
     """Give a memory one of its wordings.
 
     The confidence stays.
+
+    Parameters:
+        body: which one
     """
     return await memory.restore(memory_id, wanted.number)
 
 
 @api("GET /reviews", installation_reader, "The pairs of the page")
 async def list_reviews(
-    memory: Operational,
-    page: WantedPage,
-    decided: Annotated[bool, Query(description="the decided pairs instead, newest first")] = False,  # noqa: FBT002
+    memory: Operational, page: WantedPage, *, decided: bool = False
 ) -> shapes.ReviewsShape:
     """List pairs of memories that wait for a decision.
 
     Oldest first.
+
+    Parameters:
+        decided: the decided pairs instead, newest first
     """
     found = await memory.reviews(decided=decided, limit=page.one_more, offset=page.offset)
     return page.envelope(
@@ -207,14 +217,13 @@ async def list_reviews(
 
 
 @api("POST /reviews/{reviewId}", installation_writer, "The pair as it is now", NOT_FOUND, *BODY)
-async def decide_review(
-    memory: Operational,
-    review_id: ReviewId,
-    wanted: Annotated[shapes.WantedDecision, Body(description="the decision")],
-) -> Review:
+async def decide_review(memory: Operational, review_id: ReviewId, wanted: shapes.WantedDecision) -> Review:
     """Decide a pair of memories.
 
     The decision is applied, and remembered for the two texts.
+
+    Parameters:
+        body: the decision
     """
     return await memory.decide(review_id, wanted.verdict)
 
@@ -223,12 +232,16 @@ async def decide_review(
 async def list_sessions(
     memory: Operational,
     page: WantedPage,
-    status: Annotated[SessionStatus | None, Query(description="only this status")] = None,
-    tier: Annotated[int | None, Query(ge=1, le=3, description="only this tier")] = None,
+    status: SessionStatus | None = None,
+    tier: Annotated[int | None, Query(ge=1, le=3)] = None,
 ) -> shapes.SessionsShape:
     """List the sessions of the scheduled agent.
 
     Return a page, newest first.
+
+    Parameters:
+        status: only this status
+        tier: only this tier
     """
     found = await memory.views.sessions(status=status, tier=tier, limit=page.one_more, offset=page.offset)
     return page.envelope(shapes.SessionsShape, "sessions", found.items, total=found.total)
@@ -247,17 +260,18 @@ async def get_session(memory: Operational, session_id: SessionId) -> Session:
 async def session_output(
     memory: Operational,
     session_id: SessionId,
-    after: Annotated[
-        int,
-        Query(ge=0, le=LARGEST_ID, description="the `seq` of the last known line; 0 starts with the first"),
-    ] = 0,
-    limit: Annotated[int, Query(ge=1, le=MAX_OUTPUT_LINES, description="largest number of lines")] = 500,
+    after: Annotated[int, Query(ge=0, le=LARGEST_ID)] = 0,
+    limit: Annotated[int, Query(ge=1, le=MAX_OUTPUT_LINES)] = 500,
 ) -> shapes.OutputShape:
     """Read the output of a session.
 
     Return lines of a session. While it runs, ask again with the last `seq`.
 
     Only the newest lines are stored, so the first numbers may be missing.
+
+    Parameters:
+        after: the `seq` of the last known line; 0 starts with the first
+        limit: largest number of lines
     """
     await memory.views.session(session_id)
     lines = await memory.session_output(session_id, after=after, limit=limit)
@@ -268,13 +282,16 @@ async def session_output(
 async def list_events(
     memory: Operational,
     page: WantedPage,
-    level: Annotated[EventLevel | None, Query(description="only this level")] = None,
+    level: EventLevel | None = None,
     service: OfService = None,
     session_id: OfSession = None,
 ) -> shapes.EventsShape:
     """List events.
 
     Return a page, newest first.
+
+    Parameters:
+        level: only this level
     """
     found = await memory.views.events(
         level=level, service=service, session_id=session_id, limit=page.one_more, offset=page.offset
@@ -284,10 +301,7 @@ async def list_events(
 
 @api("GET /cooldowns", installation_reader, "The actions of the page")
 async def list_cooldowns(
-    memory: Operational,
-    page: WantedPage,
-    service: OfService = None,
-    session_id: OfSession = None,
+    memory: Operational, page: WantedPage, service: OfService = None, session_id: OfSession = None
 ) -> shapes.CooldownsShape:
     """List cooldown actions.
 
@@ -302,27 +316,15 @@ async def list_cooldowns(
 @api("GET /context", installation_reader, "The block")
 async def operational_context(
     memory: Operational,
-    budget_tokens: Annotated[
-        int | None,
-        Query(
-            alias="budgetTokens",
-            ge=0,
-            le=MAX_BUDGET_TOKENS,
-            description="for the whole block; by default the configured budget",
-        ),
-    ] = None,
-    services: Annotated[
-        list[str] | None,
-        Query(
-            alias="service",
-            max_length=100,
-            description="services that the session will check; their memories come first",
-        ),
-    ] = None,
+    budget_tokens: BudgetTokens = None,
+    services: Annotated[list[str] | None, Query(alias="service", max_length=100)] = None,
 ) -> MemoryContext:
     """Read the block for the next session's system prompt.
 
     Return active memories by confidence until the budget is spent, grouped by service.
+
+    Parameters:
+        service: services that the session will check; their memories come first
     """
     return await memory.context(budget_tokens=budget_tokens, services=services or ())
 

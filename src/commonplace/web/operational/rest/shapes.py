@@ -34,46 +34,59 @@ Observation = Annotated[
 ]
 
 
-@shows(
-    Memory,
-    id="never used again, even after deletion",
-    service="the service; null for a general memory",
-    confidence="0 to 1; below 0.3 the memory is inactive",
-    active="whether the agent sees the memory",
-    updated_at="the last creation, reinforcement or edit",
-    session_id="the session that created it; null if an operator did",
-    tier="the tier of that session",
-)
+@shows(Memory)
 class ObservationShape(Shape):
-    """A memory of the scheduled agent."""
+    """A memory of the scheduled agent.
+
+    Attributes:
+        id: never used again, even after deletion
+        service: the service; null for a general memory
+        confidence: 0 to 1; below 0.3 the memory is inactive
+        active: whether the agent sees the memory
+        updated_at: the last creation, reinforcement or edit
+        session_id: the session that created it; null if an operator did
+        tier: the tier of that session
+    """
 
 
 class ObservationsShape(CountedPageShape):
-    """A page of memories of the scheduled agent."""
+    """A page of memories of the scheduled agent.
+
+    Attributes:
+        active: number of active matches
+        inactive: number of inactive matches
+    """
 
     memories: list[ObservationShape]
-    active: int = Field(description="number of active matches")
-    inactive: int = Field(description="number of inactive matches")
+    active: int
+    inactive: int
 
 
 class NewObservation(Wanted):
-    """A memory to add by hand."""
+    """A memory to add by hand.
+
+    Attributes:
+        observation: the text of the memory
+        service: null or `general` for a general memory
+        confidence: below 0.3 the memory is inactive
+    """
 
     category: MemoryCategory
-    observation: Observation = Field(description="the text of the memory")
-    service: Annotated[str, Field(pattern=SERVICE, max_length=MAX_SERVICE_CHARS)] | None = Field(
-        default=None, description="null or `general` for a general memory"
-    )
-    confidence: Confidence = Field(default=DEFAULT_CONFIDENCE, description="below 0.3 the memory is inactive")
+    observation: Observation
+    service: Annotated[str, Field(pattern=SERVICE, max_length=MAX_SERVICE_CHARS)] | None = None
+    confidence: Confidence = DEFAULT_CONFIDENCE
 
 
 class ChangedObservation(Wanted):
-    """Changes of a memory; a field that is left out keeps its value."""
+    """Changes of a memory; a field that is left out keeps its value.
 
-    observation: Observation | None = Field(default=None, description="the new text")
-    confidence: Confidence | None = Field(
-        default=None, description="below 0.3 makes the memory inactive, above it active"
-    )
+    Attributes:
+        observation: the new text
+        confidence: below 0.3 makes the memory inactive, above it active
+    """
+
+    observation: Observation | None = None
+    confidence: Confidence | None = None
 
 
 class WantedRows(Wanted):
@@ -83,10 +96,14 @@ class WantedRows(Wanted):
 
 
 class ChangedConfidences(Wanted):
-    """A confidence for several memories."""
+    """A confidence for several memories.
+
+    Attributes:
+        confidence: below 0.3 makes a memory inactive, above it active
+    """
 
     ids: RowIds
-    confidence: Confidence = Field(description="below 0.3 makes a memory inactive, above it active")
+    confidence: Confidence
 
 
 class ChangedRowsShape(Shape):
@@ -96,21 +113,26 @@ class ChangedRowsShape(Shape):
 
 
 class DeletedRowsShape(Shape):
-    """Deleted memories."""
+    """Deleted memories.
 
-    deleted: list[int] = Field(description="their ids, ascending")
+    Attributes:
+        deleted: their ids, ascending
+    """
+
+    deleted: list[int]
 
 
-@shows(
-    Change,
-    actor="the author of the change",
-    before="changed fields before the change",
-    after="changed fields after the change",
-    wording="what the agent emitted, where the memory says it in other words",
-    related_id="the memory that corrects, refines or is corrected by this one",
-)
+@shows(Change)
 class ChangeShape(Shape):
-    """A change of a memory."""
+    """A change of a memory.
+
+    Attributes:
+        actor: the author of the change
+        before: changed fields before the change
+        after: changed fields after the change
+        wording: what the agent emitted, where the memory says it in other words
+        related_id: the memory that corrects, refines or is corrected by this one
+    """
 
 
 class HistoryShape(Shape):
@@ -119,9 +141,13 @@ class HistoryShape(Shape):
     changes: list[ChangeShape]
 
 
-@shows(Wording, number="counts from 1 in the order of first use")
+@shows(Wording)
 class WordingShape(Shape):
-    """A text by which a memory was ever known."""
+    """A text by which a memory was ever known.
+
+    Attributes:
+        number: counts from 1 in the order of first use
+    """
 
 
 class WordingsShape(Shape):
@@ -131,23 +157,28 @@ class WordingsShape(Shape):
 
 
 class WantedWording(Wanted):
-    """The wording that becomes the memory's text."""
+    """The wording that becomes the memory's text.
 
-    number: int = Field(ge=1, description="as the list of wordings gives it")
+    Attributes:
+        number: as the list of wordings gives it
+    """
+
+    number: int = Field(ge=1)
 
 
-@shows(
-    Review,
-    kind="what the pair is of: observations",
-    service="of both memories; null: general",
-    old_id="the memory that was there",
-    new_id="the memory that was kept beside it",
-    reason="why the judge was in doubt",
-    decision="null: the pair waits",
-    explanation="why, where a model decided",
-)
+@shows(Review)
 class ReviewShape(Shape):
-    """A pair of memories whose verdict is in doubt."""
+    """A pair of memories whose verdict is in doubt.
+
+    Attributes:
+        kind: what the pair is of: observations
+        service: of both memories; null: general
+        old_id: the memory that was there
+        new_id: the memory that was kept beside it
+        reason: why the judge was in doubt
+        decision: null: the pair waits
+        explanation: why, where a model decided
+    """
 
 
 class ReviewsShape(CountedPageShape):
@@ -162,9 +193,14 @@ class WantedDecision(Wanted):
     verdict: Decision
 
 
-@shows(Session, tier="1 observes, 2 investigates, 3 remediates", trigger="the reason why the session ran")
+@shows(Session)
 class SessionShape(Shape):
-    """A session of the scheduled agent."""
+    """A session of the scheduled agent.
+
+    Attributes:
+        tier: 1 observes, 2 investigates, 3 remediates
+        trigger: the reason why the session ran
+    """
 
 
 class SessionsShape(CountedPageShape):
@@ -173,9 +209,13 @@ class SessionsShape(CountedPageShape):
     sessions: list[SessionShape]
 
 
-@shows(OutputLine, seq="counts from 1 in its session")
+@shows(OutputLine)
 class OutputLineShape(Shape):
-    """An output line of a session."""
+    """An output line of a session.
+
+    Attributes:
+        seq: counts from 1 in its session
+    """
 
 
 class OutputShape(Shape):
@@ -206,15 +246,16 @@ class CooldownsShape(CountedPageShape):
     cooldowns: list[CooldownShape]
 
 
-@shows(
-    MemoryContext,
-    text="Markdown; empty if there are no memories",
-    memory_ids="the memories in the block, most trusted first",
-    eligible="number of memories that could have been shown",
-    tokens="estimated size of the text",
-)
+@shows(MemoryContext)
 class OperationalContextShape(Shape):
-    """The block for the next session's system prompt."""
+    """The block for the next session's system prompt.
+
+    Attributes:
+        text: Markdown; empty if there are no memories
+        memory_ids: the memories in the block, most trusted first
+        eligible: number of memories that could have been shown
+        tokens: estimated size of the text
+    """
 
 
 @shows(Effect, without={"observation", "active", "reason"})

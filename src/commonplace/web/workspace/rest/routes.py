@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Annotated, Final
 
-from fastapi import Body, Depends, Path, Query
+from fastapi import Depends, Path, Query
 from pydantic import Field
 
 from commonplace.web.access import OpenMemories, installation_reader, installation_writer
@@ -18,11 +18,16 @@ MAX_MESSAGE_CHARS: Final = 10_000
 api = Api("/api/v1/workspace", "workspace memory")
 
 
-@shows(Memory, without={"number"}, scope="the subject of the fact")
+@shows(Memory, without={"number"})
 class NoteShape(Shape):
-    """A fact of the workspace."""
+    """A fact of the workspace.
 
-    id: str = Field(description="`m-` and a number; no id is used twice")
+    Attributes:
+        scope: the subject of the fact
+        id: `m-` and a number; no id is used twice
+    """
+
+    id: str
 
 
 @shows(SearchResult)
@@ -49,17 +54,27 @@ class DeletedNoteShape(Shape):
 
 
 class BlockShape(Shape):
-    """Text for a prompt."""
+    """Text for a prompt.
 
-    text: str = Field(description="empty if there is no fact to show")
+    Attributes:
+        text: empty if there is no fact to show
+    """
+
+    text: str
 
 
 class NewNote(Wanted):
-    """A fact to store."""
+    """A fact to store.
 
-    text: str = Field(description="1 to 500 characters")
-    tags: list[str] = Field(default_factory=list, description="at most five")
-    scope: Scope = Field(default=Scope.WORKSPACE, description="the subject of the fact")
+    Attributes:
+        text: 1 to 500 characters
+        tags: at most five
+        scope: the subject of the fact
+    """
+
+    text: str
+    tags: list[str] = Field(default_factory=list)
+    scope: Scope = Scope.WORKSPACE
 
 
 def workspace(memories: OpenMemories) -> WorkspaceMemory:
@@ -74,27 +89,28 @@ NoteId = Annotated[str, Path(alias="memoryId", max_length=100, description="the 
 @api("GET /memories", installation_reader, "The facts found")
 async def search_notes(
     memory: Workspace,
-    query: Annotated[
-        str | None, Query(max_length=MAX_QUERY_CHARS, description="a part of the text, searched as one piece")
-    ] = None,
-    tag: Annotated[
-        str | None, Query(max_length=MAX_QUERY_CHARS, description="a whole tag of the fact")
-    ] = None,
+    query: Annotated[str | None, Query(max_length=MAX_QUERY_CHARS)] = None,
+    tag: Annotated[str | None, Query(max_length=MAX_QUERY_CHARS)] = None,
 ) -> SearchResult:
     """Find facts of the workspace.
 
     With query and tag, both must match; with neither, the most recent facts are returned.
+
+    Parameters:
+        query: a part of the text, searched as one piece
+        tag: a whole tag of the fact
     """
     return await memory.search(query, tag=tag)
 
 
 @api("POST /memories", installation_writer, "The fact is on the disk", *BODY, status=HTTPStatus.CREATED)
-async def store_note(
-    memory: Workspace, wanted: Annotated[NewNote, Body(description="the fact")]
-) -> StoreReceipt:
+async def store_note(memory: Workspace, wanted: NewNote) -> StoreReceipt:
     """Store a fact of the workspace.
 
     There is no update: delete the old fact and store the new one.
+
+    Parameters:
+        body: the fact
     """
     return await memory.store(**wanted.model_dump())
 
@@ -110,11 +126,13 @@ async def delete_note(memory: Workspace, memory_id: NoteId) -> DeleteReceipt:
 
 @api("GET /context", installation_reader, "The block")
 async def workspace_context(
-    memory: Workspace,
-    message: Annotated[str, Query(max_length=MAX_MESSAGE_CHARS, description="the last message of the user")],
+    memory: Workspace, message: Annotated[str, Query(max_length=MAX_MESSAGE_CHARS)]
 ) -> BlockShape:
     """Read the block for a model call.
 
     The facts that match the last message, selected as `agent.json` says.
+
+    Parameters:
+        message: the last message of the user
     """
     return BlockShape(text=await memory.context(message))
