@@ -28,6 +28,12 @@ def knowledge() -> None:
     _serve("commonplace.mcp.knowledge.server")
 
 
+@app.command()
+def apps() -> None:
+    """Serve app memory until the client disconnects; the first call opens the database."""
+    _serve("commonplace.mcp.apps.server")
+
+
 def _serve(module: str) -> NoReturn:
     # Loaded here: a client waits about a second for the handshake, and the servers need different modules.
     sys.exit(import_module(module).main())

@@ -16,7 +16,7 @@ from commonplace.knowledge import KnowledgeMemory
 from commonplace.mcp import stdio
 from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.mcp.knowledge import entities, feedback, management, reading, writing
-from commonplace.mcp.knowledge.tool import KnowledgeTool
+from commonplace.mcp.tool import MemoryTool
 
 SERVER_NAME: Final = "knowledge"
 ACTOR: Final = "mcp"
@@ -28,6 +28,21 @@ OFFERS: Final = (
     *management.OFFERS,
 )
 """The tools in the order in which they are shown. Source: KNW-19."""
+
+HINTS: Final[Mapping[str, str]] = {
+    "memory_id": "Results of memory_search and memory_recall hold id and memory_type; use them unchanged.",
+    "rule_id": "It is the id of a result whose memory_type is rule.",
+    "entity_id": "entity_resolve finds the id that belongs to a name.",
+    "source_entity_id": "entity_resolve finds the id that belongs to a name.",
+    "target_entity_id": "entity_resolve finds the id that belongs to a name.",
+    "tenant_id": "A server serves one tenant, the caller's own: leave tenant_id out, or pass the one named here.",
+    "tags": 'Pass a JSON list of words, such as ["infra", "deploy"].',
+    "types": 'Pass a JSON list of episode, fact and rule, such as ["fact"], or leave it out to search all three.',
+    "metadata": "Pass a flat JSON object of plain values.",
+    "context_hints": 'Pass an object such as {"topic": "billing", "mentioned_with": ["Acme"]}.',
+    "canonical_name": "entity_resolve finds the entity that has the name; entity_update changes it.",
+}
+"""Hints for a parameter that was refused."""
 
 INSTRUCTIONS: Final = """\
 A memory that lasts from one session to the next: episodes (what happened), facts (what is known), rules (how to act).
@@ -75,7 +90,7 @@ def add_tools(
 ) -> None:
     """Add the 19 tools to a server, a host's own among them; see :func:`build_server` for the arguments."""
 
-    def memory_of_caller() -> KnowledgeMemory:
+    async def memory_of_caller() -> KnowledgeMemory:
         if caller is None:
             return memory
         context = caller()
@@ -89,7 +104,7 @@ def add_tools(
         "max_entries": memory.database.settings.episode_max_entries,
     }
     for offer in OFFERS:
-        server.add_tool(KnowledgeTool.make(offer, memory_of_caller, defaults))
+        server.add_tool(MemoryTool.make(offer, memory_of_caller, hints=HINTS, defaults=defaults))
 
 
 async def serve_stdio(settings: Settings) -> None:
