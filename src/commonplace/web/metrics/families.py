@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-_Labels = TypeVar("_Labels", bound=str | tuple[str, str])
+_Labels = TypeVar("_Labels", bound=str | tuple[str, ...])
 _Family = TypeVar("_Family", CounterMetricFamily, GaugeMetricFamily)
 
 
