@@ -5,11 +5,13 @@ import signal
 import subprocess
 from collections.abc import Iterator
 
+import httpx2
 import pytest
 
 from support.commands import COMMAND, CommandLine, clean_environment
 from support.deadlines import DEADLINE_S
 from support.model_api import Hangs, ModelApi, Says
+from support.service import service_process
 
 SAID = "I am allergic to peanuts."
 CONVERSATION = json.dumps(
@@ -40,10 +42,7 @@ def assert_the_next_one_makes_it(commonplace: CommandLine, api: ModelApi) -> Non
 
 
 @pytest.mark.requirement("DIG-04.2")
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_stopped_command_releases_its_claim(
-    commonplace: CommandLine, api: ModelApi, number: signal.Signals, status: int
-) -> None:
+def test_a_stopped_command_releases_its_claim(commonplace: CommandLine, api: ModelApi) -> None:
     """Nobody waits for the claim to expire."""
     commonplace("apps", "register", "cal")
     with subprocess.Popen(
@@ -57,8 +56,25 @@ def test_a_stopped_command_releases_its_claim(
         process.stdin.write(CONVERSATION)
         process.stdin.close()
         api.wait_until_asked()
-        process.send_signal(number)
-        assert process.wait(DEADLINE_S) == status
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(DEADLINE_S) == 128 + signal.SIGTERM
         assert process.stderr is not None
         assert process.stderr.read() == b""
+    assert_the_next_one_makes_it(commonplace, api)
+
+
+@pytest.mark.requirement("DIG-04.2")
+def test_a_stopped_service_releases_its_claim(commonplace: CommandLine, api: ModelApi) -> None:
+    """It does not wait for the model."""
+    commonplace("apps", "register", "cal")
+    with service_process(commonplace.home, "--no-worker", **variables(api)) as service:
+        path = f"{service.url}/api/v1/apps/cal/conversations"
+        with httpx2.Client(timeout=DEADLINE_S) as client:
+            client.post(path, json={"conversationId": "c-1"}).raise_for_status()
+            said = {"messages": [{"role": "user", "content": SAID}]}
+            client.post(f"{path}/c-1/messages", json=said).raise_for_status()
+            client.post(f"{path}/c-1/end").raise_for_status()
+        api.wait_until_asked()
+        service.signal(signal.SIGTERM)
+        assert service.ended() == (0, "")
     assert_the_next_one_makes_it(commonplace, api)
