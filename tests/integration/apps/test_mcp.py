@@ -186,7 +186,7 @@ def test_a_stopped_server_releases_its_claim(commonplace: CommandLine, number: s
         register % (5, "conversation_end", '{"conversation_id":"c-1"}'),
     ]
     with ModelApi(Hangs()) as api:
-        named = {"COMMONPLACE_MODEL": "openai:m", "COMMONPLACE_MODEL_BASE_URL": api.url}
+        named: dict[str, Any] = {"COMMONPLACE_MODEL": "openai:m", "COMMONPLACE_MODEL_BASE_URL": api.url}
         with subprocess.Popen(
             [COMMAND, "mcp", "apps"],
             cwd=commonplace.directory,
@@ -214,13 +214,14 @@ def test_a_stopped_server_releases_its_claim(commonplace: CommandLine, number: s
 async def test_a_server_makes_the_digests_that_an_earlier_process_left(commonplace: CommandLine) -> None:
     """With its first call; the model was down before."""
     with ModelApi() as api:
-        named = {"COMMONPLACE_MODEL": "openai:m", "COMMONPLACE_MODEL_BASE_URL": api.url}
+        named: dict[str, Any] = {"COMMONPLACE_MODEL": "openai:m", "COMMONPLACE_MODEL_BASE_URL": api.url}
         api.script(Says("The user is allergic to peanuts."))
         conversation = b'{"conversation_id": "c-1", "messages": [{"role": "user", "content": "No peanuts."}]}'
         dead = {"COMMONPLACE_MODEL_BASE_URL": "http://127.0.0.1:9", "COMMONPLACE_MODEL_TIMEOUT_S": "1"}
         await asyncio.to_thread(commonplace, "apps", "register", "cal")
+        named_dead: dict[str, Any] = named | dead
         done = await asyncio.to_thread(
-            lambda: commonplace("apps", "ingest", "cal", "-", "--json", stdin=conversation, **(named | dead))
+            lambda: commonplace("apps", "ingest", "cal", "-", "--json", stdin=conversation, **named_dead)
         )
         assert done.json["outcome"] == "deferred"
         async with Client(stdio(commonplace.home, **named)) as client, asyncio.timeout(DEADLINE_S):

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 from collections.abc import Iterator
+from typing import Any
 
 import httpx2
 import pytest
@@ -26,7 +27,7 @@ def api() -> Iterator[ModelApi]:
         yield server
 
 
-def variables(api: ModelApi) -> dict[str, str]:
+def variables(api: ModelApi) -> dict[str, Any]:
     """Return the settings that name the model."""
     return {"COMMONPLACE_MODEL": "openai:m", "COMMONPLACE_MODEL_BASE_URL": api.url}
 

@@ -116,7 +116,7 @@ async def test_a_model_that_does_not_answer_is_named_with_its_address(settings: 
 def test_the_question_can_be_left_out(commonplace: CommandLine) -> None:
     """It may cost tokens; without a language model there is none."""
     with ModelApi(Decides({"colour": "green"})) as api:
-        named = {"COMMONPLACE_MODEL": "openai:m", "COMMONPLACE_MODEL_BASE_URL": api.url}
+        named: dict[str, Any] = {"COMMONPLACE_MODEL": "openai:m", "COMMONPLACE_MODEL_BASE_URL": api.url}
         silent = commonplace("doctor", "--no-model", "--json", **named)
         asked = commonplace("doctor", "--json", **named)
     assert "language model" not in silent.out
