@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 
 from commonplace.access import Principal
 from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.web.access import known_caller, memories
 from commonplace.web.dashboard.rendering import render, wants_fragment
 from commonplace.web.problems import FAULT, UNAUTHENTICATED, Problem, ProblemError, problem_of
 
@@ -59,6 +60,17 @@ class PageRoute(APIRoute):
         return answer
 
 
+async def count_waiting(request: Request) -> None:
+    """Dependency of pages: note how many pairs wait for a review, for the sidebar of a whole page."""
+    caller = known_caller(request)
+    if wants_fragment(request) or caller is None or not caller.principal.of_installation:
+        return
+    try:
+        request.state.waiting_reviews = await memories(request).operational.count_reviews()
+    except CommonplaceError as error:
+        log.error("the number of reviews in the sidebar: %s", error)  # noqa: TRY400 - a line is enough
+
+
 def pages(path: str, role: Callable[[Request], Principal]) -> APIRouter:
     """Return a router for pages below a path.
 
@@ -66,9 +78,8 @@ def pages(path: str, role: Callable[[Request], Principal]) -> APIRouter:
         path: The beginning of all paths.
         role: The dependency of :mod:`commonplace.web.access` that names the role that all pages require.
     """
-    return APIRouter(
-        prefix=path, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(role)]
-    )
+    dependencies = [Depends(role), Depends(count_waiting)]
+    return APIRouter(prefix=path, route_class=PageRoute, include_in_schema=False, dependencies=dependencies)
 
 
 def error_page(request: Request, problem: Problem) -> HTMLResponse:

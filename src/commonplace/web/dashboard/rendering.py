@@ -146,6 +146,7 @@ def _answer(
         may_write=caller.principal.role.includes(Role.WRITER),
         may_admin=caller.principal.role.includes(Role.ADMIN),
         login=caller.principal if caller.means is Means.LOGIN else None,
+        waiting_reviews=getattr(request.state, "waiting_reviews", 0),
         now=wording.now(),
     )
     if http_status is None:

@@ -7,11 +7,11 @@ from fastapi import APIRouter
 from commonplace.web.apps.pages import app_changes, apps
 from commonplace.web.dashboard import overview
 from commonplace.web.knowledge import pages as knowledge
-from commonplace.web.operational.pages import cooldowns, events, memories, memory_changes, sessions
+from commonplace.web.operational.pages import cooldowns, events, memories, memory_changes, reviews, sessions
 from commonplace.web.workspace.pages import workspace
 
 PAGES: Final = (
-    *(overview, sessions, events, memory_changes, memories, cooldowns),
+    *(overview, sessions, events, memory_changes, memories, cooldowns, reviews),
     *(app_changes, apps, workspace, *knowledge.PAGES),
 )
 
