@@ -28,6 +28,8 @@ PREFIX: Final = "COMMONPLACE_"
 CONFIG_VARIABLE: Final = "COMMONPLACE_CONFIG"
 POSTGRES_SCHEMES: Final = ("postgresql://", "postgres://")
 CRON_OFF: Final = "off"
+DEFAULT_MIN_RELEVANCE: Final = 0.58
+"""Likeness that the best memory of a recall must have, or no memory is shown. Source: ADR 0010."""
 
 _OWN_VARIABLE: Final = {"memory_budget": "CLAUDEOPS_MEMORY_BUDGET"}
 """Settings whose variable a specification names (OPS-07.2)."""
@@ -97,6 +99,14 @@ class Settings(BaseModel):
     )
     prompts_directory: Path | None = Field(
         default=None, description="directory of custom tier prompts; unset: the built-in prompts"
+    )
+    search_mode: Literal["semantic", "keyword", "hybrid", "contextual"] = Field(
+        default="contextual",
+        description="default mode of searches of an installed client and of the briefing; hybrid elsewhere",
+    )
+    min_relevance: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=DEFAULT_MIN_RELEVANCE,
+        description="likeness that the best memory of a recall or block must have; 0 for no floor",
     )
     sweep_cron: str = Field(
         default="0 3 * * *", description="when facts and rules decay (cron, UTC); off: never"

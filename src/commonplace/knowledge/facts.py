@@ -6,16 +6,12 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-import asyncpg
-
-from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
-from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.drafts import checked, columns, known_sources
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE
 from commonplace.knowledge.lifecycle.permanence import DECAY_RATES, Permanence
-from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+from commonplace.knowledge.session import KnowledgeSession, storage_function
 from commonplace.knowledge.vectors import Embeddings, embed
 from commonplace.storage.database import Statements
 
@@ -70,79 +66,80 @@ class FactReceipt:
     superseded_id: UUID | None
 
 
-async def store_fact(
-    pool: asyncpg.Pool,
-    engine: EmbeddingEngine,
-    *,
-    subject: str,
-    predicate: str,
-    content: str,
-    importance: float = DEFAULT_IMPORTANCE,
-    permanence: str = Permanence.STANDARD,
-    scope: str = GLOBAL_SCOPE,
-    tags: Sequence[str] | None = None,
-    entity_id: UUID | str | None = None,
-    source_butler: str | None = None,
-    source_episode_id: UUID | str | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    allow_secrets: bool = False,
-    clock: Clock = utc_now,
-) -> UUID:
-    """Store a fact and return its id; see :class:`FactDraft` and :func:`store_facts`.
+class FactMethods(KnowledgeSession):
+    """The methods of knowledge memory that store facts."""
 
-    Source: KNW-05.2, KNW-05.3.
-    """
-    draft = FactDraft(
-        subject=subject,
-        predicate=predicate,
-        content=content,
-        importance=importance,
-        permanence=permanence,
-        scope=scope,
-        tags=tags,
-        entity_id=entity_id,
-        source_butler=source_butler,
-        source_episode_id=source_episode_id,
-        metadata=metadata,
-    )
-    (receipt,) = await store_facts(pool, engine, [draft], allow_secrets=allow_secrets, clock=clock)
-    return receipt.id
+    async def store_fact(
+        self,
+        *,
+        subject: str,
+        predicate: str,
+        content: str,
+        importance: float = DEFAULT_IMPORTANCE,
+        permanence: str = Permanence.STANDARD,
+        scope: str = GLOBAL_SCOPE,
+        tags: Sequence[str] | None = None,
+        entity_id: UUID | str | None = None,
+        source_butler: str | None = None,
+        source_episode_id: UUID | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        allow_secrets: bool = False,
+    ) -> FactReceipt:
+        """Store a fact; it supersedes the active fact of the same key.
+
+        For the parameters see :class:`FactDraft`, for the errors :meth:`store_facts`.
+
+        Source: KNW-05.2, KNW-05.3.
+        """
+        draft = FactDraft(
+            subject=subject,
+            predicate=predicate,
+            content=content,
+            importance=importance,
+            permanence=permanence,
+            scope=scope,
+            tags=tags,
+            entity_id=entity_id,
+            source_butler=source_butler,
+            source_episode_id=source_episode_id,
+            metadata=metadata,
+        )
+        (receipt,) = await self.store_facts([draft], allow_secrets=allow_secrets)
+        return receipt
+
+    async def store_facts(
+        self, drafts: Sequence[FactDraft], *, allow_secrets: bool = False
+    ) -> list[FactReceipt]:
+        """Store up to 5,000 facts with one computation of vectors and one statement, all or none.
+
+        A fact supersedes the active fact of its key, ``(scope, subject, predicate)`` or ``(scope, entity, predicate)``;
+        of two drafts with one key the later supersedes the earlier.
+
+        Returns:
+            A receipt for each draft, in the order of the drafts.
+
+        Raises:
+            InvalidInputError: A value of a draft is invalid, or names an entity or episode that does not exist; the
+                message names the field.
+            SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
+            EmbeddingError: The model cannot be used.
+            StorageUnavailableError: The server cannot be reached.
+
+        Source: KNW-02.2, KNW-05.2, R-KNW-3.
+        """
+        if not drafts:
+            return []
+        facts = [checked_fact(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
+        embeddings = await embed(self.engine, [fact_text(fact) for fact in facts])
+        async with self._writing() as sql:
+            await sql.serialise_fact_keys(keys=[fact.key for fact in facts])
+            return await insert_facts(sql, facts, embeddings, now=self.clock())
 
 
-async def store_facts(
-    pool: asyncpg.Pool,
-    engine: EmbeddingEngine,
-    drafts: Sequence[FactDraft],
-    *,
-    allow_secrets: bool = False,
-    clock: Clock = utc_now,
-) -> list[FactReceipt]:
-    """Store up to 5,000 facts with one computation of vectors and one statement, all or none.
-
-    A fact supersedes the active fact of its key, ``(scope, subject, predicate)`` or ``(scope, entity, predicate)``;
-    of two drafts with one key the later supersedes the earlier.
-
-    Returns:
-        A receipt for each draft, in the order of the drafts.
-
-    Raises:
-        InvalidInputError: A value of a draft is invalid, or names an entity or episode that does not exist; the
-            message names the field.
-        SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
-        TenantUnsetError: No request context is set.
-        EmbeddingError: The model cannot be used.
-        StorageUnavailableError: The server cannot be reached.
-
-    Source: KNW-02.2, KNW-05.2, R-KNW-3.
-    """
-    require_context()
-    if not drafts:
-        return []
-    facts = [checked_fact(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
-    embeddings = await embed(engine, [fact_text(fact) for fact in facts])
-    async with unit_of_work(pool) as sql:
-        await sql.serialise_fact_keys(keys=[fact.key for fact in facts])
-        return await insert_facts(sql, facts, embeddings, now=clock())
+store_fact = storage_function(
+    FactMethods, FactMethods.store_fact, needs_engine=True, take=lambda receipt: receipt.id
+)
+store_facts = storage_function(FactMethods, FactMethods.store_facts, needs_engine=True)
 
 
 def checked_fact(draft: FactDraft, *, allow_secrets: bool = False) -> FactDraft:

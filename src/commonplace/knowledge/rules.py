@@ -6,14 +6,10 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-import asyncpg
-
-from commonplace.core.clock import Clock, utc_now
-from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.drafts import checked, columns, known_sources
 from commonplace.knowledge.kinds import GLOBAL_SCOPE
-from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+from commonplace.knowledge.session import KnowledgeSession, storage_function
 from commonplace.knowledge.vectors import Embeddings, embed
 from commonplace.storage.database import Statements
 
@@ -54,63 +50,62 @@ class RuleReceipt:
     id: UUID
 
 
-async def store_rule(
-    pool: asyncpg.Pool,
-    engine: EmbeddingEngine,
-    *,
-    content: str,
-    scope: str = GLOBAL_SCOPE,
-    tags: Sequence[str] | None = None,
-    source_butler: str | None = None,
-    source_episode_id: UUID | str | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    allow_secrets: bool = False,
-    clock: Clock = utc_now,
-) -> UUID:
-    """Store a rule and return its id; see :class:`RuleDraft` and :func:`store_rules`.
+class RuleMethods(KnowledgeSession):
+    """The methods of knowledge memory that store rules."""
 
-    Source: KNW-05.4.
-    """
-    draft = RuleDraft(
-        content=content,
-        scope=scope,
-        tags=tags,
-        source_butler=source_butler,
-        source_episode_id=source_episode_id,
-        metadata=metadata,
-    )
-    (receipt,) = await store_rules(pool, engine, [draft], allow_secrets=allow_secrets, clock=clock)
-    return receipt.id
+    async def store_rule(
+        self,
+        *,
+        content: str,
+        scope: str = GLOBAL_SCOPE,
+        tags: Sequence[str] | None = None,
+        source_butler: str | None = None,
+        source_episode_id: UUID | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        allow_secrets: bool = False,
+    ) -> RuleReceipt:
+        """Store a rule as a candidate; for the parameters see :class:`RuleDraft`, for the errors :meth:`store_rules`.
+
+        Source: KNW-05.4.
+        """
+        draft = RuleDraft(
+            content=content,
+            scope=scope,
+            tags=tags,
+            source_butler=source_butler,
+            source_episode_id=source_episode_id,
+            metadata=metadata,
+        )
+        (receipt,) = await self.store_rules([draft], allow_secrets=allow_secrets)
+        return receipt
+
+    async def store_rules(
+        self, drafts: Sequence[RuleDraft], *, allow_secrets: bool = False
+    ) -> list[RuleReceipt]:
+        """Store up to 5,000 rules with one computation of vectors and one statement, all or none.
+
+        Returns:
+            A receipt for each draft, in the order of the drafts.
+
+        Raises:
+            InvalidInputError: A value of a draft is invalid, or names an episode that does not exist; the message names
+                the field.
+            SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
+            EmbeddingError: The model cannot be used.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        if not drafts:
+            return []
+        rules = [checked_rule(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
+        embeddings = await embed(self.engine, [rule.content for rule in rules])
+        async with self._writing() as sql:
+            return await insert_rules(sql, rules, embeddings, now=self.clock())
 
 
-async def store_rules(
-    pool: asyncpg.Pool,
-    engine: EmbeddingEngine,
-    drafts: Sequence[RuleDraft],
-    *,
-    allow_secrets: bool = False,
-    clock: Clock = utc_now,
-) -> list[RuleReceipt]:
-    """Store up to 5,000 rules with one computation of vectors and one statement, all or none.
-
-    Returns:
-        A receipt for each draft, in the order of the drafts.
-
-    Raises:
-        InvalidInputError: A value of a draft is invalid, or names an episode that does not exist; the message names
-            the field.
-        SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
-        TenantUnsetError: No request context is set.
-        EmbeddingError: The model cannot be used.
-        StorageUnavailableError: The server cannot be reached.
-    """
-    require_context()
-    if not drafts:
-        return []
-    rules = [checked_rule(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
-    embeddings = await embed(engine, [rule.content for rule in rules])
-    async with unit_of_work(pool) as sql:
-        return await insert_rules(sql, rules, embeddings, now=clock())
+store_rule = storage_function(
+    RuleMethods, RuleMethods.store_rule, needs_engine=True, take=lambda receipt: receipt.id
+)
+store_rules = storage_function(RuleMethods, RuleMethods.store_rules, needs_engine=True)
 
 
 def checked_rule(draft: RuleDraft, *, allow_secrets: bool = False) -> RuleDraft:

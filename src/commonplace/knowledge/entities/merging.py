@@ -1,6 +1,6 @@
 """Merging an entity into another in one transaction, with a record from which the merge can be undone (KNW-18)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -145,9 +145,24 @@ async def _write_both(sql: Statements, source: Entity, target: Entity) -> tuple[
     return await write_entity(sql, buried), await write_entity(sql, richer)
 
 
-def images(source: Entity, target: Entity) -> dict[str, dict[str, Any]]:
-    """Return the images of both entities, for an event."""
-    return {"source": source.image(), "target": target.image()}
+def payload_of(
+    before: tuple[Entity, Entity],
+    after: tuple[Entity, Entity],
+    changes: Sequence[FactChange],
+    links: Sequence[tuple[UUID, UUID]],
+    counts: Mapping[str, int],
+) -> dict[str, Any]:
+    """Return the payload of the event of a merge or an unmerge, for a source and its target."""
+    source, target = before
+    return {
+        "source_entity_id": str(source.id),
+        "target_entity_id": str(target.id),
+        **counts,
+        "before": {"source": source.image(), "target": target.image()},
+        "after": {"source": after[0].image(), "target": after[1].image()},
+        "facts": json_safe(changes),
+        "links": json_safe(links),
+    }
 
 
 async def _record(
@@ -158,21 +173,13 @@ async def _record(
     plan: MergePlan,
     links: list[tuple[UUID, UUID]],
 ) -> MergeReceipt:
-    source, target = after
+    source, target = before
     counts = {
         "facts_repointed": plan.repointed,
         "facts_superseded": len(plan.supersessions),
         "history_repointed": plan.history,
-        "aliases_added": len(target.aliases) - len(before[1].aliases),
+        "aliases_added": len(after[1].aliases) - len(target.aliases),
     }
-    payload = {
-        "source_entity_id": str(source.id),
-        "target_entity_id": str(target.id),
-        **counts,
-        "before": images(*before),
-        "after": images(*after),
-        "facts": json_safe(plan.changes),
-        "links": json_safe(links),
-    }
+    payload = payload_of(before, after, plan.changes, links, counts)
     event_id = await record_event(sql, EventType.ENTITY_MERGED, payload=payload)
     return MergeReceipt(source_entity_id=source.id, target_entity_id=target.id, event_id=event_id, **counts)

@@ -16,11 +16,10 @@ from commonplace.core.clock import parse_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.entities.fields import MERGED_INTO
 from commonplace.knowledge.entities.merge_plan import FactChange, UnmergePlan, plan_unmerge
-from commonplace.knowledge.entities.merging import images, lock_facts, point_facts, set_validities
+from commonplace.knowledge.entities.merging import lock_facts, payload_of, point_facts, set_validities
 from commonplace.knowledge.entities.registry import Entity, lock_entities, require_tenant, write_entity
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id
-from commonplace.knowledge.serialization import json_safe
 from commonplace.knowledge.session import KnowledgeSession
 from commonplace.storage.database import Statements
 
@@ -150,17 +149,8 @@ async def _restore_both(
         "facts_restored": len(plan.changes),
         "aliases_removed": len(target.aliases) - len(poorer.aliases),
     }
-    payload = {
-        "source_entity_id": str(source.id),
-        "target_entity_id": str(target.id),
-        "merge_event_id": str(record.event_id),
-        **counts,
-        "kept": list(kept),
-        "before": images(source, target),
-        "after": images(risen, poorer),
-        "facts": json_safe(plan.changes),
-        "links": json_safe(record.links),
-    }
+    payload = payload_of((source, target), (risen, poorer), plan.changes, record.links, counts)
+    payload |= {"merge_event_id": str(record.event_id), "kept": list(kept)}
     event_id = await record_event(sql, EventType.ENTITY_UNMERGED, payload=payload)
     return UnmergeReceipt(
         source_entity_id=source.id, target_entity_id=target.id, kept=kept, event_id=event_id, **counts

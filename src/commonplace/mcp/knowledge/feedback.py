@@ -15,8 +15,8 @@ async def memory_confirm(
     Unconfirmed knowledge loses confidence day by day and is forgotten in the end. Episodes cannot be confirmed. If
     the memory no longer holds, store the new fact, or call memory_forget.
     """
-    await memory.confirm_memory(memory_type, memory_id)
-    return {"confirmed": True, "memory_type": memory_type, "id": memory_id}
+    confirmed = await memory.confirm_memory(memory_type, memory_id)
+    return {"confirmed": True, "memory_type": memory_type, "id": confirmed.id}
 
 
 async def memory_mark_helpful(memory: KnowledgeMemory, *, rule_id: RuleId) -> Rule:

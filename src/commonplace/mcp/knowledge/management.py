@@ -24,8 +24,8 @@ async def memory_forget(
     To correct a fact, store the right one under the same subject and predicate instead. The audit trail keeps the
     events of the memory, and no tool restores it.
     """
-    await memory.forget_memory(memory_type, memory_id)
-    return {"forgotten": True, "memory_type": memory_type, "id": memory_id}
+    forgotten = await memory.forget_memory(memory_type, memory_id)
+    return {"forgotten": True, "memory_type": memory_type, "id": forgotten.id}
 
 
 async def memory_stats(memory: KnowledgeMemory, *, scope: ScopeFilter = None) -> MemoryStats:

@@ -20,6 +20,7 @@ from commonplace.mcp.knowledge.parameters import (
     Limit,
     MemoryId,
     MemoryTypeName,
+    MinRelevance,
     Mode,
     ScopeFilter,
 )
@@ -45,6 +46,7 @@ async def memory_search(
     mode: Mode = SearchMode.HYBRID,
     limit: Limit = DOOR_LIMIT,
     min_confidence: Annotated[float, bounds(0, 1)] = DEFAULT_MIN_CONFIDENCE,
+    min_relevance: Annotated[float, bounds(0, 1)] = 0.0,
 ) -> dict[str, Any]:
     """Find memories that match a query: past episodes, facts and rules.
 
@@ -58,15 +60,28 @@ async def memory_search(
         mode: hybrid (meaning and words), semantic (meaning), keyword (words: for names and codes), or contextual
             (words and meaning, episodes also by the turns around them in their session).
         min_confidence: Leave out facts and rules whose confidence has faded below this.
+        min_relevance: Return nothing unless the best memory is this much like the query, and leave out what is less
+            than half as much like it. Only in mode contextual; 0.58 is a good floor, 0 is none.
     """
     found = await memory.search(
-        query, types=types, scope=scope, mode=mode, limit=limit, min_confidence=min_confidence
+        query,
+        types=types,
+        scope=scope,
+        mode=mode,
+        limit=limit,
+        min_confidence=min_confidence,
+        min_relevance=min_relevance,
     )
     return _listed(found)
 
 
 async def memory_recall(
-    memory: KnowledgeMemory, *, topic: str, scope: ScopeFilter = None, limit: Limit = DOOR_LIMIT
+    memory: KnowledgeMemory,
+    *,
+    topic: str,
+    scope: ScopeFilter = None,
+    limit: Limit = DOOR_LIMIT,
+    min_relevance: MinRelevance = None,
 ) -> dict[str, Any]:
     """Recall the facts and rules that matter most for a topic.
 
@@ -77,7 +92,7 @@ async def memory_recall(
     Parameters:
         topic: The task or question that you are about to work on.
     """
-    return _listed(await memory.recall(topic, scope=scope, limit=limit))
+    return _listed(await memory.recall(topic, scope=scope, limit=limit, min_relevance=min_relevance))
 
 
 async def memory_get(memory: KnowledgeMemory, *, memory_type: MemoryTypeName, memory_id: MemoryId) -> Memory:
@@ -95,18 +110,30 @@ async def memory_context(
     trigger_prompt: str,
     butler: str,
     token_budget: Annotated[int, bounds(0)] = DEFAULT_TOKEN_BUDGET,
+    min_relevance: MinRelevance = None,
+    with_ids: bool = False,
+    with_dates: bool = False,
 ) -> str:
     """Get the knowledge for a session as one text for its prompt: key facts, then active rules.
 
     Call it once, when a session begins. Returns text that starts with "# Memory Context" and stays within the budget;
-    if no memory covers the prompt, that line is the whole text.
+    if no memory covers the prompt, that line and the pinned memories are the whole text.
 
     Parameters:
         trigger_prompt: The prompt or event that the session begins with.
         butler: Name of the butler (agent) whose session it is.
         token_budget: Most tokens of the text, at four characters each.
+        with_ids: End lines with a short id, such as [f:3k7q2], that the tools of feedback take.
+        with_dates: Show the date of the last confirmation of each fact.
     """
-    block = await memory.context(trigger_prompt, butler, token_budget=token_budget)
+    block = await memory.context(
+        trigger_prompt,
+        butler,
+        token_budget=token_budget,
+        min_relevance=min_relevance,
+        with_ids=with_ids,
+        with_dates=with_dates,
+    )
     has_room = budget_chars(token_budget) >= len(OUT_OF_REACH)
     return OUT_OF_REACH if has_room and not block else block
 

@@ -19,11 +19,10 @@ from commonplace.knowledge.consolidation.runs import Run, RunState, get_run, lis
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.any_memory import forget_memory, get_memory
 from commonplace.knowledge.links import create_link
-from commonplace.knowledge.reembedding.moving import reembed
 from commonplace.knowledge.rules import store_rule
 from support.consolidation import Spawner, answer, fact, fetch, links_of, states, store_some
 from support.knowledge import ACTOR
-from support.on_pool import entity_create
+from support.on_pool import entity_create, reembed
 from support.reembedding import TurnedEngine
 
 pytestmark = pytest.mark.usefixtures("tenant")

@@ -2,7 +2,6 @@
 
 from http import HTTPStatus
 from typing import Annotated, Final
-from uuid import UUID
 
 from fastapi import Path, Query
 
@@ -31,8 +30,12 @@ OUTAGES: Final = (STORAGE_UNAVAILABLE, MODEL_UNAVAILABLE)
 BODY: Final = (*rest.BODY, *OUTAGES)
 
 Kind = Annotated[MemoryType, Path(alias="memoryType", description="episode, fact or rule")]
-MemoryId = Annotated[UUID, Path(alias="memoryId", description="the id of a memory")]
-RuleId = Annotated[UUID, Path(alias="ruleId", description="the id of a rule")]
+MemoryId = Annotated[
+    str, Path(alias="memoryId", description="the id of a memory, or its short id in a block: `f:3k7q2`")
+]
+RuleId = Annotated[
+    str, Path(alias="ruleId", description="the id of a rule, or its short id in a block: `r:9x2vd`")
+]
 Scope = Annotated[
     str | None,
     Query(max_length=200, description="a butler: its memories, and global facts and rules"),
@@ -49,6 +52,17 @@ Confidence = Annotated[
         le=1,
         allow_inf_nan=False,
         description="the least confidence of facts and rules today",
+    ),
+]
+
+Relevance = Annotated[
+    float | None,
+    Query(
+        alias="minRelevance",
+        ge=0,
+        le=1,
+        allow_inf_nan=False,
+        description="the least likeness of the best memory, or none is shown; 0 for no floor; by default as configured",
     ),
 ]
 
@@ -100,6 +114,7 @@ async def search_knowledge(
     mode: SearchMode | None = None,
     limit: MostFound = None,
     min_confidence: Confidence = DEFAULT_MIN_CONFIDENCE,
+    min_relevance: Annotated[float, Query(alias="minRelevance", ge=0, le=1, allow_inf_nan=False)] = 0.0,
     *,
     explain: Explain = False,
 ) -> shapes.FindingsShape:
@@ -111,6 +126,7 @@ async def search_knowledge(
         query: a question or key words
         type: the kinds to search; by default all three
         mode: by meaning, by words, by both, or by context
+        minRelevance: the least likeness of the best memory, or none is found; in mode contextual only
     """
     found = await memory.search(
         query,
@@ -119,6 +135,7 @@ async def search_knowledge(
         mode=mode,
         limit=memory.config.retrieval.door_limit if limit is None else limit,
         min_confidence=min_confidence,
+        min_relevance=min_relevance,
         explain=explain,
     )
     return _findings(found)
@@ -131,6 +148,7 @@ async def recall_knowledge(
     scope: Scope = None,
     limit: MostFound = None,
     min_confidence: Confidence = DEFAULT_MIN_CONFIDENCE,
+    min_relevance: Relevance = None,
     *,
     explain: Explain = False,
 ) -> shapes.FindingsShape:
@@ -143,7 +161,12 @@ async def recall_knowledge(
     """
     most = memory.config.retrieval.door_limit if limit is None else limit
     found = await memory.recall(
-        topic, scope=scope, limit=most, min_confidence=min_confidence, explain=explain
+        topic,
+        scope=scope,
+        limit=most,
+        min_confidence=min_confidence,
+        min_relevance=min_relevance,
+        explain=explain,
     )
     return _findings(found)
 
@@ -154,16 +177,30 @@ async def knowledge_context(
     prompt: Annotated[str, Query(max_length=MAX_QUERY_CHARS)],
     butler: Annotated[str, Query(min_length=1, max_length=200)],
     budget_tokens: BudgetTokens = None,
+    min_relevance: Relevance = None,
+    *,
+    with_ids: Annotated[bool, Query(alias="withIds")] = False,
+    with_dates: Annotated[bool, Query(alias="withDates")] = False,
 ) -> BlockShape:
     """Read the block for a prompt.
 
-    Key facts, then active rules. The text is empty if memory is out of reach.
+    Pinned memories, key facts, then active rules. The text is empty if memory is out of reach.
 
     Parameters:
         prompt: the beginning of the session
         butler: the agent whose session it is
+        withIds: whether lines end with the short id of the memory
+        withDates: whether facts have the date of their last confirmation
     """
-    return BlockShape(text=await memory.context(prompt, butler, token_budget=budget_tokens))
+    text = await memory.context(
+        prompt,
+        butler,
+        token_budget=budget_tokens,
+        min_relevance=min_relevance,
+        with_ids=with_ids,
+        with_dates=with_dates,
+    )
+    return BlockShape(text=text)
 
 
 @api("GET /stats", reader, "The counts")
@@ -206,6 +243,24 @@ async def confirm_knowledge(
     """
     await memory.confirm_memory(kind, memory_id)
     return shapes.ConfirmedShape()
+
+
+@api("PUT /memories/{memoryType}/{memoryId}/pin", writer, "The memory after the change", NOT_FOUND)
+async def pin_knowledge(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> Memory:
+    """Pin a fact or a rule.
+
+    Put a fact or rule into every block of its scope. This adds the tag `pinned`.
+    """
+    return await memory.pin_memory(kind, memory_id)
+
+
+@api("DELETE /memories/{memoryType}/{memoryId}/pin", writer, "The memory after the change", NOT_FOUND)
+async def unpin_knowledge(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> Memory:
+    """Unpin a fact or a rule.
+
+    Show a fact or rule only where it is relevant. This removes the tag `pinned`.
+    """
+    return await memory.pin_memory(kind, memory_id, pinned=False)
 
 
 @api("POST /rules/{ruleId}/helpful", writer, "The rule after the change", NOT_FOUND, *BODY)

@@ -50,7 +50,7 @@ async def add(request: Request, memories: OpenMemories, given: Annotated[NewMemo
     """Add a memory, or show the form again with its errors."""
     operational = memories.operational
     try:
-        memory = await operational.add(
+        receipt = await operational.add(
             category=given.category,
             service=given.service.strip() or None,
             observation=given.observation,
@@ -58,7 +58,7 @@ async def add(request: Request, memories: OpenMemories, given: Annotated[NewMemo
         )
     except InvalidInputError as error:
         return await _new_form(request, operational, given, {error.field: message_of(error)})
-    return done(request, f"Memory {memory.id} was added.", location=PATH, changed=CHANGED)
+    return done(request, f"Memory {receipt.id} was added.", location=PATH, changed=CHANGED)
 
 
 async def _new_form(

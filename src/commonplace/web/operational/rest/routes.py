@@ -102,7 +102,7 @@ async def add_observation(memory: Operational, wanted: shapes.NewObservation) ->
     Parameters:
         body: the memory
     """
-    return await memory.add(**wanted.model_dump())
+    return (await memory.add(**wanted.model_dump())).memory
 
 
 @api("POST /memories/bulk-edit", installation_writer, "The memories as they are now", NOT_FOUND, *BODY)

@@ -1,4 +1,4 @@
-"""The methods of knowledge memory for statistics, upkeep and consolidation."""
+"""The methods of knowledge memory for consolidation."""
 
 from uuid import UUID
 
@@ -21,39 +21,10 @@ from commonplace.knowledge.consolidation import (
     undo,
 )
 from commonplace.knowledge.session import KnowledgeSession
-from commonplace.knowledge.upkeep import cleanup, decay
-from commonplace.knowledge.upkeep import stats as statistics
-from commonplace.knowledge.upkeep.cleanup import CleanupReceipt
-from commonplace.knowledge.upkeep.decay import DecayReceipt
-from commonplace.knowledge.upkeep.progress import OnUpkeep, silent
-from commonplace.knowledge.upkeep.stats import MemoryStats
 
 
-class UpkeepMethods(KnowledgeSession):
-    """Upkeep: count, sweep, clean up, consolidate, undo."""
-
-    async def stats(self, *, scope: str | None = None) -> MemoryStats:
-        """Count episodes, facts and rules by state; see :func:`~.upkeep.stats.memory_stats`."""
-        async with self.acting() as pool:
-            return await statistics.memory_stats(pool, scope=scope, clock=self.clock)
-
-    async def run_decay_sweep(self, *, on_progress: OnUpkeep = silent) -> DecayReceipt:
-        """Fade and expire facts and rules by their confidence; see :func:`~.upkeep.decay.run_decay_sweep`."""
-        async with self.acting() as pool:
-            return await decay.run_decay_sweep(pool, on_progress=on_progress, clock=self.clock)
-
-    async def run_episode_cleanup(
-        self, *, max_entries: int | None = None, on_progress: OnUpkeep = silent
-    ) -> CleanupReceipt:
-        """Delete expired and surplus episodes; see :func:`~.upkeep.cleanup.run_episode_cleanup`.
-
-        ``max_entries`` is ``COMMONPLACE_EPISODE_MAX_ENTRIES`` if ``None``.
-        """
-        most = self.database.settings.episode_max_entries if max_entries is None else max_entries
-        async with self.acting() as pool:
-            return await cleanup.run_episode_cleanup(
-                pool, max_entries=most, on_progress=on_progress, clock=self.clock
-            )
+class ConsolidationMethods(KnowledgeSession):
+    """The methods of knowledge memory that consolidate, show and undo runs."""
 
     async def pending_groups(self) -> list[PendingGroup]:
         """Return the numbers of episodes that wait for consolidation, by butler."""
