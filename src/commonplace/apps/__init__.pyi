@@ -2,7 +2,6 @@ from commonplace.apps.context import MemoryContext as MemoryContext
 from commonplace.apps.conversations import MAX_MESSAGE_CHARS as MAX_MESSAGE_CHARS
 from commonplace.apps.conversations import MAX_REASON_CHARS as MAX_REASON_CHARS
 from commonplace.apps.conversations import Conversation as Conversation
-from commonplace.apps.conversations import ConversationStatus as ConversationStatus
 from commonplace.apps.conversations import Message as Message
 from commonplace.apps.conversations import Speaker as Speaker
 from commonplace.apps.digests.loop import COMPLETED as COMPLETED
