@@ -29,6 +29,12 @@ def knowledge(
     _serve("commonplace.mcp.knowledge.server", of_project=project)
 
 
+@app.command()
+def apps() -> None:
+    """Serve app memory until the client disconnects; the first call opens the database."""
+    _serve("commonplace.mcp.apps.server")
+
+
 def _serve(module: str, **options: bool) -> NoReturn:
     # Loaded here: a client waits about a second for the handshake, and the servers need different modules.
     sys.exit(import_module(module).main(**options))

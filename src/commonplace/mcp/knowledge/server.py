@@ -17,7 +17,7 @@ from commonplace.knowledge import KnowledgeMemory, MemoryModuleConfig, SearchMod
 from commonplace.mcp import stdio
 from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.mcp.knowledge import entities, feedback, management, reading, writing
-from commonplace.mcp.knowledge.tool import KnowledgeTool
+from commonplace.mcp.tool import MemoryTool
 from commonplace.projects import Projects
 
 SERVER_NAME: Final = "knowledge"
@@ -30,6 +30,22 @@ OFFERS: Final = (
     *management.OFFERS,
 )
 """The tools in the order in which they are shown. Source: KNW-19."""
+
+HINTS: Final[Mapping[str, str]] = {
+    "memory_id": "Results of memory_search and memory_recall hold id and memory_type; use them unchanged. The short id "
+    "of a line of a block begins with the letter of its memory_type.",
+    "rule_id": "It is the id of a result whose memory_type is rule, or a short id that begins with r:.",
+    "entity_id": "entity_resolve finds the id that belongs to a name.",
+    "source_entity_id": "entity_resolve finds the id that belongs to a name.",
+    "target_entity_id": "entity_resolve finds the id that belongs to a name.",
+    "tenant_id": "A server serves one tenant, the caller's own: leave tenant_id out, or pass the one named here.",
+    "tags": 'Pass a JSON list of words, such as ["infra", "deploy"].',
+    "types": 'Pass a JSON list of episode, fact and rule, such as ["fact"], or leave it out to search all three.',
+    "metadata": "Pass a flat JSON object of plain values.",
+    "context_hints": 'Pass an object such as {"topic": "billing", "mentioned_with": ["Acme"]}.',
+    "canonical_name": "entity_resolve finds the entity that has the name; entity_update changes it.",
+}
+"""Hints for a parameter that was refused."""
 
 INSTRUCTIONS: Final = """\
 A memory that lasts from one session to the next: episodes (what happened), facts (what is known), rules (how to act).
@@ -94,7 +110,7 @@ def add_tools(
 ) -> None:
     """Add the 19 tools to a server, a host's own among them; see :func:`build_server` for the arguments."""
 
-    def memory_of_caller() -> KnowledgeMemory:
+    async def memory_of_caller() -> KnowledgeMemory:
         if caller is None:
             return memory
         context = caller()
@@ -109,7 +125,7 @@ def add_tools(
         **({} if butler is None else {"butler": butler, "scope": butler}),
     }
     for offer in OFFERS:
-        server.add_tool(KnowledgeTool.make(offer, memory_of_caller, defaults))
+        server.add_tool(MemoryTool.make(offer, memory_of_caller, hints=HINTS, defaults=defaults))
 
 
 async def serve_stdio(settings: Settings, *, of_project: bool = False) -> None:
