@@ -8,34 +8,10 @@ from collections import Counter
 from typing import Final
 
 from commonplace.operational.judge.comparison import Comparison, Side
-from commonplace.operational.judge.lexicon import OBLIGATION, PERMISSION
 from commonplace.operational.judge.reading import Reading
 
 _NOUN_NEGATORS: Final = frozenset({"without", "no", "unless", "lacking"})
 """Negators of the next noun; before a noun that the other text lacks they open a detail."""
-
-
-def differences(comparison: Comparison) -> list[str]:
-    """Return the contradictions of two texts, each as a phrase: amounts, direction, order, denial, obligation."""
-    old, new = comparison.old.reading, comparison.new.reading
-    found = [
-        f'"{one.quantity.text}" against "{other.quantity.text}"' for one, other in comparison.other_amounts
-    ]
-    exchanged = _exchanged_ends(comparison)
-    if exchanged:
-        found.append(f"the ends of a direction are exchanged: {exchanged}")
-    if _order_is_turned(old, new):
-        found.append("the order is turned")
-    denied = denial(comparison)
-    if denied:
-        found.append(denied)
-    if not found and not comparison.old.heavy and not comparison.new.heavy:
-        modes = {
-            (not OBLIGATION.isdisjoint(reading.tokens), not PERMISSION.isdisjoint(reading.tokens))
-            for reading in (old, new)
-        }
-        found += ['"must" against "can"'] if modes == {(True, False), (False, True)} else []
-    return found
 
 
 def denial(comparison: Comparison) -> str:
@@ -94,17 +70,16 @@ def _shared_clauses(side: Side) -> set[int]:
     return {clause for clause in clauses if not clause or balance[clause] >= 0}
 
 
-def _exchanged_ends(comparison: Comparison) -> str:
-    """Return the words that stand at the other end of "from … to" in texts that are the same besides."""
-    if comparison.old.heavy or comparison.new.heavy:
-        return ""
-    moved = [(one, other) for one, other in comparison.words if one.is_heavy and one.role != other.role]
-    roles = {(one.role, other.role) for one, other in moved}
-    exchanged = any((other, one) in roles for one, other in roles)
-    return ", ".join(one.text for one, _ in moved[:2]) if exchanged else ""
+def exchanged_ends(comparison: Comparison) -> str:
+    """Return the words that stand at the other end of "from … to" in texts ."""
+    moved = {
+        (one.role, other.role): one.text for one, other in comparison.words if one.is_heavy and one.role != other.role
+    }
+    exchanged = [moved[roles] for roles in (("from", "to"), ("to", "from")) if roles in moved]
+    return ", ".join(exchanged) if len(exchanged) > 1 else ""
 
 
-def _order_is_turned(old: Reading, new: Reading) -> bool:
+def order_is_turned(old: Reading, new: Reading) -> bool:
     """Tell whether a "before" of the old text says the reverse of every "before" or "after" of the new on the same."""
     for one in old.orders:
         turned: list[bool] = []

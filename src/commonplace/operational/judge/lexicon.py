@@ -7,6 +7,7 @@ Plain data about how operators write; the words that mean the same or oppose eac
 from typing import Final
 
 from commonplace.language.ideas import word_set
+from commonplace.language.stems import stem
 
 PHRASES: Final = {
     phrase.strip(): meaning.strip()
@@ -30,23 +31,25 @@ PHRASES: Final = {
         available: is up, are up, be up, being up
         start: come up, comes up, coming up, came up, come back, comes back, start up, starts up, starting up, spin up
         stop: shut down, shuts down, shutting down
-        : never the other way round, not the other way round, not vice versa, the other way round, any more, anymore
+        : never the other way round, never the other way, not the other way round, not vice versa, the other way round, any more, anymore
         disable: is off, are off, stays off, turn off, turned off, switch off, switched off
         backup: back up, backs up, backed up, backing up
         enable: turn on, turned on, switch on, switched on
         timeout: time out, times out, timed out
         failover: fail over, fails over
+        outage: out of service, out of order
         oom: out of memory, oom killer, oom killed
         exhaust: run out of, runs out of
         readonly: read only
         vm: virtual machine
         atleast: at least, no less than, not less than, minimum of, a minimum of, more than, longer than, larger than
-        atleast: bigger than, greater than, higher than
+        atleast: bigger than, greater than, higher than, hotter than, warmer than, older than
         atmost: at most, no more than, not more than, maximum of, a maximum of, up to, as much as, as many as
-        atmost: less than, fewer than, smaller than, lower than, shorter than
+        atmost: less than, fewer than, smaller than, lower than, shorter than, colder than, cooler than
         orabove: or more, or newer, or later, or higher, or above, and above, and newer, and later
         orbelow: or less, or fewer, or older, or lower, or earlier
         every: once a, once per, once an, once every
+        every 2: every other, every second
     """.strip().splitlines()
     for meaning, _, phrases in [row.partition(":")]
     for phrase in phrases.split(",")
@@ -100,8 +103,25 @@ IMPERATIVES: Final = word_set(
 )
 """Verbs before a number that counts: "keep 3 snapshots"."""
 
-SINGLE_VALUED: Final = word_set(
-    "come run host live sit point pull listen call name locate store serve talk bind forward mirror resolve primary "
-    "master leader default address url path",
+TROUBLED: Final = frozenset(
+    map(
+        stem,
+        """break broken defective fail fault faulty crash hang stuck freeze stall jam lose lost drop leak slow down
+        offline outage error timeout corrupt wrong bug flaky unstable dead die unreachable missing miss refuse reject
+        deny block forbid deadlock lag late delay stale expire pause degrade overload flood overheat unused useless
+        pointless dangerous risky unsafe abort panic disconnect duplicate noise noisy problem issue trouble incident
+        unavailable unhealthy disable quarantine bounce disappear vanish gone wipe orphan stop loop spam garble truncate kill stick miss
+        rattle ignore""".split(),
+    )
 )
-"""Words of claims that hold for one value at a time: "runs on", "is called", "listens on"."""
+"""Stems of words that tell of trouble."""
+
+HEALTHY: Final = frozenset(
+    map(
+        stem,
+        """work run recover heal survive keep stay stable fine ok okay healthy fast quick quickly smooth correct right up
+        online back available reachable restore safe accept allow permit enable active pass succeed success clean
+        reliable resume repair fix solve cure deliver complete finish good ready sound normal usable continue""".split(),
+    )
+)
+"""Stems of words that tell of health."""

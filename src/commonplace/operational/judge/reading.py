@@ -28,7 +28,6 @@ _Part: TypeAlias = "str | Quantity"
 _MOST_ORDERS: Final = 8
 """Further orders of a text are not compared, so that a list of steps takes no quadratic time."""
 
-_PROPER: Final = re.compile(r"(?<=[\w,;:)] )[A-Z][\w-]*|\b\w+-[\w-]+")
 _AUXILIARIES: Final = COPULAS | word_set("must can cannot should may never not do does did")
 _VERSIONED: Final = frozenset({"port", "version", "release", "v"})
 _STOPS: Final = frozenset({";", ".", ":", "(", "--", "-"})
@@ -103,7 +102,7 @@ class Reading:
     """A text as the judge reads it.
 
     ``tokens`` is the text without case and spacing. ``negators`` turn their clause around, ``changes`` maps state
-    changes to their wording, and ``proper`` holds the words that the author spelled as names.
+    changes to their wording.
     """
 
     tokens: tuple[str, ...]
@@ -113,7 +112,6 @@ class Reading:
     negators: tuple[Name, ...]
     orders: tuple[Order, ...]
     changes: Mapping[str, str]
-    proper: frozenset[str]
 
 
 @lru_cache(maxsize=4096)
@@ -139,7 +137,6 @@ def read(text: str, service: str | None = None) -> Reading:
         negators=tuple(reader.negators),
         orders=_orders(parts, reader.words),
         changes=stated_changes(folded),
-        proper=frozenset(re.split(r"\W", " ".join(_PROPER.findall(" ".join(text.split()))).casefold())),
     )
 
 
@@ -185,7 +182,7 @@ class _Reader:
         if part in CIRCUMSTANCES or part in LATER or part in EARLIER:
             self._open_clause(part, conditional=part in CIRCUMSTANCES)
         elif part in lexicon.JOINTS:
-            self.opener, self.role = part, part if part in {"from", "to", "into"} else ""
+            self.opener, self.role = part, {"into": "to"}.get(part, part) if part in {"from", "to", "into"} else ""
         elif part in COPULAS and not self.conditional:
             self.opener = PREDICATE
         if part in NEGATORS:
