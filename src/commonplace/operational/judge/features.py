@@ -102,6 +102,8 @@ def _figures(comparison: Comparison) -> Iterator[Feature]:
     yield Feature("same names", min(len(comparison.same_names), 2))
     yield Feature("other amounts", min(len(comparison.other_amounts), 2), amounts)
     yield Feature("same amounts", min(len(comparison.same_amounts), 2))
+    limits = [one for one, other in comparison.same_amounts if one.quantity.bound != other.quantity.bound]
+    yield Feature("amount within a limit", bool(limits))
     yield Feature("amounts left of new", min(len(comparison.new.amounts), 2))
 
 
@@ -121,6 +123,7 @@ def _claims(comparison: Comparison) -> Iterator[Feature]:
     yield Feature("other pole", sum(one.pole != other.pole for one, other in comparison.words))
     yield Feature("contradicted", contradicted)
     yield Feature("contradicted on one subject", contradicted and not _has_other_subject(comparison))
+    yield Feature("contradicted alone", contradicted and not _left(old) and not _left(new))
     yield Feature("contradicted in part", contradicted and limited, "one text may speak of a part of the other")
     yield Feature("exchanged roles", _has_exchanged_roles(comparison), "the subject and the object are exchanged")
     yield Feature("exchanged condition", len(moved) > 1, "the condition and the claim are exchanged")

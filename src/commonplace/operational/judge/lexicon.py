@@ -110,7 +110,7 @@ TROUBLED: Final = frozenset(
         offline outage error timeout corrupt wrong bug flaky unstable dead die unreachable missing miss refuse reject
         deny block forbid deadlock lag late delay stale expire pause degrade overload flood overheat unused useless
         pointless dangerous risky unsafe abort panic disconnect duplicate noise noisy problem issue trouble incident
-        unavailable unhealthy disable quarantine bounce disappear vanish gone wipe orphan stop loop spam garble truncate kill stick miss
+        unavailable unhealthy disable quarantine bounce disappear vanish gone wipe orphan stop loop garble truncate kill stick miss
         rattle ignore""".split(),
     )
 )

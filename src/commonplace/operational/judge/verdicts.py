@@ -25,19 +25,20 @@ from commonplace.operational.judge.comparison import compare_readings
 from commonplace.operational.judge.features import Feature, features
 from commonplace.operational.judge.reading import Reading, read
 
-LEAST_CORRECT: Final = 0.6
+LEAST_CORRECT: Final = 0.7
 """Probability from which a new text corrects the old one."""
 
-LEAST_ONE_MEMORY: Final = 0.75
-"""Probability of same and refine together from which one memory holds both texts."""
+MOST_CORRECT: Final = 0.07
+MOST_DISTINCT: Final = 0.25
+"""Probabilities of a correction and of another thing, below which one memory holds both texts."""
 
 LEAST_DOUBTFUL: Final = 0.25
 """Probability of a correction from which a pair that stays apart waits for review."""
 
-LEAST_ASKED: Final = 0.03
+LEAST_ASKED: Final = 0.015
 """Probability of a correction from which a model, if there is one, is asked."""
 
-SAME_TO_REFINE: Final = 3.0
+SAME_TO_REFINE: Final = 5.0
 """How much more probable than a refinement a repetition must be: a refinement loses no word."""
 
 MAX_JOINED_CHARS: Final = 300
@@ -151,10 +152,10 @@ def decided(chances: Mapping[Verdict, float]) -> Verdict:
     In doubt between same and refine the verdict is refine, because a refinement loses no word. In doubt between correct
     and another verdict it is doubtful: both texts are kept, and a person or a model is asked.
     """
-    same, refine, correct = (chances[verdict] for verdict in LEARNED[:3])
+    same, refine, correct, distinct = (chances[verdict] for verdict in LEARNED)
     if correct >= LEAST_CORRECT:
         return Verdict.CORRECT
-    if same + refine >= LEAST_ONE_MEMORY:
+    if correct < MOST_CORRECT and distinct < MOST_DISTINCT:
         return Verdict.SAME if same >= SAME_TO_REFINE * refine else Verdict.REFINE
     return Verdict.DOUBTFUL if correct >= LEAST_DOUBTFUL else Verdict.DISTINCT
 
