@@ -10,8 +10,11 @@ API into a fresh home, and counts what became of the rows, not what receipts say
 - ``distinct_merged``: distinct, and the old row changed or gained
 - ``duplicates``: same, and two rows are active
 
-The default data are the project's own pairs: those of split "first" were tuned on for years of rules, those of "second"
-were written against the present rules, and tuned on after a first measurement.
+``model`` is the same with a scripted model that decides every pair that waits as it is labelled: what stays lost is what
+the model is not asked about. ``asked`` is the share of pairs that waited for it.
+
+The default data are the project's own pairs, to which the judge's weights are fitted; measure other people's pairs with
+``--data``. ``judge_unseen.jsonl`` beside them holds pairs of another author that were measured once, after the weights.
 """
 
 import argparse
@@ -28,9 +31,12 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.core.settings import Settings
+from commonplace.llm import Script
 from commonplace.operational.judge import judge
 from commonplace.operational.memories import Memory
 from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.model_reviews import PairDecision, PairDecisions, decide_by_model
+from commonplace.operational.reviews import Decision
 
 PAIRS = Path(__file__).parent / "data" / "judge_pairs.jsonl"
 COUNTED = {
@@ -47,6 +53,12 @@ FUNCTION_WORDS = frozenset(
     e.g""".split()  # noqa: SIM905 - reads as a list of words does
 )
 STEM_CHARS = 5
+DECISIONS = {
+    "same": Decision.SAME,
+    "refine": Decision.REFINES,
+    "correct": Decision.CORRECTS,
+    "distinct": Decision.DISTINCT,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +70,7 @@ class Outcome:
     moved: float
     old_is_active: bool
     reasons: str
+    asked: bool
 
 
 def content(text: str) -> set[str]:
@@ -120,9 +133,13 @@ async def ingest(memory: OperationalMemory, pair: dict[str, Any], turn: str) -> 
 
 
 async def run_pair(memory: OperationalMemory, pair: dict[str, Any]) -> Outcome:
-    """Ingest a pair, and delete its rows again."""
+    """Ingest a pair, let a scripted model decide if it waits for one, and delete its rows again."""
     (old,), _ = await ingest(memory, pair, "old")
     rows, reasons = await ingest(memory, pair, "new")
+    decision = PairDecision(number=1, verdict=DECISIONS[pair["label"]], reason="As labelled.")
+    script = Script(PairDecisions(decisions=[decision]))
+    asked = memory.asks_model and bool(await decide_by_model(memory, script.model()))
+    rows = await memory.list_memories() if asked else rows
     await memory.delete([row.id for row in rows])
     after = next(row for row in rows if row.id == old.id)
     return Outcome(
@@ -131,13 +148,15 @@ async def run_pair(memory: OperationalMemory, pair: dict[str, Any]) -> Outcome:
         moved=round(after.confidence - old.confidence, 6),
         old_is_active=after.active,
         reasons=reasons,
+        asked=asked,
     )
 
 
-async def measure(pairs: Sequence[dict[str, Any]]) -> list[Outcome]:
-    """Ingest every pair into one fresh home."""
+async def measure(pairs: Sequence[dict[str, Any]], judge: str) -> list[Outcome]:
+    """Ingest every pair into one fresh home; ``judge`` is "rules" or "model"."""
     with tempfile.TemporaryDirectory(prefix="judge-") as home:
-        async with OperationalMemory.open(Settings(home=Path(home), workspace=Path(home))) as memory:
+        settings = Settings(home=Path(home), workspace=Path(home), judge=judge)
+        async with OperationalMemory.open(settings) as memory:
             return [await run_pair(memory, pair) for pair in pairs]
 
 

@@ -24,7 +24,7 @@ from commonplace.operational.judge.reading import read
 
 DATA: Final = Path(__file__).parent / "data" / "judge_pairs.jsonl"
 WEIGHTS: Final = Path(verdicts.__file__).with_name("weights.json")
-TUNED_SPLITS: Final = {"first", "second"}
+COUNTS: Final = {"first": 1.0, "second": 1.0, "specified": 6.0}
 PENALTY: Final = 0.004
 """Weight of the squared weights beside the mean loss: between 0.002 and 0.015 the figures hardly move."""
 
@@ -38,7 +38,9 @@ Array = NDArray[np.float64]
 def measured(pairs: Sequence[dict[str, Any]]) -> tuple[list[str], Array]:
     """Return the names of the features and one row of values per pair."""
     rows = [
-        list(features(compare_readings(read(pair["old"], pair["service"]), read(pair["new"], pair["service"]))))
+        list(
+            features(compare_readings(read(pair["old"], pair["service"]), read(pair["new"], pair["service"])))
+        )
         for pair in pairs
     ]
     return [one.name for one in rows[0]], np.array([[float(one.value) for one in row] for row in rows])
@@ -103,7 +105,9 @@ def report(pairs: Sequence[dict[str, Any]], labels: Array, found: Array) -> None
             rate({"distinct"}, {"same", "refine"}),
             rate(set(names), {"doubtful"}),
         )
-        print(f"{split:8} {len(rows):5} {loss[rows].mean():.3f} " + "  ".join(f"{one:.3f}" for one in figures))
+        print(
+            f"{split:8} {len(rows):5} {loss[rows].mean():.3f} " + "  ".join(f"{one:.3f}" for one in figures)
+        )
 
 
 def main() -> None:
@@ -114,11 +118,12 @@ def main() -> None:
     pairs = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
     names, values = measured(pairs)
     labels = np.array([[float(pair["label"] == verdict) for verdict in verdicts.LEARNED] for pair in pairs])
-    counts = np.array([1.0 if pair["split"] in TUNED_SPLITS else 3.0 for pair in pairs])
+    counts = np.array([COUNTS.get(pair["split"], 3.0) for pair in pairs])
     report(pairs, labels, left_out(pairs, values, labels, counts))
     mean, weights = fit(values, labels, counts)
     rows = {
-        name: [round(float(one), DECIMALS) for one in (mean[at], *weights[at])] for at, name in enumerate(names)
+        name: [round(float(one), DECIMALS) for one in (mean[at], *weights[at])]
+        for at, name in enumerate(names)
     }
     if not arguments.check:
         lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(row)}" for name, row in rows.items())

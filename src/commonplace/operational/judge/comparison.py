@@ -5,7 +5,7 @@ Source: R-OPS-5.
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Final, TypeAlias, TypeVar
 
@@ -111,8 +111,10 @@ def compare_readings(old: Reading, new: Reading) -> Comparison:
     turned = 0
     if len(old_words) <= _MOST_LEFT and len(new_words) <= _MOST_LEFT:
         opposed = _take(old_words, new_words, _negates)
-        turned = len(opposed)
-        pairs += [*opposed, *_take(old_words, new_words, _same_spelling)]
+        spelled = _take(old_words, new_words, _same_spelling)
+        # "fial" has no pole: the other spelling tells it.
+        turned = len(opposed) + sum(one.pole != other.pole for one, other in spelled)
+        pairs += [*opposed, *((one, replace(other, pole=one.pole)) for one, other in spelled)]
         pairs += _compounds(old_words, new_words)
         pairs += [(one, other) for other, one in _compounds(new_words, old_words)]
     old_names, new_names = list(old.names), list(new.names)
@@ -194,7 +196,7 @@ def _negates(one: Word, other: Word) -> bool:
 
 def _same_spelling(one: Word, other: Word) -> bool:
     short, long = sorted((one.text, other.text), key=len)
-    known = one.concept.isupper() or other.concept.isupper()
+    known = one.concept.isupper() and other.concept.isupper()
     lengths = _SHORTEST_COMPARED <= len(short) <= _LONGEST_COMPARED
     if known or not lengths or any(char.isdigit() for char in short + long):
         return False

@@ -13,9 +13,11 @@ from typing import Final, NamedTuple
 
 from commonplace.language.ideas import WORD_WEIGHT
 from commonplace.language.stems import stem
+from commonplace.operational.judge.changes import NO_LONGER
 from commonplace.operational.judge.comparison import Comparison, Side
 from commonplace.operational.judge.differences import denial, exchanged_ends, order_is_turned
-from commonplace.operational.judge.lexicon import HEALTHY, OBLIGATION, PERMISSION, TROUBLED
+from commonplace.operational.judge.lexicon import HEALTHY, TROUBLED
+from commonplace.operational.judge.quantities import Kind
 from commonplace.operational.judge.reading import PREDICATE, Amount, Name, Reading, Word
 
 _MOST_ALIGNED: Final = 64
@@ -94,17 +96,16 @@ def _key(part: Word | Name | Amount) -> str:
 
 def _figures(comparison: Comparison) -> Iterator[Feature]:
     """Measure the names and amounts that both texts have, or that take each other's place."""
-    names = ", ".join(f'"{one.text}" against "{other.text}"' for one, other in comparison.other_names[:2])
-    amounts = ", ".join(
-        f'"{one.quantity.text}" against "{other.quantity.text}"' for one, other in comparison.other_amounts[:2]
-    )
+    names = _against([(one.text, other.text) for one, other in comparison.other_names])
     yield Feature("other names", min(len(comparison.other_names), 2), names)
-    yield Feature("same names", min(len(comparison.same_names), 2))
-    yield Feature("other amounts", min(len(comparison.other_amounts), 2), amounts)
-    yield Feature("same amounts", min(len(comparison.same_amounts), 2))
-    limits = [one for one, other in comparison.same_amounts if one.quantity.bound != other.quantity.bound]
-    yield Feature("amount within a limit", bool(limits))
+    yield Feature("other amounts", min(len(comparison.other_amounts), 2))
+    counted = [one for one, _ in comparison.same_amounts if one.quantity.kind is not Kind.ORDINAL]
+    yield Feature("same amounts", min(len(counted), 2))
     yield Feature("amounts left of new", min(len(comparison.new.amounts), 2))
+
+
+def _against(pairs: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f'"{one}" against "{other}"' for one, other in pairs[:2])
 
 
 def _claims(comparison: Comparison) -> Iterator[Feature]:
@@ -112,27 +113,29 @@ def _claims(comparison: Comparison) -> Iterator[Feature]:
     old, new = comparison.old, comparison.new
     denied, ends = denial(comparison), exchanged_ends(comparison)
     turned = order_is_turned(old.reading, new.reading) or bool(ends)
-    modal = not old.heavy and not new.heavy and _modals(old.reading) ^ _modals(new.reading) == {"must", "can"}
-    contradicted = bool(denied or turned or modal or comparison.other_amounts)
+    amounts = _against([(one.quantity.text, other.quantity.text) for one, other in comparison.other_amounts])
+    text = "; ".join(filter(None, (amounts, denied, f"the order is turned {ends}".strip() if turned else "")))
+    contradicted = bool(text)
     limited = any(side.narrowed or _has_condition(side) for side in (old, new))
-    moved = {one.conditional for one, other in comparison.words if one.conditional != other.conditional and one.is_heavy}
-    value = "" if contradicted or any(map(_has_condition, (old, new))) else _values(comparison)
-    yield Feature("denial", bool(denied), denied)
-    yield Feature("turned order", turned, f"the order is turned{': ' if ends else ''}{ends}")
-    yield Feature("must or can", modal, '"must" against "can"')
+    moved = {
+        one.conditional
+        for one, other in comparison.words
+        if one.conditional != other.conditional and one.is_heavy
+    }
+    # One can need two things at a time.
+    needs = any(one.concept == "NEED" for one, _ in comparison.words)
+    several = contradicted or needs or any(map(_has_condition, (old, new)))
+    value = "" if several else _values(comparison)
+    yield Feature("turned order", turned)
     yield Feature("other pole", sum(one.pole != other.pole for one, other in comparison.words))
-    yield Feature("contradicted", contradicted)
-    yield Feature("contradicted on one subject", contradicted and not _has_other_subject(comparison))
-    yield Feature("contradicted alone", contradicted and not _left(old) and not _left(new))
-    yield Feature("contradicted in part", contradicted and limited, "one text may speak of a part of the other")
-    yield Feature("exchanged roles", _has_exchanged_roles(comparison), "the subject and the object are exchanged")
+    ordered = bool(old.reading.orders and new.reading.orders)
+    yield Feature("same order of steps", ordered and not turned, "both name the same order")
+    one_subject = not (limited or _has_other_subject(comparison))
+    yield Feature("denial", bool(denied) and one_subject)
+    yield Feature("contradicted on one subject", contradicted and one_subject, text)
+    yield Feature("contradicted in part", contradicted and limited, f"{text}, perhaps in part")
     yield Feature("exchanged condition", len(moved) > 1, "the condition and the claim are exchanged")
     yield Feature("other value", bool(value), f"the same claim has another value: {value}")
-
-
-def _modals(reading: Reading) -> set[str]:
-    modals = {"must": OBLIGATION, "can": PERMISSION}
-    return {name for name, words in modals.items() if not words.isdisjoint(reading.tokens)}
 
 
 def _has_condition(side: Side) -> bool:
@@ -142,29 +145,20 @@ def _has_condition(side: Side) -> bool:
 def _has_other_subject(comparison: Comparison) -> bool:
     """Tell whether both texts begin with something else, or with another name: "camera 1" and "camera 2"."""
     leading = any(
-        _leads(name, [pair[at] for pair in comparison.words])
+        _leads(name, [pair[at] for pair in comparison.words], (comparison.old, comparison.new)[at])
         for names in comparison.other_names
         for at, name in enumerate(names)
     )
     return leading or (comparison.old.first_is_left and comparison.new.first_is_left)
 
 
-def _leads(name: Name, shared: Sequence[Word]) -> bool:
-    """Tell whether nothing that both texts share stands before a name, but its label."""
-    return not any(
+def _leads(name: Name, shared: Sequence[Word], side: Side) -> bool:
+    """Tell whether a name belongs to the subject: it begins the claim, or the claim follows it."""
+    claims = (*shared, *side.amounts, *side.words)
+    follows = name.opener != PREDICATE and any(part.place > name.place + 1 for part in claims)
+    return follows or not any(
         word.place < name.place and name.label not in {word.concept, stem(word.text)} for word in shared
     )
-
-
-def _has_exchanged_roles(comparison: Comparison) -> bool:
-    """Tell whether two words of the claim itself stand the other way round: "A calls B" and "B calls A"."""
-    pairs = [pair for pair in comparison.words if all(_has_role(word) for word in pair)]
-    places = [other.place for _, other in sorted(pairs, key=lambda pair: pair[0].place)]
-    return len(places) > 1 and places[0] > places[-1]
-
-
-def _has_role(word: Word) -> bool:
-    return word.is_heavy and not word.is_attached and not word.conditional
 
 
 def _values(comparison: Comparison) -> str:
@@ -186,15 +180,25 @@ def _values(comparison: Comparison) -> str:
 def _changes(comparison: Comparison) -> Iterator[Feature]:
     """Measure state changes, trouble that begins or ends, and words such as "now"."""
     old, new = comparison.old.reading, comparison.new.reading
-    changes = [text for name, text in new.changes.items() if name not in old.changes]
+    denied = bool(denial(comparison))
+    changes = [
+        text
+        for name, text in new.changes.items()
+        if name not in old.changes and (denied or name != NO_LONGER)
+    ]
+    differs = denied or comparison.old.heavy or comparison.new.heavy
+    ended = differs and not _has_other_subject(comparison)
     tones = (_tone(old), _tone(new))
     yield Feature("change", bool(changes), f'the new text states a change: "{"".join(changes[:1])}"')
-    yield Feature("trouble ends", tones[0] < 0 < tones[1], "the trouble of the old text ended")
-    yield Feature("trouble begins", tones[0] > 0 > tones[1], "the new text speaks of trouble")
+    yield Feature(
+        "trouble ends", bool(ended) and tones[0] < 0 < tones[1], "the trouble of the old text ended"
+    )
     yield Feature("trouble is added", tones[1] < 0 <= tones[0])
-    for word in ("now", "again", "since"):
+    for word in ("now", "again"):
         added = word in new.tokens and word not in old.tokens
         yield Feature(f"new {word}", added, f'the new text says "{word}"')
+    since = "since" in new.tokens and "since" not in old.tokens
+    yield Feature("better since", since and tones[1] > tones[0], 'the new text says "since"')
     yield Feature("negator dropped", len(new.negators) < len(old.negators))
 
 
@@ -213,9 +217,7 @@ def _details(comparison: Comparison) -> Iterator[Feature]:
     yield Feature("new narrowed", new.narrowed, "the new text speaks of a part")
     yield Feature("same place", bool(one & other - {""}))
     yield Feature("new claim", "" in other)
-    yield Feature("old claim", "" in one)
     yield Feature("new predicate", PREDICATE in other)
-    yield Feature("same predicate", PREDICATE in one & other)
 
 
 def _left(side: Side) -> list[Word | Name]:

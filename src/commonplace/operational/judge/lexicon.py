@@ -7,7 +7,6 @@ Plain data about how operators write; the words that mean the same or oppose eac
 from typing import Final
 
 from commonplace.language.ideas import word_set
-from commonplace.language.stems import stem
 
 PHRASES: Final = {
     phrase.strip(): meaning.strip()
@@ -103,25 +102,16 @@ IMPERATIVES: Final = word_set(
 )
 """Verbs before a number that counts: "keep 3 snapshots"."""
 
-TROUBLED: Final = frozenset(
-    map(
-        stem,
-        """break broken defective fail fault faulty crash hang stuck freeze stall jam lose lost drop leak slow down
-        offline outage error timeout corrupt wrong bug flaky unstable dead die unreachable missing miss refuse reject
-        deny block forbid deadlock lag late delay stale expire pause degrade overload flood overheat unused useless
-        pointless dangerous risky unsafe abort panic disconnect duplicate noise noisy problem issue trouble incident
-        unavailable unhealthy disable quarantine bounce disappear vanish gone wipe orphan stop loop garble truncate kill stick miss
-        rattle ignore""".split(),
-    )
+TROUBLED: Final = word_set(
+    "abort block bounc break bug corrupt crash danger deadlock defect degrad delay deni die disabl disappear "
+    "disconnect down drop duplic error expir fail fault faulti flaki flood forbid freez garbl go hang ignor incid "
+    "issu jam kill lag late leak loop lose miss nois noisi offlin orphan outag overheat overload panic paus "
+    "pointless problem quarantin rattl refus reject riski slow stale stall stick stop timeout troubl truncat "
+    "unavail unhealthi unreach unsaf unstabl unus useless vanish wipe wrong",
 )
-"""Stems of words that tell of trouble."""
-
-HEALTHY: Final = frozenset(
-    map(
-        stem,
-        """work run recover heal survive keep stay stable fine ok okay healthy fast quick quickly smooth correct right up
-        online back available reachable restore safe accept allow permit enable active pass succeed success clean
-        reliable resume repair fix solve cure deliver complete finish good ready sound normal usable continue""".split(),
-    )
+HEALTHY: Final = word_set(
+    "accept activ allow avail back clean complet continu correct cure deliv enabl fast fine finish fix good heal "
+    "healthi keep normal ok okay onlin pass permit quick reachabl readi recov reliabl repair restor resum right "
+    "run safe smooth solv sound stabl stay succeed surviv up usabl work",
 )
-"""Stems of words that tell of health."""
+"""Stems of words that tell of trouble, and of health."""

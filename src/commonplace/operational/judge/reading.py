@@ -15,7 +15,7 @@ from commonplace.language.ideas import LIGHT_WEIGHT, NEGATORS, STOPWORDS, idea_o
 from commonplace.language.stems import stem
 from commonplace.operational.judge import lexicon
 from commonplace.operational.judge.changes import stated_changes
-from commonplace.operational.judge.lexicon import BREAKS, CIRCUMSTANCES, COPULAS, EARLIER, LABELS, LATER
+from commonplace.operational.judge.lexicon import BREAKS, CIRCUMSTANCES, COPULAS, EARLIER, LATER
 from commonplace.operational.judge.quantities import Bound, Kind, Quantity
 from commonplace.operational.judge.quantity_reading import extract
 from commonplace.operational.judge.words import fold, tokenise
@@ -31,7 +31,6 @@ _MOST_ORDERS: Final = 8
 _AUXILIARIES: Final = COPULAS | word_set("must can cannot should may never not do does did")
 _VERSIONED: Final = frozenset({"port", "version", "release", "v"})
 _STOPS: Final = frozenset({";", ".", ":", "(", "--", "-"})
-_NAMING: Final = CIRCUMSTANCES | {"on", "in", "with", "of"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +181,10 @@ class _Reader:
         if part in CIRCUMSTANCES or part in LATER or part in EARLIER:
             self._open_clause(part, conditional=part in CIRCUMSTANCES)
         elif part in lexicon.JOINTS:
-            self.opener, self.role = part, {"into": "to"}.get(part, part) if part in {"from", "to", "into"} else ""
+            self.opener, self.role = (
+                part,
+                {"into": "to"}.get(part, part) if part in {"from", "to", "into"} else "",
+            )
         elif part in COPULAS and not self.conditional:
             self.opener = PREDICATE
         if part in NEGATORS:
@@ -226,7 +228,7 @@ class _Reader:
         if quantity.kind is Kind.ORDINAL:
             label = "" if behind in BREAKS else behind
         elif quantity.label in _VERSIONED or quantity.kind is Kind.VERSION:
-            label = self._versioned(place, quantity)
+            label = "" if place else quantity.label or "version"
         elif quantity.kind is not Kind.NUMBER or quantity.label:
             label = quantity.label
         else:
@@ -238,16 +240,7 @@ class _Reader:
         if not self.noun or before != self.noun:
             # "The 3.9 image has no pip".
             return behind if place <= 1 and before in {"the", ""} and "." in quantity.text else ""
-        identifies = not LABELS.isdisjoint({before, stem(before)}) or behind in COPULAS
-        return before if identifies or self._is_subject(place, before, behind) else ""
-
-    def _versioned(self, place: int, quantity: Quantity) -> str:
-        if quantity.label == "port":
-            return "port" if place == 0 else ""
-        before = self._token(place - 1)
-        idea = idea_of(self.noun) if self.noun and self.noun == before else None
-        follows_subject = quantity.label in {"", "v"} and idea is not None and idea.weight >= 1
-        return (quantity.label or "version") if place <= 1 or follows_subject or before in _NAMING else ""
+        return before if behind in COPULAS or self._is_subject(place, before, behind) else ""
 
     @staticmethod
     def _is_subject(place: int, before: str, behind: str) -> bool:

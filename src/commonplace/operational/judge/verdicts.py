@@ -1,13 +1,8 @@
 """Judge: does a new observation repeat an old one, refine it, correct it, or speak of something else?
 
-The caller compares observations of one service and one category. The judge uses no model, no network and no chance:
-the same two texts always get the same verdict, with a sentence that says why.
-
-1.  **Read** (`reading`): clauses of content words with poles, names, amounts with units, orders and state changes.
-2.  **Compare** (`comparison`): pair words by idea and spelling, names by label, amounts by kind.
-3.  **Measure** (`features`) and **weigh**: a multinomial logistic regression gives each verdict a probability. Its
-    weights are in ``weights.json``; ``python benchmarks/judge_weights.py`` fits them.
-4.  **Decide** (`decided`): a correction or a merger needs a high probability; what lies between waits for review.
+`reading` reads clauses of words, names, amounts, orders and state changes, `comparison` pairs them, `features` measures
+the pairs, and a multinomial logistic regression gives each verdict a probability. ``python benchmarks/judge_weights.py``
+fits the weights in ``weights.json``. The same two texts always get the same verdict, with a sentence that says why.
 
 Source: OPS-09.1, OPS-10.1, R-OPS-5.
 """
@@ -25,20 +20,20 @@ from commonplace.operational.judge.comparison import compare_readings
 from commonplace.operational.judge.features import Feature, features
 from commonplace.operational.judge.reading import Reading, read
 
-LEAST_CORRECT: Final = 0.7
+LEAST_CORRECT: Final = 0.54
 """Probability from which a new text corrects the old one."""
 
-MOST_CORRECT: Final = 0.07
-MOST_DISTINCT: Final = 0.25
+MOST_CORRECT: Final = 0.06
+MOST_DISTINCT: Final = 0.1
 """Probabilities of a correction and of another thing, below which one memory holds both texts."""
 
 LEAST_DOUBTFUL: Final = 0.25
 """Probability of a correction from which a pair that stays apart waits for review."""
 
-LEAST_ASKED: Final = 0.015
+LEAST_ASKED: Final = 0.01
 """Probability of a correction from which a model, if there is one, is asked."""
 
-SAME_TO_REFINE: Final = 5.0
+SAME_TO_REFINE: Final = 8.0
 """How much more probable than a refinement a repetition must be: a refinement loses no word."""
 
 MAX_JOINED_CHARS: Final = 300
@@ -59,7 +54,6 @@ class Verdict(StrEnum):
 
 
 LEARNED: Final = (Verdict.SAME, Verdict.REFINE, Verdict.CORRECT, Verdict.DISTINCT)
-"""The verdicts that have weights."""
 
 _GROUNDS: Final = {
     Verdict.SAME: "Both say the same",
@@ -175,8 +169,7 @@ def probabilities(found: Sequence[Feature]) -> dict[Verdict, float]:
 @cache
 def _weights() -> dict[str, list[float]]:
     """Return the mean of each feature, and its weight for each of the four verdicts."""
-    text = Path(__file__).with_name("weights.json").read_text(encoding="utf-8")
-    weights: dict[str, list[float]] = json.loads(text)
+    weights: dict[str, list[float]] = json.loads(Path(__file__).with_name("weights.json").read_bytes())
     return weights
 
 
@@ -188,6 +181,8 @@ def _reason(verdict: Verdict, found: Sequence[Feature]) -> str:
         mean, *weights = _weights()[feature.name]
         return (feature.value - mean) * (weights[at] - sum(weights) / len(weights))
 
-    telling = sorted((one for one in found if one.text and one.value), key=pull, reverse=True)
+    agree = verdict in {Verdict.SAME, Verdict.REFINE}
+    said = (one for one in found if one.text and one.value and (agree or not one.text.startswith("both ")))
+    telling = sorted(said, key=pull, reverse=True)
     texts = [one.text for one in telling if pull(one) > 0] or [one.text for one in telling]
     return f"{_GROUNDS[verdict]}: {'; '.join(texts[:_MOST_REASONS])}." if texts else f"{_GROUNDS[verdict]}."

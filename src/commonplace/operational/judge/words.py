@@ -131,7 +131,7 @@ _TOKEN: Final = re.compile(
 
 def fold(text: str) -> str:
     """Return a text in lower case, with compatibility forms folded and each thing in one spelling."""
-    named = _CAPITAL.sub(r"#\1", " ".join(text[:MOST_READ_CHARS].split()))
+    named = _CAPITAL.sub(r"#\1", " ".join(text[:MOST_READ_CHARS].split())).replace("GET ", "HTTPGET ")
     folded = unicodedata.normalize("NFKC", named).casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     for pattern, replacement in _REWRITES:
         folded = pattern.sub(replacement, folded)
