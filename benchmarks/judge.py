@@ -132,13 +132,13 @@ async def ingest(memory: OperationalMemory, pair: dict[str, Any], turn: str) -> 
     )
 
 
-async def run_pair(memory: OperationalMemory, pair: dict[str, Any]) -> Outcome:
+async def run_pair(memory: OperationalMemory, pair: dict[str, Any], *, with_model: bool) -> Outcome:
     """Ingest a pair, let a scripted model decide if it waits for one, and delete its rows again."""
     (old,), _ = await ingest(memory, pair, "old")
     rows, reasons = await ingest(memory, pair, "new")
     decision = PairDecision(number=1, verdict=DECISIONS[pair["label"]], reason="As labelled.")
     script = Script(PairDecisions(decisions=[decision]))
-    asked = memory.asks_model and bool(await decide_by_model(memory, script.model()))
+    asked = with_model and bool(await decide_by_model(memory, script.model()))
     rows = await memory.list_memories() if asked else rows
     await memory.delete([row.id for row in rows])
     after = next(row for row in rows if row.id == old.id)
@@ -152,12 +152,12 @@ async def run_pair(memory: OperationalMemory, pair: dict[str, Any]) -> Outcome:
     )
 
 
-async def measure(pairs: Sequence[dict[str, Any]], judge: str) -> list[Outcome]:
-    """Ingest every pair into one fresh home; ``judge`` is "rules" or "model"."""
+async def measure(pairs: Sequence[dict[str, Any]], *, with_model: bool) -> list[Outcome]:
+    """Ingest every pair into one fresh home."""
     with tempfile.TemporaryDirectory(prefix="judge-") as home:
-        settings = Settings(home=Path(home), workspace=Path(home), judge=judge)
+        settings = Settings(home=Path(home), workspace=Path(home), judge="model" if with_model else "rules")
         async with OperationalMemory.open(settings) as memory:
-            return [await run_pair(memory, pair) for pair in pairs]
+            return [await run_pair(memory, pair, with_model=with_model) for pair in pairs]
 
 
 def time_per_pair_us(pairs: Sequence[dict[str, Any]]) -> float:
@@ -167,6 +167,17 @@ def time_per_pair_us(pairs: Sequence[dict[str, Any]]) -> float:
     for pair in pairs:
         judge(pair["old"], pair["new"], pair["service"])
     return (time.process_time() - started) / len(pairs) * 1e6
+
+
+def rates(pairs: Sequence[dict[str, Any]], outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
+    """Return each fault with its count, the pairs that could have it, and the share of the two."""
+    counts = Counter(name for pair, seen in zip(pairs, outcomes, strict=True) for name in faults(pair, seen))
+    sizes = Counter(pair["label"] for pair in pairs)
+    of = {name: sum(sizes[label] for label in labels) for name, labels in COUNTED.items()}
+    return {
+        name: {"count": counts[name], "of": of[name], "rate": round(counts[name] / max(of[name], 1), 4)}
+        for name in COUNTED
+    }
 
 
 def main() -> None:
@@ -183,24 +194,24 @@ def main() -> None:
     ]
     pairs = [pair for pair in pairs if arguments.split in (None, pair.get("split"))]
     duration_us = time_per_pair_us(pairs)
-    outcomes = asyncio.run(measure(pairs))
-    found = [faults(pair, seen) for pair, seen in zip(pairs, outcomes, strict=True)]
-    counts = Counter(name for names in found for name in names)
-    sizes = Counter(pair["label"] for pair in pairs)
-    metrics: dict[str, dict[str, float]] = {}
-    for name, labels in COUNTED.items():
-        of = sum(sizes[label] for label in labels)
-        metrics[name] = {"count": counts[name], "of": of, "rate": round(counts[name] / of, 4) if of else 0.0}
+    outcomes = asyncio.run(measure(pairs, with_model=False))
+    helped = asyncio.run(measure(pairs, with_model=True))
+    metrics, model = rates(pairs, outcomes), rates(pairs, helped)
+    asked = sum(seen.asked for seen in helped) / len(pairs)
     if arguments.json:
-        print(json.dumps({"pairs": len(pairs), "judge_us": round(duration_us, 1), **metrics}, indent=1))
+        about = {"pairs": len(pairs), "judge_us": round(duration_us, 1)}
+        print(json.dumps(about | metrics | {"model": {"asked": round(asked, 4), **model}}, indent=1))
         return
     print(f"{len(pairs)} pairs of {arguments.data.name}; {duration_us:.0f} µs of processor time a verdict")
+    print(f"{'':26} without a model   with a perfect model that decides {asked:.0%} of the pairs")
     for name, metric in metrics.items():
-        print(f"{name:26} {metric['count']:>4} of {metric['of']:<4} {metric['rate']:.3f}")
-    if arguments.errors:
-        for pair, seen, names in zip(pairs, outcomes, found, strict=True):
-            if names:
-                print(f"\n{', '.join(names)}\n  {pair['old']}\n  {pair['new']}\n  {seen.reasons}")
+        print(
+            f"{name:26} {metric['count']:>4} of {metric['of']:<4} {metric['rate']:.3f}   {model[name]['rate']:.3f}"
+        )
+    for pair, seen in zip(pairs, outcomes, strict=True) if arguments.errors else ():
+        names = faults(pair, seen)
+        if names:
+            print(f"\n{', '.join(names)}\n  {pair['old']}\n  {pair['new']}\n  {seen.reasons}")
 
 
 if __name__ == "__main__":
