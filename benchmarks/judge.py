@@ -10,7 +10,7 @@ API into a fresh home, and counts what became of the rows, not what receipts say
 - ``distinct_merged``: distinct, and the old row changed or gained
 - ``duplicates``: same, and two rows are active
 
-``model`` is the same with a scripted model that decides every pair that waits as it is labelled: what stays lost is what
+``model`` is the same with a scripted model that decides every pair that waits as labelled: what stays lost is what
 the model is not asked about. ``asked`` is the share of pairs that waited for it.
 
 The default data are the project's own pairs, to which the judge's weights are fitted; measure other people's pairs with

@@ -1,7 +1,7 @@
 """Fit the weights of the judge of operational memory to the project's labelled pairs.
 
 ``python benchmarks/judge_weights.py [--check]`` fits a multinomial logistic regression over the features of each pair,
-prints how it does on pairs that were left out, and writes ``weights.json`` beside the judge; ``--check`` writes nothing.
+prints how it does on pairs that were left out, and writes ``weights.json`` beside the judge; ``--check`` does not.
 The same pairs and features always give the same file.
 
 Pairs of one service and source are left out together, because they often share an old text. The pairs that the rules of

@@ -169,7 +169,7 @@ def _pair_words(old: Sequence[Word], new: Sequence[Word]) -> list[tuple[Word, Wo
 
 
 def _compounds(ones: list[Word], others: list[Word]) -> list[tuple[Word, Word]]:
-    """Take words of one text that the other writes apart or in full: "wifi" and "wi-fi", "DC" and "domain controller"."""
+    """Take words that the other text writes apart or in full: "wifi", "wi-fi"; "DC", "domain controller"."""
     taken: list[tuple[Word, Word]] = []
     for one in list(ones):
         for size in (2, 3):

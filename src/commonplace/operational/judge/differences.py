@@ -82,7 +82,7 @@ def exchanged_ends(comparison: Comparison) -> str:
     exchanged = next(
         ((one, other) for one, other in ends if {(one, other), (other, one)} <= moved.keys()), None
     )
-    return f"{moved[exchanged]}, {moved[exchanged[::-1]]}" if exchanged else ""
+    return f"{moved[exchanged]}, {moved[exchanged[1], exchanged[0]]}" if exchanged else ""
 
 
 def order_is_turned(old: Reading, new: Reading) -> bool:

@@ -30,7 +30,8 @@ PHRASES: Final = {
         available: is up, are up, be up, being up
         start: come up, comes up, coming up, came up, come back, comes back, start up, starts up, starting up, spin up
         stop: shut down, shuts down, shutting down
-        : never the other way round, never the other way, not the other way round, not vice versa, the other way round, any more, anymore
+        : never the other way round, never the other way, not the other way round
+        : not vice versa, the other way round, any more, anymore
         disable: is off, are off, stays off, turn off, turned off, switch off, switched off
         backup: back up, backs up, backed up, backing up
         enable: turn on, turned on, switch on, switched on

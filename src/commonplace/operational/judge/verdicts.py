@@ -1,8 +1,8 @@
 """Judge: does a new observation repeat an old one, refine it, correct it, or speak of something else?
 
-`reading` reads clauses of words, names, amounts, orders and state changes, `comparison` pairs them, `features` measures
-the pairs, and a multinomial logistic regression gives each verdict a probability. ``python benchmarks/judge_weights.py``
-fits the weights in ``weights.json``. The same two texts always get the same verdict, with a sentence that says why.
+`reading` reads clauses of words, names, amounts, orders and state changes, `comparison` pairs them, `features`
+measures the pairs, and a multinomial logistic regression gives each verdict a probability.
+``python benchmarks/judge_weights.py`` fits the weights in ``weights.json``. The same two texts always get the same verdict, with a sentence that says why.
 
 Source: OPS-09.1, OPS-10.1, R-OPS-5.
 """
@@ -20,10 +20,10 @@ from commonplace.operational.judge.comparison import compare_readings
 from commonplace.operational.judge.features import Feature, features
 from commonplace.operational.judge.reading import Reading, read
 
-LEAST_CORRECT: Final = 0.54
+LEAST_CORRECT: Final = 0.5
 """Probability from which a new text corrects the old one."""
 
-MOST_CORRECT: Final = 0.06
+MOST_CORRECT: Final = 0.07
 MOST_DISTINCT: Final = 0.1
 """Probabilities of a correction and of another thing, below which one memory holds both texts."""
 
@@ -156,14 +156,10 @@ def decided(chances: Mapping[Verdict, float]) -> Verdict:
 
 def probabilities(found: Sequence[Feature]) -> dict[Verdict, float]:
     """Return the probability of each of the four verdicts."""
-    weights = _weights()
-    sums = dict.fromkeys(LEARNED, 0.0)
-    for feature in found:
-        for verdict, weight in zip(LEARNED, weights[feature.name][1:], strict=True):
-            sums[verdict] += weight * (feature.value - weights[feature.name][0])
-    highest = max(sums.values())
-    powers = {verdict: math.exp(total - highest) for verdict, total in sums.items()}
-    return {verdict: power / sum(powers.values()) for verdict, power in powers.items()}
+    weighed = [(one.value - weights[0], weights) for one in found for weights in [_weights()[one.name]]]
+    sums = [sum(value * weights[at] for value, weights in weighed) for at in range(1, len(LEARNED) + 1)]
+    powers = [math.exp(total - max(sums)) for total in sums]
+    return {verdict: power / sum(powers) for verdict, power in zip(LEARNED, powers, strict=True)}
 
 
 @cache
