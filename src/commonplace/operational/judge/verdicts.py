@@ -1,8 +1,8 @@
 """Judge: does a new observation repeat an old one, refine it, correct it, or speak of something else?
 
-`reading` reads clauses of words, names, amounts, orders and state changes, `comparison` pairs them, `features`
-measures the pairs, and a multinomial logistic regression gives each verdict a probability.
-``python benchmarks/judge_weights.py`` fits the weights in ``weights.json``. The same two texts always get the same verdict, with a sentence that says why.
+`reading` reads clauses of words, names, amounts, orders and state changes, `comparison` pairs them, `features` measures
+the pairs, and a multinomial logistic regression gives each verdict a probability: `benchmarks/judge_weights.py` fits
+its weights. The same two texts always get the same verdict, with a sentence that says why.
 
 Source: OPS-09.1, OPS-10.1, R-OPS-5.
 """
@@ -30,8 +30,11 @@ MOST_DISTINCT: Final = 0.1
 LEAST_DOUBTFUL: Final = 0.25
 """Probability of a correction from which a pair that stays apart waits for review."""
 
-LEAST_ASKED: Final = 0.01
+LEAST_ASKED: Final = 0.003
 """Probability of a correction from which a model, if there is one, is asked."""
+
+LEAST_MATCHED: Final = 0.75
+"""Weight that two texts must share to speak of one thing: three words that say little, or one that does."""
 
 SAME_TO_REFINE: Final = 8.0
 """How much more probable than a refinement a repetition must be: a refinement loses no word."""
@@ -125,6 +128,9 @@ def judge_readings(old: Reading, new: Reading) -> Judgement:
     if old.tokens == new.tokens:
         return Judgement(verdict=Verdict.SAME, score=1.0, reason="Both say the same, word for word.")
     comparison = compare_readings(old, new)
+    if comparison.matched < LEAST_MATCHED:
+        reason = "They share too little to speak of one thing."
+        return Judgement(verdict=Verdict.DISTINCT, score=round(comparison.similarity, 3), reason=reason)
     found = list(features(comparison))
     chances = probabilities(found)
     verdict = decided(chances)

@@ -290,7 +290,7 @@ def test_hostile_texts_take_linear_time(piece: str) -> None:
             "Reload is safe if no client is connected",
             'the new text adds "client", "connected"',
         ),
-        ("Runs weekly on Sundays", "Needs a snapshot", "different things"),
+        ("Runs weekly on Sundays", "Needs a snapshot", "too little"),
     ],
 )
 def test_the_reason_names_what_decided(existing: str, emitted: str, named: str) -> None:
