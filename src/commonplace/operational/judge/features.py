@@ -23,6 +23,9 @@ from commonplace.operational.judge.reading import PREDICATE, Amount, Name, Readi
 _MOST_ALIGNED: Final = 64
 """Parts of each text whose order is compared, so that a long text takes no quadratic time."""
 
+_DIVIDING: Final = frozenset({"SIZE", "LENGTH", "PUBLIC", "LOCAL", "STATIC"})
+"""Concepts whose poles divide a kind of things in two: "small files" and "large files"."""
+
 _MOST_VALUE_PARTS: Final = 3
 _MOST_NAMED: Final = 4
 
@@ -51,9 +54,11 @@ def _overlap(comparison: Comparison) -> Iterator[Feature]:
     lengths = [len(side.reading.tokens) + 2 for side in (old, new)]
     left = [_listed(_left(side)) for side in (old, new)]
     shared = _listed([one for one, _ in comparison.words])
-    yield Feature("shared", min(comparison.matched, 6.0), f"both speak of {shared}")
-    yield Feature("left of new", min(new.heavy, 6.0), f"the new text adds {left[1]}")
-    yield Feature("substituted", min(comparison.substituted, 3.0), f"{left[0]} stands against {left[1]}")
+    yield Feature("shared", min(comparison.matched, 6.0), f"both speak of {shared}" if shared else "")
+    yield Feature("left of new", min(new.heavy, 6.0), f"the new text adds {left[1]}" if left[1] else "")
+    yield Feature(
+        "substituted", min(comparison.substituted, 3.0), f"{left[0]} against {left[1]}" if all(left) else ""
+    )
     yield Feature("length", math.log(lengths[1] / lengths[0]))
 
 
@@ -143,13 +148,17 @@ def _has_condition(side: Side) -> bool:
 
 
 def _has_other_subject(comparison: Comparison) -> bool:
-    """Tell whether both texts begin with something else, or with another name: "camera 1" and "camera 2"."""
+    """Tell whether the subjects differ: other first words, "camera 1" and "camera 2", "small" and "large files"."""
+    opposed = any(
+        one.place == other.place == 0 and one.pole != other.pole and one.concept in _DIVIDING
+        for one, other in comparison.words
+    )
     leading = any(
         _leads(name, [pair[at] for pair in comparison.words], (comparison.old, comparison.new)[at])
         for names in comparison.other_names
         for at, name in enumerate(names)
     )
-    return leading or (comparison.old.first_is_left and comparison.new.first_is_left)
+    return leading or opposed or (comparison.old.first_is_left and comparison.new.first_is_left)
 
 
 def _leads(name: Name, shared: Sequence[Word], side: Side) -> bool:
@@ -226,4 +235,4 @@ def _left(side: Side) -> list[Word | Name]:
 
 
 def _listed(parts: Sequence[Word | Name]) -> str:
-    return ", ".join(f'"{part.text}"' for part in parts[:_MOST_NAMED]) or "other figures"
+    return ", ".join(f'"{part.text}"' for part in parts[:_MOST_NAMED])
