@@ -24,15 +24,13 @@ from commonplace.operational.judge.reading import read
 
 DATA: Final = Path(__file__).parent / "data" / "judge_pairs.jsonl"
 WEIGHTS: Final = Path(verdicts.__file__).with_name("weights.json")
-COUNTS: Final = {"first": 1.0, "second": 1.0, "specified": 6.0, "shifted": 0.1}
+COUNTS: Final = {"first": 1.0, "second": 1.0, "specified": 6.0}
 PENALTY: Final = 0.004
 """Weight of the squared weights beside the mean loss: between 0.002 and 0.015 the figures hardly move."""
 
 FOLDS: Final = 6
 STEPS: Final = 1_500
 DECIMALS: Final = 3
-SHIFT: Final = 101
-"""Each old text is paired as well with the new text so many pairs later, which speaks of something else."""
 
 Array = NDArray[np.float64]
 
@@ -46,19 +44,6 @@ def measured(pairs: Sequence[dict[str, Any]]) -> tuple[list[str], Array]:
         for pair in pairs
     ]
     return [one.name for one in rows[0]], np.array([[float(one.value) for one in row] for row in rows])
-
-
-def shifted(pairs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return pairs of unrelated texts of one category: most pairs that the judge meets are of this kind."""
-    found: list[dict[str, Any]] = []
-    for category in sorted({pair["category"] for pair in pairs}):
-        group = [pair for pair in pairs if pair["category"] == category]
-        others = group[SHIFT % len(group) :] + group[: SHIFT % len(group)]
-        found += [
-            one | {"new": other["new"], "label": "distinct", "split": "shifted"}
-            for one, other in zip(group, others, strict=True)
-        ]
-    return found
 
 
 def fit(values: Array, labels: Array, counts: Array) -> tuple[Array, Array]:
@@ -131,7 +116,6 @@ def main() -> None:
     parser.add_argument("--check", action="store_true", help="write nothing")
     arguments = parser.parse_args()
     pairs = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
-    pairs += shifted(pairs)
     names, values = measured(pairs)
     labels = np.array([[float(pair["label"] == verdict) for verdict in verdicts.LEARNED] for pair in pairs])
     counts = np.array([COUNTS.get(pair["split"], 3.0) for pair in pairs])

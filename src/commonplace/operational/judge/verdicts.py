@@ -31,7 +31,8 @@ LEAST_DOUBTFUL: Final = 0.25
 """Probability of a correction from which a pair that stays apart waits for review."""
 
 LEAST_ASKED: Final = 0.003
-"""Probability of a correction from which a model, if there is one, is asked."""
+LEAST_ASKED_APART: Final = 0.1
+"""Probabilities of a correction from which a model is asked, the second for texts that share too little."""
 
 LEAST_MATCHED: Final = 0.75
 """Weight that two texts must share to speak of one thing: three words that say little, or one that does."""
@@ -128,20 +129,20 @@ def judge_readings(old: Reading, new: Reading) -> Judgement:
     if old.tokens == new.tokens:
         return Judgement(verdict=Verdict.SAME, score=1.0, reason="Both say the same, word for word.")
     comparison = compare_readings(old, new)
-    if comparison.matched < LEAST_MATCHED:
-        reason = "They share too little to speak of one thing."
-        return Judgement(verdict=Verdict.DISTINCT, score=round(comparison.similarity, 3), reason=reason)
     found = list(features(comparison))
     chances = probabilities(found)
-    verdict = decided(chances)
+    apart = comparison.matched < LEAST_MATCHED
+    verdict = Verdict.DISTINCT if apart else decided(chances)
     between: tuple[Verdict, ...] = ()
-    if verdict is not Verdict.CORRECT and chances[Verdict.CORRECT] >= LEAST_ASKED:
+    if verdict is not Verdict.CORRECT and chances[Verdict.CORRECT] >= (
+        LEAST_ASKED_APART if apart else LEAST_ASKED
+    ):
         others = [other for other in LEARNED if other is not Verdict.CORRECT]
         between = (Verdict.CORRECT, max(others, key=lambda other: chances[other]))
     return Judgement(
         verdict=verdict,
         score=round(comparison.similarity, 3),
-        reason=_reason(verdict, found),
+        reason="They share too little to speak of one thing." if apart else _reason(verdict, found),
         between=between,
     )
 
