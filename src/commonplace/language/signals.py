@@ -38,6 +38,7 @@ FUNCTION_WORDS: Final = frozenset[str]().union(*_FUNCTION_SETS.values())
 
 _MARKS: Final = re.compile("[\u0300-\u036f]")
 _WORD: Final = re.compile(r"\w+")
+_COMMA: Final = re.compile(r",(?![^{]*\})")
 MONTHS: Final = (
     r"jan(?:uary|uar|vier)?|enero|feb(?:ruary|ruar|rero)?|fevrier|mar(?:ch|s|zo)?|marz|apr(?:il)?|avril|abril|may|mai|mayo"
     r"|june?|juni|juin|junio|july?|juli|juillet|julio|aug(?:ust)?|aout|agosto|sept?(?:ember|embre|iembre)?"
@@ -117,7 +118,7 @@ def _table() -> tuple[tuple[str, float, dict[str, re.Pattern[str]]], ...]:
 
 def _pattern(words: str, language: str) -> re.Pattern[str]:
     """Compile a list of words; words of ``other`` match with any ending, and anywhere in scripts without spaces."""
-    entries = [plain(entry.strip()) for entry in words.replace("\n", " ").split(",") if entry.strip()]
+    entries = [plain(entry.strip()) for entry in _COMMA.split(words.replace("\n", " ")) if entry.strip()]
     if language != "other":
         return re.compile(rf"(?<!\w)(?:{'|'.join(map(_entry, entries))})(?!\w)")
     latin = [re.escape(entry) for entry in entries if entry.isascii()]
