@@ -8,14 +8,14 @@ Source: measured on conversations in seven languages, see ADR 0009.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
 from commonplace.language.sentences import split_clauses, split_sentences
 from commonplace.language.signals import NOISE, VITAL, language_of, signals_of
-from commonplace.language.speech import advises, is_question, points, reports, speaks_of_self, tidy
+from commonplace.language.speech import acknowledges, advises, changes, is_question, points, reports, speaks_of_self, tidy
 from commonplace.language.values import concepts, kind_of, share, values
 
 LEAST_WORTH: Final = 2.0
@@ -48,6 +48,9 @@ MOST_CANDIDATES: Final = 200
 LONG_SENTENCE: Final = 110
 """The length in characters up to which an assistant's sentence stays whole."""
 
+IGNORED: Final = 1.5
+"""What a user's clause must be worth beyond that if the answer neither notes it nor repeats a word of it."""
+
 SPEAKER: Final = "The user: "
 
 _TURN: Final = re.compile(r"^(user|assistant): ?", re.MULTILINE)
@@ -76,7 +79,7 @@ class Clause:
         at: The numbers of the turn, of the sentence in the turn, and of the clause in the sentence.
         tags: Its signals.
         worth: Below 0 if the clause is outdated.
-        asks: Whether it is part of a question.
+        asks: Whether it is part of a question, or of an assistant's exclamation.
         words: Its concepts, see :func:`~commonplace.language.values.concepts`.
         values: Its dates, times and numbers.
     """
@@ -115,13 +118,8 @@ def take_notes(turns: Sequence[Turn], chars: int) -> str:
     users = [turn.text for turn in turns if turn.role != "assistant"]
     language = language_of(" ".join(users)) or language_of(" ".join(turn.text for turn in turns))
     clauses = [clause for place, turn in enumerate(turns) for clause in _clauses(turn, place, language)]
-    corrections = [
-        place
-        for place, turn in enumerate(turns)
-        if turn.role != "assistant" and "correction" in signals_of(turn.text, language).tags
-    ]
-    clauses = _with_neighbours(_without_stale(clauses, corrections))
-    if not any(clause.is_users and clause.worth >= LEAST_WORTH for clause in clauses):
+    clauses = _with_neighbours(_without_stale(clauses, _outdated(clauses, turns, language)))
+    if not any(_is_worth_notes(clause, turns) for clause in clauses):
         return ""
     return _composed(_picked(_with_echoes(clauses), chars))
 
@@ -131,7 +129,7 @@ def _clauses(turn: Turn, place: int, language: str | None) -> Iterator[Clause]:
     lines = (_LIST_MARK.sub("", line.strip()) for line in turn.text.splitlines())
     sentences = [sentence for line in lines for sentence in split_sentences(line, language)]
     for number, sentence in enumerate(sentences):
-        asks = is_question(sentence, marked=not is_users)
+        asks = is_question(sentence, marked=not is_users) or (not is_users and _exclaims(sentence))
         whole = not is_users and len(sentence) <= LONG_SENTENCE
         for index, part in enumerate([sentence] if whole else split_clauses(sentence)):
             text = tidy(part)
@@ -148,8 +146,12 @@ def _clauses(turn: Turn, place: int, language: str | None) -> Iterator[Clause]:
                 words=concepts(text),
                 values=values(text),
             )
-            own = _stated(clause, sentence) if is_users else _reported(clause, sentence)
+            own = _stated(clause, sentence) if is_users else _reported(clause)
             yield replace(clause, worth=0.0 if asks else own)
+
+
+def _exclaims(sentence: str) -> bool:
+    return sentence.endswith("!") and not reports(sentence) and not any(sign.isdigit() for sign in sentence)
 
 
 def _stated(clause: Clause, sentence: str) -> float:
@@ -168,10 +170,9 @@ def _stated(clause: Clause, sentence: str) -> float:
     return worth + (2.0 if written else 1.0)
 
 
-def _reported(clause: Clause, sentence: str) -> float:
+def _reported(clause: Clause) -> float:
     """Return the worth of an assistant's clause by itself: only a report of an action counts."""
-    exclaims = sentence.endswith("!") and not any(sign.isdigit() for sign in sentence)
-    if exclaims or not _may_tell(clause) or not reports(clause.text):
+    if not _may_tell(clause) or not reports(clause.text):
         return 0.0
     return 1.0 + (1.0 if clause.values else 0.0) + (0.5 if _NAME.search(clause.text) else 0.0)
 
@@ -180,32 +181,60 @@ def _may_tell(clause: Clause) -> bool:
     return not clause.asks and "courtesy" not in clause.tags and not advises(clause.text)
 
 
-def _without_stale(clauses: Sequence[Clause], corrections: Sequence[int]) -> list[Clause]:
+def _outdated(clauses: Sequence[Clause], turns: Sequence[Turn], language: str | None) -> dict[str, int]:
+    """Return the corrected values, each with the number of the turn that corrects it.
+
+    The user's words announce a correction, or the answer tells of a change.
+    """
+    found: dict[str, int] = {}
+    for place, turn in enumerate(turns):
+        says_so = "correction" in signals_of(turn.text, language).tags
+        answer = turns[place + 1].text if place + 1 < len(turns) else ""
+        if turn.role != "assistant" and (says_so or changes(answer)):
+            found |= dict.fromkeys(_corrected(clauses, place, says_so=says_so), place)
+    return found
+
+
+def _without_stale(clauses: Sequence[Clause], stale: Mapping[str, int]) -> list[Clause]:
     """Return clauses with a worth of -1 for outdated values; later mentions of such a value lose half."""
-    stale: dict[str, int] = {}
-    for turn in corrections:
-        stale |= dict.fromkeys(_corrected(clauses, turn), turn)
     found: list[Clause] = []
     for clause in clauses:
         last = max((stale.get(value, -1) for value in clause.values), default=-1)
-        worth = -1.0 if clause.turn < last else clause.worth / 2 if last >= 0 else clause.worth
+        gone = clause.turn < last or (clause.turn == last and clause.values <= stale.keys())
+        worth = -1.0 if gone else clause.worth / 2 if last >= 0 else clause.worth
         found.append(replace(clause, worth=worth))
     return found
 
 
-def _corrected(clauses: Sequence[Clause], turn: int) -> set[str]:
-    """Return the values that a correction replaces: the last earlier values of the same kinds."""
-    fresh = {value for one in clauses if one.turn == turn for value in one.values}
+def _corrected(clauses: Sequence[Clause], turn: int, *, says_so: bool) -> set[str]:
+    """Return the values that a correction replaces: the last earlier values of the same kinds, about the same matter.
+
+    Of several values in a correction, those that the answer repeats are valid, else those that are new.
+
+    Args:
+        clauses: All clauses.
+        turn: The number of the correcting turn.
+        says_so: Whether its words announce a correction; otherwise only the answer tells of a change.
+    """
     before = [one for one in clauses if one.turn < turn]
+    said = _values_of(clauses, turn)
+    answer = _values_of(clauses, turn + 1)
+    valid = answer if said & answer else (said - {value for one in before for value in one.values}) or said
+    matter = frozenset[str]().union(*(one.words for one in clauses if one.turn in (turn, turn + 1)))
     old: set[str] = set()
-    for kind in {kind_of(value) for value in fresh}:
+    for kind in {kind_of(value) for value in said}:
         for clause in reversed(before):
-            near = turn - clause.turn <= 2  # noqa: PLR2004 - the assistant's last turn and the user's turn before it
+            near = says_so and turn - clause.turn <= 2  # noqa: PLR2004 - the assistant's last turn and the user's turn before it
             alike = {kind, "date"} if kind == "number" and near else {kind}
-            if same := {value for value in clause.values if kind_of(value) in alike}:
-                old |= same - fresh
+            gone = {value for value in clause.values if kind_of(value) in alike} - valid
+            if gone and (near or clause.words & matter):
+                old |= gone
                 break
     return old
+
+
+def _values_of(clauses: Sequence[Clause], turn: int) -> set[str]:
+    return {value for one in clauses if one.turn == turn for value in one.values}
 
 
 def _with_neighbours(clauses: Sequence[Clause]) -> list[Clause]:
@@ -216,6 +245,14 @@ def _with_neighbours(clauses: Sequence[Clause]) -> list[Clause]:
         share_ = 0.2 * max(near) if clause.is_users and clause.worth > 0 and len(near) > 1 else 0.0
         found.append(replace(clause, worth=clause.worth + share_))
     return found
+
+
+def _is_worth_notes(clause: Clause, turns: Sequence[Turn]) -> bool:
+    """Return whether a user's clause alone is worth notes; one that the answer ignores must be worth more."""
+    answer = turns[clause.turn + 1].text if clause.turn + 1 < len(turns) else ""
+    ignored = answer and not acknowledges(answer) and not clause.words & concepts(answer)
+    least = LEAST_WORTH + (IGNORED if ignored and not clause.tags & {"health", "safety"} else 0.0)
+    return clause.is_users and clause.worth >= least
 
 
 def _with_echoes(clauses: Sequence[Clause]) -> list[Clause]:
