@@ -47,15 +47,21 @@ MONTHS: Final = (
 _DAYS: Final = (
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?|sonnabends?"
     r"|lunes|martes|miercoles|jueves|viernes|sabados?|domingos?|lundis?|mardis?|mercredis?|jeudis?|vendredis?|samedis?|dimanches?"
-    r"|mornings|afternoons|evenings|weekends?|weekdays?|tomorrow|tonight|morgen|ubermorgen|abends|vormittags?|nachmittags?|manana|demain|matins?"
+    r"|mornings|afternoons|evenings|weekends?|weekdays?|abends|vormittags?|nachmittags?|matins?"
 )
+_SOON: Final = "tomorrow|tonight|morgen|ubermorgen|manana|demain"
 DATE: Final = re.compile(
     rf"\b\d{{1,2}}(?:st|nd|rd|th|\.|er|°)?(?:\s+(?:of|de))?\s+(?:{MONTHS})\b|\b(?:{MONTHS})\s+\d{{1,2}}\b"
-    rf"|\b(?:{_DAYS})\b|\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b|\b\d{{1,2}}(?:st|nd|rd|th)\b"
+    rf"|\b(?:{_DAYS}|{_SOON})\b|\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b|\b\d{{1,2}}(?:st|nd|rd|th)\b"
     r"|\d+\s*[月日]|[月火水木金土日]曜|星期|周[一二三四五六日]|曜日|明日|明天"
 )
 TIME: Final = re.compile(
     r"\b\d{1,2}[:.h]\d{2}\b|\b\d{1,2}(?:[:.]\d{2})?\s*(?:am|pm|a\.m|p\.m|uhr|h|o'clock|heures?)\b|\d+\s*[時点點시]|\b(?:noon|midnight|mittags?|mediodia|midi)\b"
+)
+_NEAR: Final = re.compile(rf"\b(?:{_SOON})\b|明日|明天")
+_MONTH: Final = re.compile(
+    rf"\b(?:in|until|by|from|since|of|im|ab|bis|ende|anfang|mitte|en|hasta|desde|de|fin|debut|jusqu'en|depuis|mid|late|early) "
+    rf"(?:mid-?|late |early )?(?:{MONTHS})\b"
 )
 
 
@@ -100,8 +106,10 @@ def signals_of(text: str, language: str | None = None) -> Signals:
         for tag, weight, patterns in table
         if any(pattern.search(folded) for name in (*languages, "other") if (pattern := patterns.get(name)))
     }
-    if DATE.search(folded) or TIME.search(folded):
+    if not _NEAR.search(folded) and (DATE.search(folded) or TIME.search(folded)):
         points["deadline"] = 2.0
+    elif _MONTH.search(folded):
+        points["deadline"] = 1.0
     if points.keys() & {"health", "safety"}:
         points = {tag: weight for tag, weight in points.items() if tag == "request" or tag not in NOISE}
     return Signals(tags=frozenset(points), points=sum(points.values()))

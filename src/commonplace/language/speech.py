@@ -40,10 +40,14 @@ _CHANGED: Final = re.compile(
 )
 _ACKNOWLEDGED: Final = re.compile(
     r"\b(?:noted|understood|got it|i(?:'ve| have) (?:noted|saved|written)|i'll (?:remember|keep|make sure|note|only|never|always)"
-    r"|from now on|(?:thanks?(?: you)?(?: so much| a lot)?) for (?:telling|letting|sharing|the (?:heads|info|detail|update|hint)|clarif)\w*|good to know"
-    r"|notiert|vermerkt|verstanden|alles klar|danke fur (?:den|die|das)|gut zu wissen|ab jetzt|in zukunft|merke ich mir|ich achte"
-    r"|anotado|entendido|gracias por (?:avis|cont|dec|compart|inform)\w*|tomo nota|lo tendre|a partir de ahora"
-    r"|note|(?:bien )?compris|entendu|merci (?:de|pour) (?:cette|votre|ton|la|le|l'|me|m')\w*|je retiens|dorenavant)\b"
+    r"|from now on|notiert|vermerkt|verstanden|alles klar|ab jetzt|in zukunft|merke ich mir|ich achte"
+    r"|anotado|entendido|tomo nota|lo tendre|a partir de ahora|note|(?:bien )?compris|entendu|je retiens|dorenavant)\b"
+)
+_THANKED: Final = re.compile(
+    r"\b(?:(?:thanks|thank you)(?: so much| a lot| very much)? for (?:all )?(?:telling|letting|sharing|the (?:heads|info|detail|hint|warning))"
+    r"|good to know|dank(?:e)? fur (?:den hinweis|die info|das vertrauen|die offenheit)|das ist wichtig|gut zu wissen"
+    r"|gracias por (?:avis|cont|dec|compart|inform)\w*|es bueno saber\w*"
+    r"|merci (?:de (?:cette|votre|ta|me |m')|pour (?:cette|la|l')\s?(?:precis|info))|bon a savoir)"
 )
 _ADVICE: Final = re.compile(
     r"\b(?:you (?:can|could|should|might|may)|try|i (?:recommend|suggest)|consider|make sure|in general|usually|often"
@@ -118,9 +122,14 @@ def changes(text: str) -> bool:
     return bool(_CHANGED.search(plain(text)))
 
 
+def thanks_for_telling(text: str) -> bool:
+    """Return whether a text thanks for a piece of information."""
+    return bool(_THANKED.search(plain(text)))
+
+
 def acknowledges(text: str) -> bool:
     """Return whether a text says that a statement was understood and noted."""
-    return bool(_ACKNOWLEDGED.search(plain(text)))
+    return thanks_for_telling(text) or bool(_ACKNOWLEDGED.search(plain(text)))
 
 
 def advises(text: str) -> bool:

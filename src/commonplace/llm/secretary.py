@@ -15,7 +15,7 @@ from typing import Final
 
 from commonplace.language.sentences import split_clauses, split_sentences
 from commonplace.language.signals import NOISE, VITAL, language_of, signals_of
-from commonplace.language.speech import acknowledges, advises, changes, is_question, points, reports, speaks_of_self, tidy
+from commonplace.language.speech import acknowledges, advises, changes, is_question, points, reports, speaks_of_self, thanks_for_telling, tidy
 from commonplace.language.values import concepts, kind_of, share, values
 
 LEAST_WORTH: Final = 2.0
@@ -50,6 +50,9 @@ LONG_SENTENCE: Final = 110
 
 IGNORED: Final = 1.5
 """What a user's clause must be worth beyond that if the answer neither notes it nor repeats a word of it."""
+
+DISCLOSED: Final = 2.0
+"""The worth that a user's clause gains if the answer gives thanks for the information."""
 
 SPEAKER: Final = "The user: "
 
@@ -118,7 +121,8 @@ def take_notes(turns: Sequence[Turn], chars: int) -> str:
     users = [turn.text for turn in turns if turn.role != "assistant"]
     language = language_of(" ".join(users)) or language_of(" ".join(turn.text for turn in turns))
     clauses = [clause for place, turn in enumerate(turns) for clause in _clauses(turn, place, language)]
-    clauses = _with_neighbours(_without_stale(clauses, _outdated(clauses, turns, language)))
+    stale = _outdated(clauses, turns, language)
+    clauses = _with_neighbours(_disclosed(_without_stale(clauses, stale), turns))
     if not any(_is_worth_notes(clause, turns) for clause in clauses):
         return ""
     return _composed(_picked(_with_echoes(clauses), chars))
@@ -162,7 +166,7 @@ def _stated(clause: Clause, sentence: str) -> float:
     )
     if clause.tags and clause.tags <= {"correction", *NOISE} and not clause.values and not named:
         return min(worth, 0.0)
-    if len(clause.words) < 2:  # noqa: PLR2004 - one word says little
+    if sum(not word[0].isdigit() for word in clause.words) < 2:  # noqa: PLR2004 - one word says little
         return worth if clause.tags & VITAL or clause.values else min(worth, LEAST_FILL)
     if clause.tags & {"courtesy", "momentary"}:
         return worth
@@ -235,6 +239,17 @@ def _corrected(clauses: Sequence[Clause], turn: int, *, says_so: bool) -> set[st
 
 def _values_of(clauses: Sequence[Clause], turn: int) -> set[str]:
     return {value for one in clauses if one.turn == turn for value in one.values}
+
+
+def _disclosed(clauses: Sequence[Clause], turns: Sequence[Turn]) -> list[Clause]:
+    """Raise the worth of users' clauses that the answer gives thanks for: they tell something about the user."""
+    thanked = {place for place, turn in enumerate(turns) if place and thanks_for_telling(turn.text)}
+    return [
+        replace(one, worth=max(one.worth, 0.0) + DISCLOSED)
+        if one.is_users and one.turn + 1 in thanked and len(one.words) > 1 and not one.asks and one.worth != -1.0
+        else one
+        for one in clauses
+    ]
 
 
 def _with_neighbours(clauses: Sequence[Clause]) -> list[Clause]:
