@@ -112,6 +112,8 @@ def signals_of(text: str, language: str | None = None) -> Signals:
         points["deadline"] = 1.0
     if points.keys() & {"health", "safety"}:
         points = {tag: weight for tag, weight in points.items() if tag == "request" or tag not in NOISE}
+    if "problem" in points:
+        points = {tag: weight for tag, weight in points.items() if tag not in ("commitment", "deadline")}
     return Signals(tags=frozenset(points), points=sum(points.values()))
 
 

@@ -54,6 +54,9 @@ IGNORED: Final = 1.5
 DISCLOSED: Final = 2.0
 """The worth that a user's clause gains if the answer gives thanks for the information."""
 
+SETTLED: Final = 3.0
+"""The worth that an assistant's clause gains if it repeats a corrected value, or reports an action with a value."""
+
 SPEAKER: Final = "The user: "
 
 _TURN: Final = re.compile(r"^(user|assistant): ?", re.MULTILINE)
@@ -125,7 +128,7 @@ def take_notes(turns: Sequence[Turn], chars: int) -> str:
     clauses = _with_neighbours(_disclosed(_without_stale(clauses, stale), turns))
     if not any(_is_worth_notes(clause, turns) for clause in clauses):
         return ""
-    return _composed(_picked(_with_echoes(clauses), chars))
+    return _composed(_picked(_with_echoes(clauses, frozenset(stale.values())), chars))
 
 
 def _clauses(turn: Turn, place: int, language: str | None) -> Iterator[Clause]:
@@ -270,17 +273,19 @@ def _is_worth_notes(clause: Clause, turns: Sequence[Turn]) -> bool:
     return clause.is_users and clause.worth >= least
 
 
-def _with_echoes(clauses: Sequence[Clause]) -> list[Clause]:
+def _with_echoes(clauses: Sequence[Clause], corrections: frozenset[int]) -> list[Clause]:
     """Raise the worth of assistants' clauses that repeat users, and halve that of users' clauses that they replace."""
     own = [clause for clause in clauses if clause.is_users and clause.words]
     topics = frozenset[str]().union(*(clause.words for clause in own))
-    echoed = [_echo(clause, own, topics) for clause in clauses]
+    echoed = [_echo(clause, own, topics, corrections) for clause in clauses]
     said = [clause for clause in echoed if not clause.is_users and clause.worth > 0]
     replaced = {one.at for one in own if any(_replaces(clause, one) for clause in said)}
     return [replace(one, worth=one.worth / 2) if one.at in replaced else one for one in echoed]
 
 
-def _echo(clause: Clause, own: Sequence[Clause], topics: frozenset[str]) -> Clause:
+def _echo(
+    clause: Clause, own: Sequence[Clause], topics: frozenset[str], corrections: frozenset[int]
+) -> Clause:
     """Return an assistant's clause with the worth of the clauses that it repeats; do not change a user's clause."""
     if clause.is_users or clause.worth < 0 or not _may_tell(clause):
         return clause
@@ -290,7 +295,11 @@ def _echo(clause: Clause, own: Sequence[Clause], topics: frozenset[str]) -> Clau
     if not worth and not (best and clause.tags & _STATED):
         return clause
     fuller = 1.0 if worth and best and _is_on_topic(clause, topics) else 0.0
-    return replace(clause, worth=worth + 0.9 * best + fuller)
+    settles = any(_says_back(one, clause) for one in own if one.turn in corrections) or (
+        bool(clause.values) and _is_on_topic(clause, topics) and reports(clause.text)
+    )
+    settles = settles and "past" not in clause.tags
+    return replace(clause, worth=worth + 0.9 * best + fuller + (SETTLED if settles else 0.0))
 
 
 def _repeated(one: Clause, said: Clause) -> float:
@@ -303,11 +312,15 @@ def _answer_worth(clause: Clause, heard: Sequence[Clause], topics: frozenset[str
     """Return the worth of an assistant's clause as an answer: a warning, a report, or a value said back."""
     if "health" in clause.tags and clause.tags & VITAL - {"health"} and clause.words & topics:
         return WARNING
-    last = [one for one in heard if one.turn == clause.turn - 1]
-    says_back = not clause.worth and any(one.values & clause.values for one in last)
+    says_back = not clause.worth and any(_says_back(one, clause) for one in heard)
     if _is_on_topic(clause, topics) and (says_back or reports(clause.text)):
         return max(clause.worth, LEAST_WORTH)
     return clause.worth
+
+
+def _says_back(one: Clause, answer: Clause) -> bool:
+    """Return whether an answer repeats a value of a user's clause in the turn before it."""
+    return one.turn == answer.turn - 1 and bool(one.values & answer.values)
 
 
 def _is_on_topic(clause: Clause, topics: frozenset[str]) -> bool:
