@@ -48,8 +48,11 @@ MOST_CANDIDATES: Final = 200
 LONG_SENTENCE: Final = 110
 """The length in characters up to which an assistant's sentence stays whole."""
 
+REPEATED: Final = 1.0
+"""What a user's clause must be worth beyond that for any notes, if the answer repeats a word but does not note it."""
+
 IGNORED: Final = 1.5
-"""What a user's clause must be worth beyond that if the answer neither notes it nor repeats a word of it."""
+"""The same, if the answer does not repeat a word."""
 
 DISCLOSED: Final = 2.0
 """The worth that a user's clause gains if the answer gives thanks for the information."""
@@ -266,10 +269,11 @@ def _with_neighbours(clauses: Sequence[Clause]) -> list[Clause]:
 
 
 def _is_worth_notes(clause: Clause, turns: Sequence[Turn]) -> bool:
-    """Return whether a user's clause alone is worth notes; one that the answer ignores must be worth more."""
+    """Return whether a user's clause alone is worth notes; it must be worth more if the answer does not note it."""
     answer = turns[clause.turn + 1].text if clause.turn + 1 < len(turns) else ""
-    ignored = answer and not acknowledges(answer) and not clause.words & concepts(answer)
-    least = LEAST_WORTH + (IGNORED if ignored and not clause.tags & {"health", "safety"} else 0.0)
+    least = LEAST_WORTH
+    if answer and not acknowledges(answer) and not clause.tags & {"health", "safety"}:
+        least += REPEATED if clause.words & concepts(answer) else IGNORED
     return clause.is_users and clause.worth >= least
 
 
@@ -299,7 +303,7 @@ def _echo(
         bool(clause.values) and _is_on_topic(clause, topics) and reports(clause.text)
     )
     settles = settles and "past" not in clause.tags
-    return replace(clause, worth=worth + 0.9 * best + fuller + (SETTLED if settles else 0.0))
+    return replace(clause, worth=worth + 0.7 * best + fuller + (SETTLED if settles else 0.0))
 
 
 def _repeated(one: Clause, said: Clause) -> float:
