@@ -60,8 +60,8 @@ TIME: Final = re.compile(
 )
 _NEAR: Final = re.compile(rf"\b(?:{_SOON})\b|明日|明天")
 _MONTH: Final = re.compile(
-    rf"\b(?:in|until|by|from|since|of|im|ab|bis|ende|anfang|mitte|en|hasta|desde|de|fin|debut|jusqu'en|depuis|mid|late|early) "
-    rf"(?:mid-?|late |early )?(?:{MONTHS})\b"
+    rf"\b(?:in|until|by|from|since|of|im|ab|bis|ende|anfang|mitte|en|hasta|desde|de|fin|debut|jusqu'en|depuis|mid"
+    rf"|late|early) (?:mid-?|late |early )?(?:{MONTHS})\b"
 )
 
 

@@ -39,12 +39,15 @@ _CHANGED: Final = re.compile(
     r"|maintenant|desormais|a la place|(?:deplace|modifie|change|corrige|reporte|decale|ajuste)\w*)\b"
 )
 _ACKNOWLEDGED: Final = re.compile(
-    r"\b(?:noted|understood|got it|i(?:'ve| have) (?:noted|saved|written)|i'll (?:remember|keep|make sure|note|only|never|always)"
-    r"|from now on|notiert|vermerkt|verstanden|alles klar|ab jetzt|in zukunft|merke ich mir|ich achte"
-    r"|anotado|entendido|tomo nota|lo tendre|a partir de ahora|note|(?:bien )?compris|entendu|je retiens|dorenavant)\b"
+    r"\b(?:noted|understood|got it|i(?:'ve| have) (?:noted|saved|written)"
+    r"|i'll (?:remember|keep|make sure|note|only|never|always)|from now on"
+    r"|notiert|vermerkt|verstanden|alles klar|ab jetzt|in zukunft|merke ich mir|ich achte"
+    r"|anotado|entendido|tomo nota|lo tendre|a partir de ahora"
+    r"|(?:est|bien|je) note|compris|entendu|je retiens|dorenavant)\b"
 )
 _THANKED: Final = re.compile(
-    r"\b(?:(?:thanks|thank you)(?: so much| a lot| very much)? for (?:all )?(?:telling|letting|sharing|the (?:heads|info|detail|hint|warning))"
+    r"\b(?:(?:thanks|thank you)(?: so much| a lot| very much)? for (?:all )?"
+    r"(?:telling|letting|sharing|the (?:heads|info|detail|hint|warning))"
     r"|good to know|dank(?:e)? fur (?:den hinweis|die info|das vertrauen|die offenheit)|das ist wichtig|gut zu wissen"
     r"|gracias por (?:avis|cont|dec|compart|inform)\w*|es bueno saber\w*"
     r"|merci (?:de (?:cette|votre|ta|me |m')|pour (?:cette|la|l')\s?(?:precis|info))|bon a savoir)"

@@ -15,7 +15,17 @@ from typing import Final
 
 from commonplace.language.sentences import split_clauses, split_sentences
 from commonplace.language.signals import NOISE, VITAL, language_of, signals_of
-from commonplace.language.speech import acknowledges, advises, changes, is_question, points, reports, speaks_of_self, thanks_for_telling, tidy
+from commonplace.language.speech import (
+    acknowledges,
+    advises,
+    changes,
+    is_question,
+    points,
+    reports,
+    speaks_of_self,
+    thanks_for_telling,
+    tidy,
+)
 from commonplace.language.values import concepts, kind_of, share, values
 
 LEAST_WORTH: Final = 2.0
@@ -252,7 +262,11 @@ def _disclosed(clauses: Sequence[Clause], turns: Sequence[Turn]) -> list[Clause]
     thanked = {place for place, turn in enumerate(turns) if place and thanks_for_telling(turn.text)}
     return [
         replace(one, worth=max(one.worth, 0.0) + DISCLOSED)
-        if one.is_users and one.turn + 1 in thanked and len(one.words) > 1 and not one.asks and one.worth != -1.0
+        if one.is_users
+        and one.turn + 1 in thanked
+        and len(one.words) > 1
+        and not one.asks
+        and one.worth != -1.0
         else one
         for one in clauses
     ]
