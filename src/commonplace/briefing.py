@@ -23,7 +23,7 @@ from typing import Final, TypeVar
 
 from commonplace.apps.context import format_memories
 from commonplace.apps.memory import AppMemory
-from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens
+from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens, share_budget
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import Settings
@@ -202,37 +202,6 @@ async def build_briefing(
     return await _build(sources, budget_tokens=budget_tokens, timeout_s=timeout_s, clock=clock)
 
 
-def share_budget(wants: Sequence[int], total: int) -> tuple[int, ...]:
-    """Return fair shares of a number of characters.
-
-    No share is larger than its want. The rest goes to the other shares in equal parts; if it cannot be divided
-    equally, the first shares get one character more. A larger total never makes a share smaller.
-
-    Args:
-        wants: The characters that each could use, 0 or more.
-        total: The characters to share; a number below 0 counts as 0.
-
-    Returns:
-        The shares in the order of the wants; their sum is ``min(total, sum(wants))``.
-    """
-    left, level, open_ = max(0, total), 0, 0
-    for place, want in enumerate(sorted(wants)):
-        open_ = len(wants) - place
-        if (want - level) * open_ > left:
-            break
-        left -= (want - level) * open_
-        level = want
-    else:
-        return tuple(wants)
-    each, spare = divmod(left, open_)
-    shares: list[int] = []
-    for want in wants:
-        more = want > level
-        shares.append(level + each + (spare > 0) if more else want)
-        spare -= more
-    return tuple(shares)
-
-
 async def _opened(stack: AsyncExitStack, opening: AbstractAsyncContextManager[_M]) -> Callable[[], _M]:
     try:
         memory = await stack.enter_async_context(opening)
@@ -329,7 +298,12 @@ def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None)
 
     async def knowledge(chars: int | None) -> str:
         block = await doors.knowledge().context(
-            prompt, butler or GLOBAL_SCOPE, token_budget=_tokens(chars), with_note=False
+            prompt,
+            butler or GLOBAL_SCOPE,
+            token_budget=_tokens(chars),
+            with_note=False,
+            with_ids=True,
+            with_dates=True,
         )
         return "" if block == CONTEXT_HEADER else block
 
@@ -363,13 +337,15 @@ async def _app_block(apps: AppMemory, app: str, chars: int | None) -> str:
 async def _sessions_block(knowledge: KnowledgeMemory, prompt: str, butler: str) -> str:
     """Return a butler's episodes about a prompt, or its latest without a prompt; one line each, newest first."""
     if prompt.strip():
+        mode = SearchMode(knowledge.database.settings.search_mode)
+        floor = knowledge.config.retrieval.min_relevance if mode is SearchMode.CONTEXTUAL else 0.0
         found = await knowledge.search(
             prompt.strip()[:MAX_PROMPT_CHARS],
             types=[MemoryType.EPISODE],
             scope=butler,
-            mode=SearchMode.CONTEXTUAL,
+            mode=mode,
             limit=SESSIONS,
-            min_relevance=knowledge.config.retrieval.min_relevance,
+            min_relevance=floor,
         )
         episodes: Sequence[Memory] = [each.memory for each in found]
     else:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.apps.context import MAX_BLOCK_CHARS, fair_share, format_memories, without_blocks
+from commonplace.apps.context import MAX_BLOCK_CHARS, format_memories, without_blocks
+from commonplace.core.budgets import fair_share
 from support.apps import MOMENT, memory
 
 
@@ -24,6 +25,17 @@ def test_the_block_is_as_specified() -> None:
         "\n"
         "Use these memories to provide context-aware responses."
     )
+
+
+def test_a_note_says_what_the_memories_are() -> None:
+    """Before the closing line, with the date, because the lines name days; a reader of blocks removes it, too."""
+    block = format_memories("Calendar", [memory(1)], today=MOMENT.date())
+
+    assert block.endswith(
+        "\n\nThey are claims heard earlier; today is 2026-03-01. What the user says now wins.\n"
+        "Use these memories to provide context-aware responses."
+    )
+    assert without_blocks(f"before {block} after") == "before  after"
 
 
 @pytest.mark.requirement("APP-06.2")

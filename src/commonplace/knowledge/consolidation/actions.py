@@ -16,7 +16,7 @@ from commonplace.knowledge.consolidation.leases import Lease, describe
 from commonplace.knowledge.consolidation.policy import OUTAGES
 from commonplace.knowledge.consolidation.runs import ActionKind
 from commonplace.knowledge.consolidation.steps import Confirm, Step, Steps, StoreFact, StoreRule
-from commonplace.knowledge.facts import GLOBAL_SCOPE, fact_key, insert_facts
+from commonplace.knowledge.facts import GLOBAL_SCOPE, insert_facts
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.rules import insert_rules
 from commonplace.knowledge.vectors import refused_vectors
@@ -85,14 +85,14 @@ async def _lock(sql: Statements, steps: Steps, butler: str) -> None:
     """Lock in the order that all transactions keep."""
     facts = [step for step in steps.steps if isinstance(step, StoreFact)]
     confirmed = [step for step in steps.steps if isinstance(step, Confirm)]
-    await sql.serialise_fact_keys(keys=[fact_key(step.row) for step in facts])
+    await sql.serialise_fact_keys(keys=[step.draft.key for step in facts])
     targets = {step.target_id for step in facts if step.target_id is not None}
     named = {step.memory_id for step in confirmed if step.memory_type is MemoryType.FACT}
     await sql.lock_facts(
         ids=list(targets | named),
-        scopes=sorted({GLOBAL_SCOPE, butler} | {step.row["scope"] for step in facts}),
-        subjects=[step.row["subject"] for step in facts],
-        predicates=[step.row["predicate"] for step in facts],
+        scopes=sorted({GLOBAL_SCOPE, butler} | {step.draft.scope for step in facts}),
+        subjects=[step.draft.subject for step in facts],
+        predicates=[step.draft.predicate for step in facts],
     )
     await sql.lock_rules(ids=[step.memory_id for step in confirmed if step.memory_type is MemoryType.RULE])
 
@@ -127,17 +127,17 @@ async def _do(sql: Statements, step: Step, butler: str, now: datetime) -> _Done:
 
 
 async def _store_fact(sql: Statements, step: StoreFact, butler: str, now: datetime) -> _Done:
-    row = step.row
+    fact = step.draft
     if step.target_id is None:
         same = await sql.same_fact(
-            butler=butler, subject=row["subject"], predicate=row["predicate"], content=row["content"]
+            butler=butler, subject=fact.subject, predicate=fact.predicate, content=fact.content
         )
     else:
         same = await _same_target(sql, step)
     if same is not None:
         await _derive(sql, MemoryType.FACT, same, step, now)
         return await _confirm(sql, MemoryType.FACT, same, now)
-    (receipt,) = await insert_facts(sql, [row], step.embeddings, now=now)
+    (receipt,) = await insert_facts(sql, [fact], step.embeddings, now=now)
     superseded = [] if receipt.superseded_id is None else [receipt.superseded_id]
     if step.target_id is not None and step.target_id not in superseded:
         # The answer changed the subject or predicate, so the key did not find the target.
@@ -155,14 +155,14 @@ async def _same_target(sql: Statements, step: StoreFact) -> UUID | None:
         InvalidInputError: The target is no longer active or belongs to another entity now: a newer fact replaced it
             after the model saw it.
     """
-    row = step.row
+    fact = step.draft
     target = await sql.standing_fact(id=step.target_id)
-    if target is None or target["entity_id"] != row["entity_id"]:
+    if target is None or target["entity_id"] != fact.entity_id:
         raise InvalidInputError(
             "target_id", "a fact that has not changed since the model was shown it", str(step.target_id)
         )
-    same_key = (target["subject"], target["predicate"]) == (row["subject"], row["predicate"])
-    return step.target_id if same_key and _plain(target["content"]) == _plain(row["content"]) else None
+    same_key = (target["subject"], target["predicate"]) == (fact.subject, fact.predicate)
+    return step.target_id if same_key and _plain(target["content"]) == _plain(fact.content) else None
 
 
 def _plain(text: str) -> str:
@@ -170,13 +170,13 @@ def _plain(text: str) -> str:
 
 
 async def _store_rule(sql: Statements, step: StoreRule, butler: str, now: datetime) -> _Done:
-    same = await sql.same_rule(butler=butler, content=step.row["content"])
+    same = await sql.same_rule(butler=butler, content=step.draft.content)
     if same is not None:
         await _derive(sql, MemoryType.RULE, same, step, now)
         return await _confirm(sql, MemoryType.RULE, same, now)
-    (rule_id,) = await insert_rules(sql, [step.row], step.embeddings, now=now)
-    await _derive(sql, MemoryType.RULE, rule_id, step, now)
-    return _Done(action=ActionKind.RULE_CREATED, memory_id=rule_id)
+    (receipt,) = await insert_rules(sql, [step.draft], step.embeddings, now=now)
+    await _derive(sql, MemoryType.RULE, receipt.id, step, now)
+    return _Done(action=ActionKind.RULE_CREATED, memory_id=receipt.id)
 
 
 async def _derive(

@@ -6,7 +6,7 @@ the text may hold the secret that is refused.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 from uuid import UUID
 
 import asyncpg
@@ -15,9 +15,9 @@ from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.results import ConsolidationResult, NewFact, NewRule, UpdatedFact
-from commonplace.knowledge.facts import FactDraft, fact_row, fact_text
+from commonplace.knowledge.facts import FactDraft, checked_fact, fact_text
 from commonplace.knowledge.inputs import MemoryType
-from commonplace.knowledge.rules import RuleDraft, rule_row
+from commonplace.knowledge.rules import RuleDraft, checked_rule
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.knowledge.vectors import Embeddings, embed
 from commonplace.storage.database import Row
@@ -27,11 +27,11 @@ from commonplace.storage.database import Row
 class StoreFact:
     """Store a fact that was learned from the episodes ``evidence``; it replaces ``target_id``, if given.
 
-    ``place`` is the place in the answer, ``row`` the result of :func:`~commonplace.knowledge.facts.fact_row`.
+    ``place`` is the place in the answer, ``draft`` the result of :func:`~commonplace.knowledge.facts.checked_fact`.
     """
 
     place: str
-    row: Mapping[str, Any]
+    draft: FactDraft
     evidence: tuple[UUID, ...]
     embeddings: Embeddings
     target_id: UUID | None = None
@@ -42,7 +42,7 @@ class StoreRule:
     """Store a rule that was learned from the episodes ``evidence``."""
 
     place: str
-    row: Mapping[str, Any]
+    draft: RuleDraft
     evidence: tuple[UUID, ...]
     embeddings: Embeddings
 
@@ -171,7 +171,7 @@ def _rule(place: str, rule: NewRule, group: Group) -> StoreRule:
         source_butler=group.butler,
         source_episode_id=evidence[-1],
     )
-    return StoreRule(place=place, row=rule_row(draft), evidence=evidence, embeddings=_NO_VECTORS)
+    return StoreRule(place=place, draft=checked_rule(draft), evidence=evidence, embeddings=_NO_VECTORS)
 
 
 def _fact(place: str, fact: NewFact, group: Group, *, scope: str, target: Row | None = None) -> StoreFact:
@@ -191,7 +191,7 @@ def _fact(place: str, fact: NewFact, group: Group, *, scope: str, target: Row | 
     )
     return StoreFact(
         place=place,
-        row=fact_row(draft),
+        draft=checked_fact(draft),
         evidence=evidence,
         embeddings=_NO_VECTORS,
         target_id=None if target is None else target["id"],
@@ -201,7 +201,7 @@ def _fact(place: str, fact: NewFact, group: Group, *, scope: str, target: Row | 
 async def _with_vectors(engine: EmbeddingEngine, steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps with the vectors of new memories, which are computed together."""
     texts = {
-        step.place: fact_text(step.row) if isinstance(step, StoreFact) else step.row["content"]
+        step.place: fact_text(step.draft) if isinstance(step, StoreFact) else step.draft.content
         for step in steps
         if not isinstance(step, Confirm)
     }

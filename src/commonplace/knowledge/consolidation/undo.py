@@ -169,9 +169,9 @@ class _Undoing:
         facts.update(*(each.superseded_ids for each in self._actions), *self._replaced.values())
         rules = [each.memory_id for each in self._actions if each.action.memory_type is MemoryType.RULE]
         ids = list(facts)
-        await self._sql.serialise_fact_keys(
-            keys=[fact_key(row) for row in await self._sql.fact_keys(ids=ids)]
-        )
+        rows = await self._sql.fact_keys(ids=ids)
+        keys = [fact_key(row["scope"], row["predicate"], row["entity_id"] or row["subject"]) for row in rows]
+        await self._sql.serialise_fact_keys(keys=keys)
         await self._sql.lock_facts(ids=ids, scopes=[], subjects=[], predicates=[])
         await self._sql.lock_rules(ids=rules)
         return ids

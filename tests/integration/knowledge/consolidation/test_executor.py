@@ -16,14 +16,13 @@ from commonplace.knowledge.consolidation.leases import Lease
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.results import ConsolidationResult, NewFact, NewRule
 from commonplace.knowledge.consolidation.runs import Run, RunState, get_run, list_runs
-from commonplace.knowledge.entities.registry import entity_create
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.any_memory import forget_memory, get_memory
 from commonplace.knowledge.links import create_link
-from commonplace.knowledge.reembedding import reembed
 from commonplace.knowledge.rules import store_rule
 from support.consolidation import Spawner, answer, fact, fetch, links_of, states, store_some
 from support.knowledge import ACTOR
+from support.on_pool import entity_create, reembed
 from support.reembedding import TurnedEngine
 
 pytestmark = pytest.mark.usefixtures("tenant")
