@@ -3,7 +3,8 @@
 A rule compares sentences. Two sentences conflict if they are about the same matter, and the newer one gives another
 value, denies the older one, or names the opposite. They are about the same matter if one has all the words of the
 other; a newer sentence that tells of a change may use other words too. Another date alone means another event, unless
-both sentences say that something *is* on that date. The rule ignores doubtful cases.
+both sentences say that something *is* on that date. Another address of the user and other weekdays need fewer common
+words; sentences with different names are about different things. The rule ignores doubtful cases.
 """
 
 import re
@@ -25,7 +26,7 @@ LEAST_SHARE: Final = 0.6
 LEAST_SHARE_OF_NEWER: Final = 0.4
 """The share of its own words that it must have in common, because two sentences about the same people may differ."""
 
-LEAST_SHARED_HALF: Final = 0.5
+LEAST_SHARE_OF_WEEKLY: Final = 0.5
 """The share of the older sentence's words that suffices if both name weekdays on which a matter recurs."""
 
 _NEGATIONS: Final = frozenset(
@@ -163,7 +164,7 @@ def _is_other_week(older: str, newer: str, matter: frozenset[str], other: frozen
         return False
     recur = all(_RECURS_ON.search(plain(text)) for text in (older, newer))
     days = [{value for value in values(text) if kind_of(value) == "day"} for text in (older, newer)]
-    return recur and not days[0] & days[1] and share(matter, other) >= LEAST_SHARED_HALF
+    return recur and not days[0] & days[1] and share(matter, other) >= LEAST_SHARE_OF_WEEKLY
 
 
 def _opposition(older: str, newer: str) -> str | None:
