@@ -283,10 +283,13 @@ def _with_neighbours(clauses: Sequence[Clause]) -> list[Clause]:
 
 
 def _is_worth_notes(clause: Clause, turns: Sequence[Turn]) -> bool:
-    """Return whether a user's clause alone is worth notes; it must be worth more if the answer does not note it."""
+    """Return whether a user's clause alone is worth notes.
+
+    It must be worth more if the answer does not note it, unless it is vital or asks to be remembered.
+    """
     answer = turns[clause.turn + 1].text if clause.turn + 1 < len(turns) else ""
     least = LEAST_WORTH
-    if answer and not acknowledges(answer) and not clause.tags & {"health", "safety"}:
+    if answer and not acknowledges(answer) and not clause.tags & {"health", "safety", "lesson"}:
         least += REPEATED if clause.words & concepts(answer) else IGNORED
     return clause.is_users and clause.worth >= least
 
