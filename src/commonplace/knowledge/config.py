@@ -78,3 +78,5 @@ class MemoryModuleConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     retrieval: RetrievalConfig = RetrievalConfig()
+    purpose: Annotated[str, Field(max_length=500)] = ""
+    """What the host is for, in a sentence; consolidation tells the model. Source: CNS-03."""

@@ -37,8 +37,11 @@ class ActionKind(StrEnum):
     FACT_CREATED = "fact_created"
     FACT_UPDATED = "fact_updated"
     FACT_CONFIRMED = "fact_confirmed"
+    FACT_RETRACTED = "fact_retracted"
     RULE_CREATED = "rule_created"
+    RULE_UPDATED = "rule_updated"
     RULE_CONFIRMED = "rule_confirmed"
+    RULE_RETRACTED = "rule_retracted"
 
     @property
     def memory_type(self) -> MemoryType:
@@ -47,8 +50,13 @@ class ActionKind(StrEnum):
 
     @property
     def is_confirmation(self) -> bool:
-        """Whether the action confirmed a memory; other actions stored it."""
-        return self in {ActionKind.FACT_CONFIRMED, ActionKind.RULE_CONFIRMED}
+        """Whether the action confirmed a memory."""
+        return self.endswith("confirmed")
+
+    @property
+    def is_retraction(self) -> bool:
+        """Whether the action withdrew a memory; actions that neither confirm nor withdraw a memory stored it."""
+        return self.endswith("retracted")
 
     @property
     def counted_as(self) -> str:
@@ -74,7 +82,11 @@ class Run:
         facts_created: New facts; a fact that is known already is confirmed instead.
         facts_updated: Facts that replaced a fact that the answer named.
         facts_confirmed: Facts whose decay restarted.
+        facts_retracted: Facts that were withdrawn without another in their place.
+        rules_updated: Rules that replaced a rule that the answer named.
         rules_confirmed: Rules whose decay restarted.
+        rules_retracted: Rules that were withdrawn.
+        notes: What the run did that the answer does not say: values that were told apart, facts that were superseded.
         errors: The parts of the answer that were not applied, with the reasons, or why the whole run failed.
         undone_by: The actor who undid the run.
     """
@@ -90,8 +102,12 @@ class Run:
     facts_created: int
     facts_updated: int
     facts_confirmed: int
+    facts_retracted: int
     rules_created: int
+    rules_updated: int
     rules_confirmed: int
+    rules_retracted: int
+    notes: tuple[str, ...]
     errors: tuple[str, ...]
     undone_at: datetime | None
     undone_by: str | None
@@ -102,6 +118,7 @@ class Run:
         values: dict[str, Any] = {name: row[name] for name in cls.__slots__} | {
             "state": RunState(row["state"]),
             "episode_ids": tuple(row["episode_ids"]),
+            "notes": tuple(row["notes"]),
             "errors": tuple(row["errors"]),
         }
         return cls(**values)
@@ -113,7 +130,7 @@ class RunAction:
 
     Attributes:
         position: The place in the run, from 0.
-        superseded_ids: The facts that this fact replaced.
+        superseded_ids: The facts that this fact replaced, or the rule that this rule replaced.
         confirmed_before: The confirmation before this one, if the action is a confirmation.
         confirmed_at: The time of the confirmation.
         subject: The subject of a fact.

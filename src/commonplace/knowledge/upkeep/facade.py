@@ -115,6 +115,7 @@ class UpkeepMethods(KnowledgeSession):
                 approve=approve,
                 notify=notify,
                 clock=self.clock,
+                zone=self.database.settings.zone,
             )
 
     async def list_runs(

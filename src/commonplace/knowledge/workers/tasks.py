@@ -132,6 +132,7 @@ async def consolidate(means: Means, butler: str) -> Result:
         worker=means.worker,
         policy=policy,
         clock=means.knowledge.clock,
+        zone=means.settings.zone,
     )
     again_in_s = _again_in_s(report.again_at, means.knowledge.clock())
     if len(report.errors) > sum(len(run.errors) for run in report.runs):

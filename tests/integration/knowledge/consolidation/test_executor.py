@@ -184,7 +184,7 @@ async def test_an_action_that_fails_leaves_the_others_alone(
     assert (run.state, run.facts_created, run.rules_created) == (RunState.APPLIED, 2, 1)
     places = [message.partition(":")[0] for message in run.errors]
     assert places == [
-        "new_facts[2].subject", "new fact 3", "updated fact 1", "new rule 1", "confirmation 1", "new fact 2",
+        "new_facts[2].subject", "updated fact 1", "new fact 3", "new rule 1", "confirmation 1", "new fact 2",
     ]  # fmt: skip
     assert "no room" in run.errors[-1]
     assert key not in f"{run.errors}{caplog.text}"
@@ -330,11 +330,11 @@ async def test_a_run_can_be_looked_at(bench: Bench) -> None:
     assert (run.butler, run.model, run.episode_ids) == ("ops", "a scripted model", tuple(bench.episodes))
     assert (run.started_at, run.ended_at) == (bench.clock(), bench.clock())
     assert [(each.position, each.action, each.content, each.state) for each in record.actions] == [
-        (0, "fact_created", "z", "active"),
-        (1, "fact_updated", "five minutes", "active"),
+        (0, "fact_updated", "five minutes", "active"),
+        (1, "fact_created", "z", "active"),
         (2, "rule_created", "Be brief", "candidate"),
     ]
-    assert record.actions[1].superseded_ids == (target,)
+    assert record.actions[0].superseded_ids == (target,)
     assert await list_runs(bench.pool, butler="mail") == []
     assert await list_runs(bench.pool, butler="ops", state="applied", limit=1) == [run]
 

@@ -27,6 +27,15 @@ ALTER TABLE consolidation_actions ADD CONSTRAINT ck_consolidation_actions_action
     )
 )
 """,
+    # The name of a pair of texts: case and blanks do not count.
+    """
+CREATE FUNCTION commonplace_fact_pair(subject text, predicate text, old_content text, new_content text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT md5(lower(regexp_replace(
+        subject || chr(31) || predicate || chr(31) || btrim(old_content) || chr(31) || btrim(new_content), '\\s+', ' ', 'g'
+    )))
+$$
+""",
     # A new fact of a run superseded an old one that matters: a person may decide that both hold. The text of the pair
     # names it, so that a decision also holds when a later run proposes the same pair.
     """
