@@ -22,8 +22,8 @@ _SEVERAL: Final = frozenset(
     requires sibling_of speaks supports trusts wants works_with
     """.split()  # noqa: SIM905 - a list of words reads best as words
 )
-"""Predicates that hold of several things at once. ``uses``, ``prefers``, ``works_at`` and ``takes`` are missing: their new
-value commonly replaces the old one."""
+"""Predicates that hold of several things at once. ``uses``, ``prefers``, ``works_at`` and ``takes`` are missing: their
+new value commonly replaces the old one."""
 
 _PLACES: Final = frozenset(
     """

@@ -4,7 +4,7 @@ A step that cannot be done becomes a message. Messages name the place in the ans
 the text may hold the secret that is refused.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Final, assert_never
@@ -150,12 +150,12 @@ async def _decided_apart(pool: asyncpg.Pool, steps: Sequence[Step]) -> set[str]:
 
 def _told_apart(steps: Sequence[Step], decided_apart: Collection[str]) -> list[Step]:
     """Return the steps; facts that would supersede a sibling have the value in their key."""
-    contents: dict[str, set[str]] = {}
-    updates: Counter[str] = Counter()
+    contents: defaultdict[str, set[str]] = defaultdict(set)
+    targets: defaultdict[str, set[UUID]] = defaultdict(set)
     for step in steps:
         if isinstance(step, StoreFact):
-            contents.setdefault(_key(step.draft), set()).add(siblings.plain(step.draft.content))
-            updates[_key(step.draft)] += step.target_id is not None
+            contents[_key(step.draft)].add(siblings.plain(step.draft.content))
+            targets[_key(step.draft)].update({step.target_id} - {None})
     told: list[Step] = []
     used: dict[str, str] = {}
     for step in steps:
@@ -164,7 +164,7 @@ def _told_apart(steps: Sequence[Step], decided_apart: Collection[str]) -> list[S
             continue
         draft, key = step.draft, _key(step.draft)
         is_new = step.target_id is None
-        twice = len(contents[key]) > 1 and (is_new or updates[key] > 1)
+        twice = len(contents[key]) > 1 and (is_new or len(targets[key]) > 1)
         named = not is_new and siblings.names_a_value(step.said)
         if twice or named or step.place in decided_apart or siblings.holds_several(step.said):
             draft = _with_own_key(draft, used)

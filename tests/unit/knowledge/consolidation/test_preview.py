@@ -11,7 +11,11 @@ OTHER = MemoryText(id=UUID(int=11), subject="database", predicate="host", conten
 
 
 def shown(
-    action: ActionKind, content: str, *replaced: MemoryText, subject: str | None = "db", evidence_count: int = 1
+    action: ActionKind,
+    content: str,
+    *replaced: MemoryText,
+    subject: str | None = "db",
+    evidence_count: int = 1,
 ) -> PlannedChange:
     """Return how an action on ``runs_on`` is shown."""
     rehearsed = RunAction(

@@ -30,9 +30,9 @@ ALTER TABLE consolidation_actions ADD CONSTRAINT ck_consolidation_actions_action
     # The name of a pair of texts: case and blanks do not count.
     """
 CREATE FUNCTION commonplace_fact_pair(subject text, predicate text, old_content text, new_content text) RETURNS text
-LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT md5(lower(regexp_replace(
-        subject || chr(31) || predicate || chr(31) || btrim(old_content) || chr(31) || btrim(new_content), '\\s+', ' ', 'g'
+        concat_ws(chr(31), subject, predicate, btrim(old_content), btrim(new_content)), '\\s+', ' ', 'g'
     )))
 $$
 """,
