@@ -162,7 +162,7 @@ async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, now: datetim
         memory_id=receipt.id,
         superseded_ids=[receipt.superseded_id],
         note=f"superseded the known fact {receipt.superseded_id} of {draft.subject} {draft.predicate}"
-        + (f", which matters: decide with commonplace review {waits}" if waits else ""),
+        + (f", which matters: decide with commonplace review k{waits}" if waits else ""),
     )
 
 
