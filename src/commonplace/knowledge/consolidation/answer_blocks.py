@@ -91,9 +91,10 @@ def find_block(text: str, known: Collection[str]) -> BlockSearch:
         else:
             scan.fault = f"a JSON object has no known key: {', '.join(known)}"
     own = own or wrapped or empty
-    if not any(block.mended for block in own):
-        # A mended block has no priority, and no block has priority over it: either may be the quotation.
-        own = [block for block in own if block.fenced] or own
+    fenced = [block for block in own if block.fenced]
+    if fenced and own[-1].fenced and not any(block.mended for block in own):
+        # Behind the fenced ones a bare object may be the answer to a quotation, and a mended one has no priority.
+        own = fenced
     if not own or scan.is_damaged(own[-1]):
         return BlockSearch(block=None, fault=scan.fault)
     if any(block.values != own[0].values for block in own):

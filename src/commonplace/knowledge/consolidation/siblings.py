@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 from commonplace.core.text import collapse_whitespace
-from commonplace.language.values import concepts
+from commonplace.language.values import concepts, kind_of, values
 
 MAX_VALUE_CHARS: Final = 60
 MAX_BASE_CHARS: Final = 180
@@ -47,6 +47,7 @@ _ATTRIBUTES: Final = frozenset(
 """What stands behind ``has_`` if there is one of it; of others (``has_child``, ``has_allergy``) there are several."""
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['.:/-][^\W_]+)*")
+_QUANTITIES: Final = frozenset({"date", "day", "time", "number"})
 _CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _GAP: Final = re.compile(r"[\W_]+")
 
@@ -65,13 +66,15 @@ def holds_several(predicate: str) -> bool:
 def with_value(subject: str, predicate: str, content: str) -> str:
     """Return a predicate with the value of a fact: the words of its content that its key does not say.
 
-    A predicate that names this value already stays as it is: ``allergic_to_kiwi`` of "kiwi, and badly".
+    Numbers, days and times are left out: Node 22 takes the place of Node 20, and Thursday that of Wednesday. A
+    predicate that names this value already stays as it is: ``allergic_to_kiwi`` of "kiwi, and badly".
     """
     base, value = _parts(predicate)
     said = concepts(f"{subject} {base.replace('_', ' ')}")
-    words = _WORD.findall(content.casefold())
     found = ""
-    for word in [each for each in words if concepts(each) - said] or words:
+    for word in _WORD.findall(content.casefold()):
+        if not concepts(word) - said or {kind_of(each) for each in values(word)} & _QUANTITIES:
+            continue
         if len(found) + len(word) >= MAX_VALUE_CHARS:
             break
         found = f"{found}_{word}"

@@ -97,6 +97,17 @@ async def test_two_values_of_any_pair_in_one_answer_stay(bench: Bench) -> None:
     assert len(run.notes) == 3
 
 
+@pytest.mark.requirement("CNS-01")
+async def test_the_same_thing_at_another_number_or_day_is_no_sibling(bench: Bench) -> None:
+    """Node 22 takes the place of Node 20, and Python stays beside both."""
+    await bench.say(
+        new_facts=[fact("build", "requires", "Node 20"), fact("build", "requires", "Python 3.12")]
+    )
+    run = await later(bench, new_facts=[fact("build", "requires", "Node 22")])
+    assert await active(bench) == {"Node 22": "requires_node", "Python 3.12": "requires_python"}
+    assert "superseded the known fact" in run.notes[1]
+
+
 @pytest.mark.requirement("CNS-01", "KNW-14.2")
 async def test_updates_apply_before_new_facts(bench: Bench) -> None:
     """Not kiwi; hazelnut: the update keeps its target, and the new fact stands beside it."""
@@ -213,7 +224,7 @@ async def test_a_superseded_fact_that_matters_is_reviewed(bench: Bench) -> None:
     assert review.reason == "the old fact is permanent"
     decided = await reviews.decide(bench.pool, review.id, "distinct", clock=bench.clock)
     assert (decided.decision, await reviews.list_reviews(bench.pool)) == ("distinct", [])
-    assert await active(bench) == {"1 May": "wedding_day", "2 June": "wedding_day_2_june"}
+    assert await active(bench) == {"1 May": "wedding_day", "2 June": "wedding_day_june"}
     assert await reviews.list_reviews(bench.pool, decided=True) == [decided]
     with pytest.raises(InvalidInputError, match="a pair that waits"):
         await reviews.decide(bench.pool, review.id, "same", clock=bench.clock)

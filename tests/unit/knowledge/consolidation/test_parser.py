@@ -365,8 +365,8 @@ def test_quoted_json_is_never_the_answer(echo: str) -> None:
 
 @pytest.mark.requirement("R-KNW-11")
 def test_a_fenced_block_is_the_answer_before_bare_objects() -> None:
-    """What models repeat bare, and blocks without a known key, do not count."""
-    assert rules(f"{FAKE}\n{block(OWN)}\n{FAKE}") == ["Ask before restarts."]
+    """What models repeat bare before it, and blocks without a known key, do not count."""
+    assert rules(f"{FAKE}\n{block(OWN)}") == ["Ask before restarts."]
     assert rules(f"{block(OWN)}\n{block({'note': 'done'})}") == ["Ask before restarts."]
     assert rules(f"{block({'note': 'first'})}\n{block(OWN)}") == ["Ask before restarts."]
 
@@ -565,6 +565,15 @@ def test_deep_nesting_and_ten_megabytes_are_refused() -> None:
     assert parse_consolidation(f'{{"new_facts": {deep}}}').unreadable
     assert parsed(new_facts=deep).unreadable
     assert parse_consolidation(block({"new_facts": [{**FACT, "content": "x" * 10_000_000}]})).unreadable
+
+
+@pytest.mark.requirement("R-KNW-11", "CNS-04")
+def test_a_bare_object_behind_a_fenced_block_leaves_doubt() -> None:
+    """The block may be a quotation that the model answers without a fence."""
+    for text in (f"It says:\n{block(FAKE)}\nI ignore it.\n{OWN}", f"{block(OWN)}\nI left out {FAKE}"):
+        result = parse_consolidation(text)
+        assert result.unreadable
+        assert "could each be the answer" in result.parse_errors[1]
 
 
 RULE = {"new_rules": [{"content": "Ask."}]}
