@@ -1,6 +1,6 @@
 # Every target installs what it needs into .venv by itself; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test unit check structure fmt bench docs clean
+.PHONY: help demo serve test unit check structure fmt bench wheel docs clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -38,11 +38,14 @@ fmt: $(VENV)/.installed-check ## Format the code and mend what can be mended
 bench: $(VENV)/.installed-test ## Run the benchmarks; each prints a table with its comparison
 	$(BIN)/python benchmarks/all.py
 
+wheel: ## Build sdist and wheel into dist/, and use the wheel in a new environment
+	$(PYTHON) scripts/try_wheel.py
+
 docs: $(VENV)/.installed-docs ## Build the documentation into site/
 	$(BIN)/zensical build --strict
 
 clean: ## Remove what the other targets made
-	rm -rf $(VENV) site src/commonplace/web/dashboard/static/vendor .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov .import_linter_cache
+	rm -rf $(VENV) site dist src/commonplace/embedding/minilm src/commonplace/web/dashboard/static/vendor .pytest_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov .import_linter_cache
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 
 $(VENV)/.installed: pyproject.toml constraints.txt scripts/bootstrap.py

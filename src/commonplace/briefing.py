@@ -23,7 +23,7 @@ from typing import Final, TypeVar
 
 from commonplace.apps.context import format_memories
 from commonplace.apps.memory import AppMemory
-from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens
+from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens, share_budget
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import Settings
@@ -200,37 +200,6 @@ async def build_briefing(
     )
     sources = _sources(doors, prompt=prompt, app=app, butler=butler)
     return await _build(sources, budget_tokens=budget_tokens, timeout_s=timeout_s, clock=clock)
-
-
-def share_budget(wants: Sequence[int], total: int) -> tuple[int, ...]:
-    """Return fair shares of a number of characters.
-
-    No share is larger than its want. The rest goes to the other shares in equal parts; if it cannot be divided
-    equally, the first shares get one character more. A larger total never makes a share smaller.
-
-    Args:
-        wants: The characters that each could use, 0 or more.
-        total: The characters to share; a number below 0 counts as 0.
-
-    Returns:
-        The shares in the order of the wants; their sum is ``min(total, sum(wants))``.
-    """
-    left, level, open_ = max(0, total), 0, 0
-    for place, want in enumerate(sorted(wants)):
-        open_ = len(wants) - place
-        if (want - level) * open_ > left:
-            break
-        left -= (want - level) * open_
-        level = want
-    else:
-        return tuple(wants)
-    each, spare = divmod(left, open_)
-    shares: list[int] = []
-    for want in wants:
-        more = want > level
-        shares.append(level + each + (spare > 0) if more else want)
-        spare -= more
-    return tuple(shares)
 
 
 async def _opened(stack: AsyncExitStack, opening: AbstractAsyncContextManager[_M]) -> Callable[[], _M]:

@@ -42,7 +42,8 @@ async def guarded(browser: Browser, settings: Settings) -> AsyncIterator[Guarded
 
 async def begin_draft(guarded: Guarded, text: str) -> tuple[Memory, Locator]:
     """Log in as a writer and begin to change a memory; return it, and the field that holds the draft."""
-    memory = await guarded.service.memories.operational.add(category="timing", observation="Takes 60s")
+    operational = guarded.service.memories.operational
+    memory = (await operational.add(category="timing", observation="Takes 60s")).memory
     await guarded.log_in("writer", at="/memories")
     await guarded.page.get_by_label(f"Edit memory {memory.id}").click()
     field = guarded.page.get_by_label("Observation", exact=True)

@@ -27,9 +27,10 @@ async def fill(dashboard: Dashboard) -> dict[str, Memory]:
         ("maintenance", "postgres", VACUUM, 0.95),
         ("remediation", None, DNS, 0.6),
     ):
-        stored[observation] = await add(
+        receipt = await add(
             category=category, service=service, observation=observation, confidence=confidence
         )
+        stored[observation] = receipt.memory
         dashboard.clock.advance(seconds=1)
     return stored
 

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from ctypes.util import find_library
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -93,16 +92,13 @@ async def browser() -> AsyncIterator[Browser]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def dashboard(
-    tmp_path: Path, embedded_cluster: Membership, knowledge_template: str
+    settings: Settings, embedded_cluster: Membership, knowledge_template: str
 ) -> AsyncIterator[Dashboard]:
     """The service over four empty memories, whose clock stands at the present until a test moves it."""
-    (tmp_path / "workspace").mkdir()
     clock = ManualClock(datetime.now(UTC).replace(microsecond=0))
     async with fresh_database(embedded_cluster, template=knowledge_template) as knowledge_url:
-        settings = Settings(
-            home=tmp_path / "home", workspace=tmp_path / "workspace", postgres_url=knowledge_url
-        )
-        async with open_memories(settings, clock=clock) as memories, serving(memories) as url:
+        here = settings.model_copy(update={"postgres_url": knowledge_url})
+        async with open_memories(here, clock=clock) as memories, serving(memories) as url:
             yield Dashboard(url=url, memories=memories, clock=clock)
 
 

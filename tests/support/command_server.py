@@ -8,12 +8,15 @@ A request is one message on the socket that is this process's standard input: JS
 exited with, negative for a signal.
 """
 
+import atexit
 import gc
 import json
 import os
 import socket
 import sys
 import tempfile
+import threading
+from contextlib import suppress
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import NoReturn
@@ -69,8 +72,29 @@ def run() -> NoReturn:
     requests = socket.socket(fileno=os.dup(0))
     requests.sendall(b"ready")
     sys.argv = ["commonplace", *serve(requests)]
-    main()
-    sys.exit()
+    leave(status_of_main())
+
+
+def status_of_main() -> int:
+    """Run the command and return its exit status."""
+    try:
+        main()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException as error:  # noqa: BLE001 - printed as the interpreter would
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 1
+    return 0
+
+
+def leave(status: int) -> NoReturn:
+    """Exit as the interpreter does, but without taking its modules apart: that would copy every page of them."""
+    threading._shutdown()  # type: ignore[attr-defined] - waits for threads
+    atexit._run_exitfuncs()
+    with suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(status)
 
 
 if __name__ == "__main__":

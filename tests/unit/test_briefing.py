@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.briefing import share_budget
+from commonplace.core.budgets import share_budget
 from commonplace.llm.injected import NOTE, TAG, as_data, cut_lines, framed, without_injected
 
 wanted = st.lists(st.integers(0, 3_000), max_size=6)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 
 import typer.main
@@ -39,9 +38,7 @@ def all_commands() -> dict[str, set[str]]:
     return {
         command: options
         for name, entry in Commands.entries.items()
-        for command, options in leaves(
-            typer.main.get_command(import_module(entry.module).app), ("commonplace", name)
-        )
+        for command, options in leaves(typer.main.get_command(entry.load()), ("commonplace", name))
     }
 
 
@@ -69,6 +66,6 @@ def test_every_command_is_there_with_its_options() -> None:
 def test_arguments_are_in_capitals_in_the_help_too() -> None:
     """Without brackets of their own, for the help puts its own around them."""
     for name, entry in Commands.entries.items():
-        for command, arguments in arguments_of(typer.main.get_command(import_module(entry.module).app), name):
+        for command, arguments in arguments_of(typer.main.get_command(entry.load()), name):
             for argument in arguments:
                 assert re.fullmatch(r"[A-Z|-]+( [A-Z]+)?", argument or ""), command

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from commonplace.apps.memories import MAX_MEMORIES, Memory
+from commonplace.core.budgets import fair_share
 from commonplace.core.text import collapse_whitespace, trim_to
 
 MAX_BLOCK_CHARS: Final = 2000
@@ -65,20 +66,6 @@ def shown_to_user(memories: Sequence[Memory], limit: int) -> list[Memory]:
     rest = [memory for memory in by_importance if memory not in reserved]
     shown = (*reserved, *rest)[:limit]
     return [memory for memory in memories if memory in shown]
-
-
-def fair_share(lengths: Sequence[int], room: int) -> int:
-    """Return the greatest length at which all texts, cut to it, fit into the room together.
-
-    Short texts leave room to longer ones. If all texts fit, the result is the longest length.
-    """
-    left, share = room, 0
-    for place, length in enumerate(sorted(lengths)):
-        share = max(0, left) // (len(lengths) - place)
-        if length > share:
-            return share
-        left -= length
-    return max(lengths, default=0)
 
 
 def without_blocks(text: str) -> str:

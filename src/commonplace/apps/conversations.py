@@ -7,11 +7,12 @@ from enum import StrEnum
 from typing import Final, Literal
 
 from commonplace.apps.names import optional_user, require_id
-from commonplace.core.clock import format_timestamp, parse_timestamp
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.clock import format_timestamp
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.secrets import mask_secrets
 from commonplace.core.text import clean_text, require_text
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 
 MAX_MESSAGE_CHARS: Final = 1_000_000
 MAX_REASON_CHARS: Final = 500
@@ -36,7 +37,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation:
+class Conversation(Noun):
     """One row of ``conversations``.
 
     Attributes:
@@ -68,23 +69,6 @@ class Conversation:
         """Whether the user waits for an answer."""
         return self.status is ConversationStatus.ACTIVE and self.last_role == "user"
 
-    @classmethod
-    def from_row(cls, row: Row) -> "Conversation":
-        """Read a row."""
-        ended = row["ended_at"]
-        return cls(
-            conversation_id=row["conversation_id"],
-            app_id=row["app_id"],
-            user_id=row["user_id"],
-            status=ConversationStatus(row["status"]),
-            end_reason=row["end_reason"],
-            last_role=row["last_role"],
-            message_count=row["message_count"],
-            memories_shown=row["memories_shown"],
-            started_at=parse_timestamp(row["started_at"]),
-            ended_at=None if ended is None else parse_timestamp(ended),
-        )
-
 
 async def get(sql: Statements, conversation_id: str) -> Conversation:
     """Return a conversation.
@@ -92,10 +76,7 @@ async def get(sql: Statements, conversation_id: str) -> Conversation:
     Raises:
         NotFoundError: No conversation has this id.
     """
-    row = await sql.get_conversation(conversation_id=conversation_id)
-    if row is None:
-        raise NotFoundError("conversation", conversation_id)
-    return Conversation.from_row(row)
+    return Conversation.existing(await sql.get_conversation(conversation_id=conversation_id), conversation_id)
 
 
 async def begin(

@@ -8,14 +8,14 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, cast
 
-from commonplace.core.clock import format_timestamp, parse_timestamp
-from commonplace.core.errors import NotFoundError
+from commonplace.core.clock import format_timestamp
 from commonplace.core.text import replace_surrogates
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 
 MAX_MEMORIES: Final = 10
 """The limit of one space: an app's common space, or the space of one of its users. Source: APP-03."""
@@ -136,7 +136,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class Memory(Noun):
     """One row of ``app_memories``.
 
     Attributes:
@@ -159,30 +159,9 @@ class Memory:
     source_conversation_id: str | None
     metadata: Metadata
 
-    @classmethod
-    def from_row(cls, row: Row) -> "Memory":
-        """Read a row."""
-        return cls(
-            id=row["id"],
-            app_id=row["app_id"],
-            user_id=row["user_id"],
-            content=row["content"],
-            created_at=_moment(row["created_at"]),
-            updated_at=_moment(row["updated_at"]),
-            source_conversation_id=row["source_conversation_id"],
-            metadata=Metadata.from_json(row["metadata"]),
-        )
-
-
-def _moment(text: str) -> datetime:
-    """Read a timestamp of ours, or one that SQLite filled in for another program: UTC without T and Z."""
-    if "T" in text:
-        return parse_timestamp(text)
-    return datetime.fromisoformat(text).replace(tzinfo=UTC)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Noun):
     """One entry of a memory's history; ``before`` and ``after`` are its texts."""
 
     memory_id: int
@@ -193,20 +172,6 @@ class Change:
     after: str | None
     reason: str
     created_at: datetime
-
-    @classmethod
-    def from_row(cls, row: Row) -> "Change":
-        """Read a row."""
-        return cls(
-            memory_id=row["memory_id"],
-            app_id=row["app_id"],
-            kind=ChangeKind(row["kind"]),
-            actor=row["actor"],
-            before=row["before"],
-            after=row["after"],
-            reason=row["reason"],
-            created_at=parse_timestamp(row["created_at"]),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,10 +189,7 @@ async def get(sql: Statements, memory_id: int) -> Memory:
     Raises:
         NotFoundError: No memory has this id.
     """
-    row = await sql.get_memory(id=memory_id)
-    if row is None:
-        raise NotFoundError("memory", memory_id)
-    return Memory.from_row(row)
+    return Memory.existing(await sql.get_memory(id=memory_id), memory_id)
 
 
 async def visible(

@@ -8,9 +8,8 @@ from commonplace.apps.conversations import Conversation
 from commonplace.apps.memories import ALL_ROWS
 from commonplace.apps.names import require_app_id, require_name
 from commonplace.apps.store import memories_lock
-from commonplace.core.clock import parse_timestamp
-from commonplace.core.errors import NotFoundError
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 from commonplace.storage.store import Store
 
 
@@ -23,7 +22,7 @@ class AppStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class App:
+class App(Noun):
     """One row of ``apps``; context blocks show ``name``."""
 
     app_id: str
@@ -31,18 +30,6 @@ class App:
     status: AppStatus
     installed_at: datetime
     uninstalled_at: datetime | None
-
-    @classmethod
-    def from_row(cls, row: Row) -> "App":
-        """Read a row."""
-        gone = row["uninstalled_at"]
-        return cls(
-            app_id=row["app_id"],
-            name=row["name"],
-            status=AppStatus(row["status"]),
-            installed_at=parse_timestamp(row["installed_at"]),
-            uninstalled_at=None if gone is None else parse_timestamp(gone),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +55,7 @@ async def get_app(sql: Statements, app_id: str) -> App:
     Raises:
         NotFoundError: No app has this id.
     """
-    row = await sql.get_app(app_id=app_id)
-    if row is None:
-        raise NotFoundError("app", app_id)
-    return App.from_row(row)
+    return App.existing(await sql.get_app(app_id=app_id), app_id)
 
 
 class AppRegistry:

@@ -59,7 +59,7 @@ async def check_operational(settings: Settings) -> str:
     async with _opened(settings, "operational") as database:
         async with trial(database) as scratch:
             memory = OperationalMemory(scratch)
-            stored = await memory.add(category="maintenance", observation=WORD, confidence=0.0)
+            stored = (await memory.add(category="maintenance", observation=WORD, confidence=0.0)).memory
             found = await memory.list_memories(MemoryFilter(search=WORD))
             if stored not in found or await memory.get(stored.id) != stored:
                 raise StorageUnavailableError(f"memory {stored.id} was stored but is not found")

@@ -2,10 +2,11 @@
 
 import typer
 
-from commonplace.cli.output import JsonOption, console, print_json, table
+from commonplace.cli.command import Answer, commands
+from commonplace.cli.output import table
 from commonplace.core.settings import load_settings
 
-app = typer.Typer(add_completion=False, help="Settings and their sources.", no_args_is_help=True)
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 
 @app.callback()
@@ -13,11 +14,9 @@ def group() -> None:
     """Settings and their sources."""
 
 
-@app.command()
-def show(*, as_json: JsonOption = False) -> None:
+@commands(app)()
+async def show() -> Answer:
     """Print each setting with its value and source; passwords are masked."""
     rows = load_settings().shown()
-    if as_json:
-        print_json({name: {"value": value, "origin": origin} for name, value, origin in rows})
-    else:
-        console().print(table("setting", "value", "source", rows=rows))
+    document = {name: {"value": value, "origin": origin} for name, value, origin in rows}
+    return Answer(document, table("setting", "value", "source", rows=rows))

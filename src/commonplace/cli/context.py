@@ -5,14 +5,14 @@ from typing import Annotated
 import typer
 
 from commonplace.briefing import DEFAULT_BUDGET_TOKENS, brief
-from commonplace.cli.output import JsonOption, print_json
-from commonplace.cli.run import run, settings
+from commonplace.cli.command import Answer, commands
+from commonplace.cli.run import settings
 
 app = typer.Typer(add_completion=False)
 
 
-@app.command()
-def context(
+@commands(app)()
+async def context(
     *,
     prompt: Annotated[str, typer.Option(help="The topic of the session.")],
     app_id: Annotated[
@@ -25,15 +25,11 @@ def context(
     budget: Annotated[
         int, typer.Option(metavar="TOKENS", help="Size of the whole block; a token is four characters.")
     ] = DEFAULT_BUDGET_TOKENS,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Print one block for a prompt from all four memories.
 
     The command prints nothing if no memory fits the prompt. If a memory cannot be reached, its section is left out
     and a message on standard error says so.
     """
-    briefing = run(brief(settings(), prompt=prompt, app=app_id, butler=butler, budget_tokens=budget))
-    if as_json:
-        print_json(briefing)
-    elif briefing.text:
-        typer.echo(briefing.text)
+    briefing = await brief(settings(), prompt=prompt, app=app_id, butler=butler, budget_tokens=budget)
+    return Answer(briefing, briefing.text)

@@ -3,10 +3,11 @@
 import typer
 
 from commonplace.cli.checks import Check, run_checks
-from commonplace.cli.output import JsonOption, console, print_json, shown
-from commonplace.cli.run import run, settings
+from commonplace.cli.command import Answer, commands
+from commonplace.cli.output import JsonOption, console, shown
+from commonplace.cli.run import settings
 
-app = typer.Typer(add_completion=False, help="Check each part by using it.")
+app = typer.Typer(add_completion=False)
 
 
 def check_line(check: Check) -> str:
@@ -15,21 +16,14 @@ def check_line(check: Check) -> str:
     return f"{mark} {check.part:<18} {shown(check.found)} [dim]({check.took_ms} ms)[/]"
 
 
-@app.command()
-def doctor(*, as_json: JsonOption = False) -> None:
+@commands(app)()
+async def doctor(*, as_json: JsonOption = False) -> Answer:
     """Check each part by using it: write, read, search and delete. Exit status 1 if a part does not work."""
     out = console()
-
-    async def work() -> list[Check]:
-        checks: list[Check] = []
-        async for check in run_checks(settings()):
-            checks.append(check)
-            if not as_json:
-                out.print(check_line(check))
-        return checks
-
-    checks = run(work())
-    if as_json:
-        print_json({"ok": all(check.ok for check in checks), "checks": checks})
-    if not all(check.ok for check in checks):
-        raise typer.Exit(1)
+    checks: list[Check] = []
+    async for check in run_checks(settings()):
+        checks.append(check)
+        if not as_json:
+            out.print(check_line(check))
+    ok = all(check.ok for check in checks)
+    return Answer({"ok": ok, "checks": checks}, error=None if ok else "")

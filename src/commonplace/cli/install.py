@@ -9,10 +9,10 @@ import typer
 from commonplace.cli.claude_code.files import FileChange, apply
 from commonplace.cli.claude_code.installation import Places, Scope, commonplace_command, plan_install
 from commonplace.cli.claude_code.notes import make_directory
-from commonplace.cli.output import JsonOption, print_json
+from commonplace.cli.command import Answer, commands
 from commonplace.core.settings import load_settings
 
-app = typer.Typer(add_completion=False, help="Connect a client to the memories.", no_args_is_help=True)
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 ScopeOption = Annotated[
     Scope,
@@ -33,16 +33,15 @@ def group() -> None:
     """Connect a client to the memories."""
 
 
-@app.command("claude-code")
-def claude_code(
+@commands(app)("claude-code")
+async def claude_code(
     *,
     scope: ScopeOption = Scope.PROJECT,
     butler: Annotated[
         str | None, typer.Option(help="The butler of the sessions.", show_default="the workspace's name")
     ] = None,
     dry_run: DryRunOption = False,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Give Claude Code both MCP servers, a briefing at the start of each session, and an episode at its end.
 
     Other settings stay as they are. A second installation changes nothing.
@@ -54,19 +53,16 @@ def claude_code(
     if not dry_run:
         make_directory(home)
         apply([*plan.notes, *plan.files])
-    note = TRUST_NOTE if scope is Scope.PROJECT else ""
-    report(plan.files, scope, dry_run=dry_run, as_json=as_json, note=note)
+    return report(plan.files, scope, dry_run=dry_run, note=TRUST_NOTE if scope is Scope.PROJECT else "")
 
 
-def report(changes: list[FileChange], scope: Scope, *, dry_run: bool, as_json: bool, note: str = "") -> None:
-    """Print the changes that were made, or would be made."""
-    if as_json:
-        files = [{"path": change.path, "action": change.action, "diff": change.diff()} for change in changes]
-        print_json({"scope": scope, "dry_run": dry_run, "files": files, "note": note})
-        return
+def report(changes: list[FileChange], scope: Scope, *, dry_run: bool, note: str = "") -> Answer:
+    """Return the changes that were made, or would be made."""
+    files = [{"path": change.path, "action": change.action, "diff": change.diff()} for change in changes]
+    lines: list[str] = []
     for change in changes:
-        typer.echo(f"{change.action:<6} {change.path}")
+        lines.append(f"{change.action:<6} {change.path}")
         if dry_run and change.action != "keep":
-            typer.echo(change.diff())
-    if note:
-        typer.echo(note)
+            lines.append(change.diff())
+    document = {"scope": scope, "dry_run": dry_run, "files": files, "note": note}
+    return Answer(document, "\n".join([*lines, note] if note else lines))

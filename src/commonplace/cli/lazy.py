@@ -9,12 +9,18 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Entry:
-    """The module of a command, which holds it as ``app``, and its line in the list of commands."""
+    """A command: its module in this package, which holds it as ``app``, and its line in the list of commands."""
 
     module: str
     help: str
+
+    def load(self) -> typer.Typer:
+        """Import the command; a group without help of its own has that of the list."""
+        app = cast("typer.Typer", import_module(f"commonplace.cli.{self.module}").app)
+        app.info.help = app.info.help or self.help
+        return app
 
 
 class _Deferred(TyperCommand):
@@ -22,12 +28,11 @@ class _Deferred(TyperCommand):
 
     def __init__(self, name: str, entry: Entry) -> None:
         super().__init__(name, help=entry.help)
-        self._module = entry.module
+        self._entry = entry
 
     def make_context(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - the signature is typer's
         """Load the module and run its command."""
-        app = cast("typer.Typer", import_module(self._module).app)
-        return typer.main.get_command(app).make_context(*args, **kwargs)
+        return typer.main.get_command(self._entry.load()).make_context(*args, **kwargs)
 
 
 class LazyGroup(TyperGroup):

@@ -17,49 +17,23 @@ class Commands(LazyGroup):
     """The subcommands."""
 
     entries: ClassVar = {
-        "demo": Entry(module="commonplace.cli.demo.tour", help="Tour of the memories; needs no setup."),
-        "ops": Entry(
-            module="commonplace.cli.operational.commands",
-            help="Operational memory: lessons of a scheduled ops agent.",
-        ),
-        "apps": Entry(
-            module="commonplace.cli.apps.commands", help="App memory: digests of ended conversations."
-        ),
-        "workspace": Entry(
-            module="commonplace.cli.workspace.commands",
-            help="Workspace memory: short facts stored beside the code.",
-        ),
-        "knowledge": Entry(
-            module="commonplace.cli.knowledge.commands",
-            help="Knowledge memory: episodes, facts, rules and entities.",
-        ),
-        "serve": Entry(
-            module="commonplace.cli.serve", help="The service: dashboard, REST, MCP and metrics over HTTP."
-        ),
-        "token": Entry(module="commonplace.cli.token", help="Access tokens for the service."),
-        "review": Entry(module="commonplace.cli.review", help="Pairs of memories that wait for a decision."),
-        "context": Entry(
-            module="commonplace.cli.context",
-            help="Briefing: one block for a prompt from all four memories.",
-        ),
-        "worker": Entry(
-            module="commonplace.cli.worker",
-            help="Background work: decay, cleanup and consolidation on a schedule.",
-        ),
-        "host": Entry(
-            module="commonplace.cli.host",
-            help="A minimal host: sessions with memory, configured by butler.toml.",
-        ),
-        "mcp": Entry(module="commonplace.cli.mcp", help="MCP servers on standard input and output."),
-        "install": Entry(module="commonplace.cli.install", help="Connect Claude Code to the memories."),
-        "uninstall": Entry(
-            module="commonplace.cli.uninstall", help="Disconnect Claude Code from the memories."
-        ),
-        "hook": Entry(module="commonplace.cli.hook", help="Handle an event of Claude Code."),
-        "doctor": Entry(
-            module="commonplace.cli.doctor", help="Check each part by using it: write, read, search, delete."
-        ),
-        "config": Entry(module="commonplace.cli.config", help="Settings and their sources."),
+        "demo": Entry("demo.tour", "Tour of the memories; needs no setup."),
+        "ops": Entry("operational.commands", "Operational memory: lessons of a scheduled ops agent."),
+        "apps": Entry("apps.commands", "App memory: digests of ended conversations."),
+        "workspace": Entry("workspace.commands", "Workspace memory: short facts stored beside the code."),
+        "knowledge": Entry("knowledge.commands", "Knowledge memory: episodes, facts, rules and entities."),
+        "serve": Entry("serve", "The service: dashboard, REST, MCP and metrics over HTTP."),
+        "token": Entry("token", "Access tokens for the service."),
+        "review": Entry("review", "Pairs of memories that wait for a decision."),
+        "context": Entry("context", "Briefing: one block for a prompt from all four memories."),
+        "worker": Entry("worker", "Background work: decay, cleanup and consolidation on a schedule."),
+        "host": Entry("host", "A minimal host: sessions with memory, configured by butler.toml."),
+        "mcp": Entry("mcp", "MCP servers on standard input and output."),
+        "install": Entry("install", "Connect Claude Code to the memories."),
+        "uninstall": Entry("uninstall", "Disconnect Claude Code from the memories."),
+        "hook": Entry("hook", "Handle an event of Claude Code."),
+        "doctor": Entry("doctor", "Check each part by using it: write, read, search, delete."),
+        "config": Entry("config", "Settings and their sources."),
     }
 
 
@@ -69,6 +43,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
 
 

@@ -6,14 +6,7 @@ from typing import NoReturn
 
 import typer
 
-app = typer.Typer(
-    add_completion=False, help="MCP servers on standard input and output.", no_args_is_help=True
-)
-
-
-@app.callback()
-def group() -> None:
-    """MCP servers on standard input and output."""
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 
 @app.command()

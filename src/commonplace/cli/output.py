@@ -16,6 +16,7 @@ from commonplace.core.clock import format_timestamp
 from commonplace.core.text import visible
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+AllowSecrets = Annotated[bool, typer.Option("--allow-secrets", help="Store text that looks like a secret.")]
 
 _WIDE = 200
 
@@ -53,11 +54,24 @@ def plain(value: object) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def table(*columns: str, title: str | None = None, rows: Iterable[Sequence[object]]) -> Table:
-    """Build a table; cells are escaped, so that they cannot hold markup or terminal sequences."""
+    """Build a table; cells are escaped, so that they cannot hold markup or terminal sequences.
+
+    Times are shown to the minute.
+    """
     built = Table(*columns, title=title, title_justify="left", header_style="bold")
     for row in rows:
-        built.add_row(*("" if cell is None else shown(str(cell)) for cell in row))
+        built.add_row(*map(_cell, row))
     return built
+
+
+def _cell(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case datetime():
+            return f"{value:%Y-%m-%d %H:%M}"
+        case _:
+            return shown(str(value))
 
 
 def shown(text: str) -> str:

@@ -12,7 +12,7 @@ from commonplace.web.serving import serve as serve_until_stopped
 HOST = "127.0.0.1"
 PORT = 8420
 
-app = typer.Typer(add_completion=False, help="The service: dashboard, REST, MCP and metrics over HTTP.")
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -8,11 +8,11 @@ import typer
 
 from commonplace.cli.claude_code.files import apply
 from commonplace.cli.claude_code.installation import Places, Scope, plan_uninstall
+from commonplace.cli.command import Answer, commands
 from commonplace.cli.install import DryRunOption, ScopeOption, report
-from commonplace.cli.output import JsonOption
 from commonplace.core.settings import load_settings
 
-app = typer.Typer(add_completion=False, help="Disconnect a client from the memories.", no_args_is_help=True)
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 
 @app.callback()
@@ -20,10 +20,8 @@ def group() -> None:
     """Disconnect a client from the memories."""
 
 
-@app.command("claude-code")
-def claude_code(
-    *, scope: ScopeOption = Scope.PROJECT, dry_run: DryRunOption = False, as_json: JsonOption = False
-) -> None:
+@commands(app)("claude-code")
+async def claude_code(*, scope: ScopeOption = Scope.PROJECT, dry_run: DryRunOption = False) -> Answer:
     """Remove the servers, hooks and permissions from Claude Code's settings; memories and other settings stay.
 
     The files become what they were before the installation, to the byte unless they were edited since.
@@ -35,4 +33,4 @@ def claude_code(
         for directory in plan.directories:
             with suppress(OSError):
                 directory.rmdir()
-    report(plan.files, scope, dry_run=dry_run, as_json=as_json)
+    return report(plan.files, scope, dry_run=dry_run)

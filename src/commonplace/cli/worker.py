@@ -3,19 +3,17 @@
 import asyncio
 import signal
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from typing import Final
 
 import typer
-from rich.table import Table
+from rich.console import Console
 
-from commonplace.cli.output import JsonOption, console, print_json, table
+from commonplace.cli.command import Answer, commands
+from commonplace.cli.output import table
 from commonplace.cli.run import run, settings
 from commonplace.core.settings import Settings
 from commonplace.knowledge import (
-    FailedJob,
     KnowledgeMemory,
-    ScheduleState,
     Worker,
     WorkerStatus,
     this_worker,
@@ -34,14 +32,13 @@ def worker(ctx: typer.Context) -> None:
         run(_work(settings()))
 
 
-@app.command()
-def status(*, as_json: JsonOption = False) -> None:
+@commands(app)()
+async def status() -> Answer:
     """Show workers, schedules, waiting jobs and failures."""
-    seen = run(_look(settings()))
-    if as_json:
-        print_json(seen)
-    else:
-        _print(seen)
+    chosen = settings()
+    async with KnowledgeMemory.open(chosen) as memory:
+        seen = await worker_status(memory, chosen)
+    return Answer(seen, lambda out: _print(out, seen))
 
 
 async def _work(chosen: Settings) -> None:
@@ -75,13 +72,7 @@ def _on_first_signal(stop: Callable[[], None]) -> None:
         loop.add_signal_handler(number, first)
 
 
-async def _look(chosen: Settings) -> WorkerStatus:
-    async with KnowledgeMemory.open(chosen) as memory:
-        return await worker_status(memory, chosen)
-
-
-def _print(seen: WorkerStatus) -> None:
-    out = console()
+def _print(out: Console, seen: WorkerStatus) -> None:
     if not any(one.alive for one in seen.workers):
         out.print(
             "[bold red]no worker is alive[/]: start one with `commonplace worker` or `commonplace serve`"
@@ -97,41 +88,23 @@ def _print(seen: WorkerStatus) -> None:
             for one in seen.workers
         ]
         out.print(table("worker", "state", "running jobs", "at most", rows=rows))
-    out.print(_schedules(seen.schedules))
-    waiting = f", the oldest waits since {_minute(seen.oldest_waiting_at)}" if seen.oldest_waiting_at else ""
+    schedules = [
+        (one.upkeep, one.cron or "off", one.last_at, one.outcome, _counted(one.jobs), one.next_at)
+        for one in seen.schedules
+    ]
+    columns = ("schedule", "cron (UTC)", "last tick", "outcome", "jobs", "next tick")
+    out.print(table(*columns, rows=schedules))
+    oldest = seen.oldest_waiting_at
+    waiting = f", the oldest waits since {oldest:%Y-%m-%d %H:%M}" if oldest else ""
     out.print(f"jobs: {_counted(seen.jobs) or 'none'}{waiting}")
     if seen.failures:
-        out.print(_failures(seen.failures))
-
-
-def _schedules(schedules: list[ScheduleState]) -> Table:
-    columns = ("schedule", "cron (UTC)", "last tick", "outcome", "jobs", "next tick")
-    rows = [
-        (
-            one.upkeep,
-            one.cron or "off",
-            _minute(one.last_at),
-            one.outcome,
-            _counted(one.jobs),
-            _minute(one.next_at),
-        )
-        for one in schedules
-    ]
-    return table(*columns, rows=rows)
-
-
-def _failures(failures: list[FailedJob]) -> Table:
-    columns = ("job", "task", "of", "failed at (UTC)", "error")
-    rows = [
-        (one.job_id, one.task, "/".join(map(str, one.arguments.values())), _minute(one.ended_at), one.error)
-        for one in failures
-    ]
-    return table(*columns, title="Failed jobs", rows=rows)
+        failures = [
+            (one.job_id, one.task, "/".join(map(str, one.arguments.values())), one.ended_at, one.error)
+            for one in seen.failures
+        ]
+        columns = ("job", "task", "of", "failed at (UTC)", "error")
+        out.print(table(*columns, title="Failed jobs", rows=failures))
 
 
 def _counted(jobs: Mapping[str, int]) -> str:
     return ", ".join(f"{number} {state}" for state, number in jobs.items())
-
-
-def _minute(moment: datetime | None) -> str | None:
-    return None if moment is None else f"{moment:%Y-%m-%d %H:%M}"

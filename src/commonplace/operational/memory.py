@@ -12,14 +12,14 @@ from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.secrets import find_secret
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import plural, require_text
-from commonplace.operational import lifecycle, memories, output, reviews, sessions
+from commonplace.operational import lifecycle, memories, reviews, sessions
 from commonplace.operational.context import MemoryContext, build_memory_context
 from commonplace.operational.cooldowns import Cooldown
 from commonplace.operational.events import Event
 from commonplace.operational.lifecycle import Effect
 from commonplace.operational.memories import Author, Change, ChangeKind, Memory, MemoryFilter, Wording
 from commonplace.operational.output import OutputLine
-from commonplace.operational.receipts import Receipt, SessionReport
+from commonplace.operational.receipts import AddReceipt, Receipt, ReceiptOutcome, SessionReport
 from commonplace.operational.reviews import Review, require_decision
 from commonplace.operational.sessions import Session
 from commonplace.operational.transcript.markers import (
@@ -30,7 +30,7 @@ from commonplace.operational.transcript.markers import (
     MemoryCategory,
 )
 from commonplace.operational.transcript.recorder import Recorder
-from commonplace.operational.transcript.stream import Damaged, StreamReader
+from commonplace.operational.transcript.stream import Damaged, read_events
 from commonplace.operational.views import OperationalViews
 from commonplace.storage.database import Database
 from commonplace.storage.opening import open_database
@@ -116,16 +116,12 @@ class OperationalMemory:
             on_receipt=on_receipt,
             asks_model=self._asks_model,
         )
-        reader = StreamReader()
         events, damaged = 0, 0
-        async for chunk in chunks:
-            for event in reader.feed(chunk):
+        async for found in read_events(chunks):
+            for event in found:
                 events, damaged = events + 1, damaged + isinstance(event, Damaged)
                 await recorder.take(event)
             await recorder.flush()
-        for event in reader.close():
-            events, damaged = events + 1, damaged + isinstance(event, Damaged)
-            await recorder.take(event)
         if damaged and damaged == events:
             lines = f"{plural(damaged, 'line')} without a JSON object"
             raise InvalidInputError("transcript", "stream-json in UTF-8, one JSON object a line", lines)
@@ -221,7 +217,7 @@ class OperationalMemory:
         service: str | None = None,
         confidence: float = memories.DEFAULT_CONFIDENCE,
         allow_secrets: bool = False,
-    ) -> Memory:
+    ) -> AddReceipt:
         """Store a memory by hand, without comparing it with others.
 
         Args:
@@ -241,7 +237,7 @@ class OperationalMemory:
         _refuse_secret("service", name or "", allowed=allow_secrets)
         value = _require_confidence(confidence)
         async with self._store.writing() as sql:
-            return await memories.create(
+            memory = await memories.create(
                 sql,
                 service=name,
                 category=kind,
@@ -251,6 +247,7 @@ class OperationalMemory:
                 author=_author(),
                 now=self._store.now(),
             )
+        return AddReceipt(id=memory.id, outcome=ReceiptOutcome.CREATED, memory=memory)
 
     async def edit(
         self,
@@ -386,7 +383,8 @@ class OperationalMemory:
             InvalidInputError: The tier is not 1, 2 or 3.
         """
         async with self._store.reading() as sql:
-            return await sessions.last(sql, tier=tier, trigger=trigger)
+            row = await sql.last_session(tier=sessions.require_tier(tier), trigger=trigger)
+        return None if row is None else Session.from_row(row)
 
     async def session_output(self, session_id: int, *, after: int = 0, limit: int = 500) -> list[OutputLine]:
         """Return output lines of a session, which may still run in another process.
@@ -401,7 +399,8 @@ class OperationalMemory:
             for the newest 500 sessions.
         """
         async with self._store.reading() as sql:
-            return await output.after(sql, session_id, after=after, limit=limit)
+            rows = await sql.list_output(session_id=session_id, after=after, limit=limit)
+        return [OutputLine.from_row(row) for row in rows]
 
     async def events(self, *, session_id: int | None = None, limit: int = 50, offset: int = 0) -> list[Event]:
         """Return the events of one session or of all sessions, newest first."""

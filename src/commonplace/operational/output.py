@@ -13,7 +13,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, assert_never
 
-from commonplace.core.clock import format_timestamp, parse_timestamp
+from commonplace.core.clock import format_timestamp
 from commonplace.core.secrets import mask_secrets
 from commonplace.core.text import clean_text, trim_to
 from commonplace.operational.transcript.stream import (
@@ -27,7 +27,8 @@ from commonplace.operational.transcript.stream import (
     ToolResult,
     ToolUse,
 )
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 
 MAX_OUTPUT_CHARS: Final = 8_000
 """Longer texts are cut."""
@@ -59,23 +60,13 @@ class OutputKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OutputLine:
+class OutputLine(Noun):
     """A stored line; ``seq`` counts from 1 in its session, ``text`` may hold line breaks."""
 
     seq: int
     kind: OutputKind
     text: str
     at: datetime
-
-    @classmethod
-    def from_row(cls, row: Row) -> "OutputLine":
-        """Read a row."""
-        return cls(
-            seq=row["seq"],
-            kind=OutputKind(row["kind"]),
-            text=row["text"],
-            at=parse_timestamp(row["created_at"]),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,17 +152,6 @@ async def store(sql: Statements, session_id: int, lines: Sequence[tuple[Shown, s
         last = seq or last
     if last > KEPT_LINES:
         await sql.trim_output(session_id=session_id, up_to=last - KEPT_LINES)
-
-
-async def after(sql: Statements, session_id: int, *, after: int, limit: int) -> list[OutputLine]:
-    """Return the lines of a session after a number, oldest first."""
-    rows = await sql.list_output(session_id=session_id, after=after, limit=limit)
-    return [OutputLine.from_row(row) for row in rows]
-
-
-async def forget_older(sql: Statements, newest_session_id: int) -> None:
-    """Delete the lines of sessions that are no longer among the newest."""
-    await sql.forget_output(up_to_session=newest_session_id - KEPT_SESSIONS)
 
 
 def _shown(kind: OutputKind, text: str, key: str | None = None) -> Shown:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from commonplace.operational.lifecycle import Effect
+from commonplace.operational.memories import Memory
 from commonplace.operational.sessions import Session
 
 
@@ -64,6 +65,15 @@ class Receipt:
     confidence: float | None = None
     reason: str = ""
     contradicted: tuple[Effect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddReceipt:
+    """A memory that an operator stored."""
+
+    id: int
+    outcome: ReceiptOutcome
+    memory: Memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,11 @@ from datetime import datetime
 from enum import StrEnum
 
 from commonplace.core.clock import format_timestamp, parse_timestamp
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import InvalidInputError
 from commonplace.operational.run.processes import RecordingProcess, is_gone, this_process
 from commonplace.operational.transcript.stream import SessionResult
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 
 TIERS = (1, 2, 3)
 """Observe, investigate, remediate."""
@@ -24,7 +25,7 @@ class SessionStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(Noun):
     """A row of ``sessions``; times are aware UTC, ``duration_ms`` is wall-clock time."""
 
     id: int
@@ -41,26 +42,6 @@ class Session:
     num_turns: int | None
     duration_ms: int | None
     exit_code: int | None
-
-    @classmethod
-    def from_row(cls, row: Row) -> "Session":
-        """Read a row."""
-        return cls(
-            id=row["id"],
-            agent_session_id=row["agent_session_id"],
-            tier=row["tier"],
-            status=SessionStatus(row["status"]),
-            model=row["model"],
-            trigger=row["trigger"],
-            prompt_text=row["prompt_text"],
-            started_at=parse_timestamp(row["started_at"]),
-            ended_at=parse_timestamp(row["ended_at"]) if row["ended_at"] else None,
-            response=row["response"],
-            cost_usd=row["cost_usd"],
-            num_turns=row["num_turns"],
-            duration_ms=row["duration_ms"],
-            exit_code=row["exit_code"],
-        )
 
 
 def require_tier(tier: int) -> int:
@@ -98,25 +79,6 @@ async def begin(
         process_started_at=format_timestamp(recorder.started_at),
     )
     return Session.from_row(row)
-
-
-async def announce(
-    sql: Statements, session_id: int, *, agent_session_id: str | None, model: str | None
-) -> Session:
-    """Store the agent session id and the model of a session that began before its stream.
-
-    Raises:
-        NotFoundError: No session has this id.
-    """
-    row = await sql.announce_session(id=session_id, agent_session_id=agent_session_id, model=model)
-    if row is None:
-        raise NotFoundError("session", session_id)
-    return Session.from_row(row)
-
-
-async def see(sql: Statements, session_id: int, now: datetime) -> None:
-    """Store that a session is still being recorded."""
-    await sql.see_session(id=session_id, moment=format_timestamp(now))
 
 
 async def interrupt_lost(sql: Statements, now: datetime) -> list[Session]:
@@ -182,17 +144,4 @@ async def finish(
         duration_ms=result.duration_ms if result else None,
         exit_code=exit_code,
     )
-    if row is None:
-        raise NotFoundError("session", session_id)
-    return Session.from_row(row)
-
-
-async def last(sql: Statements, *, tier: int, trigger: str) -> Session | None:
-    """Return the latest session of a tier with a trigger, or ``None``."""
-    row = await sql.last_session(tier=require_tier(tier), trigger=trigger)
-    return None if row is None else Session.from_row(row)
-
-
-async def note_marker(sql: Statements, session_id: int, fingerprint: str) -> bool:
-    """Store that a marker of a session was processed; return ``False`` if it was processed before."""
-    return await sql.note_marker(session_id=session_id, fingerprint=fingerprint) is not None
+    return Session.existing(row, session_id)

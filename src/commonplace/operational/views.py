@@ -5,7 +5,6 @@ from datetime import date, datetime, timedelta
 from typing import Generic, TypeVar
 
 from commonplace.core.clock import format_timestamp
-from commonplace.core.errors import NotFoundError
 from commonplace.operational import memories
 from commonplace.operational.cooldowns import Cooldown
 from commonplace.operational.decay import GRACE, WEEK
@@ -114,10 +113,7 @@ class OperationalViews:
             NotFoundError: No session has this id.
         """
         async with self._store.reading() as sql:
-            row = await sql.get_session(id=session_id)
-        if row is None:
-            raise NotFoundError("session", session_id)
-        return Session.from_row(row)
+            return Session.existing(await sql.get_session(id=session_id), session_id)
 
     async def sessions(
         self,

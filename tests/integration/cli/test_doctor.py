@@ -69,7 +69,7 @@ async def test_what_is_tried_is_there_until_the_end_and_then_never_was(used: Set
     try:
         async with trial(database) as lent:
             memory = OperationalMemory(lent)
-            kept = await memory.add(category="timing", observation="Tried out")
+            kept = (await memory.add(category="timing", observation="Tried out")).memory
             with pytest.raises(ZeroDivisionError):
                 await _delete_and_fail(lent, kept.id)
             assert await memory.get(kept.id) == kept

@@ -42,9 +42,18 @@ def test_a_doubtful_pair_is_decided_and_taken_back(commonplace: CommandLine) -> 
 
 
 @pytest.mark.requirement("JDG-04.1")
-@pytest.mark.parametrize("arguments", [("7", "same"), ("1", "perhaps"), ("1",), ("--model",)])
+@pytest.mark.parametrize("arguments", [("1", "perhaps"), ("1",)])
+def test_wrong_usage_is_status_2(commonplace: CommandLine, arguments: tuple[str, ...]) -> None:
+    """An unknown verdict, and no verdict."""
+    emit(commonplace, OLD, NEW)
+    done = commonplace("review", *arguments)
+    assert (done.status, done.out) == (2, "")
+
+
+@pytest.mark.requirement("JDG-04.1")
+@pytest.mark.parametrize("arguments", [("7", "same"), ("--model",)])
 def test_a_wrong_use_is_refused_in_one_line(commonplace: CommandLine, arguments: tuple[str, ...]) -> None:
-    """An unknown pair, an unknown verdict, no verdict, and no model."""
+    """An unknown pair, and no model."""
     emit(commonplace, OLD, NEW)
     done = commonplace("review", *arguments)
     assert done.status == 1

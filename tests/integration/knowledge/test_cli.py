@@ -172,22 +172,13 @@ def test_a_tenant_is_named_by_an_option(knowledge: Knowledge) -> None:
     ("arguments", "message"),
     [
         (["store-fact", "a", "b", " "], "error: content: expected text of 1 to"),
-        (["store-fact", "a", "b", "c", "--permanence", "forever"], "error: permanence: expected"),
         (["store-fact", "a", "b", "c", "--entity", NO_ID], "error: entity_id: expected"),
-        (["store-episode", "x", "--butler", "b", "--importance", "nan"], "error: importance: expected"),
-        (["search", "x", "--type", "facts"], "error: types: expected one of episode, fact, rule"),
-        (["search", "x", "--limit", "0"], "error: limit: expected"),
         (["get", "fact", NO_ID], f"error: no fact with id '{NO_ID}'"),
         (["get", "fact", "7"], "error: memory_id: expected a UUID"),
         (["confirm", "episode", NO_ID], "error: memory_type: expected fact or rule"),
         (["forget", "rule", NO_ID], "error: no rule with id"),
         (["helpful", NO_ID], "error: no rule with id"),
         (["entity", "get", NO_ID], "error: no entity with id"),
-        (["entity", "create", "A", "--type", "robot"], "error: entity_type: expected one of person"),
-        (
-            ["entity", "create", "A", "--type", "other", "--metadata", "[]"],
-            "error: metadata: expected a JSON",
-        ),
         (["stats", "--tenant", "a b"], "error: tenant_id: expected"),
     ],
 )
@@ -200,7 +191,19 @@ def test_an_error_is_one_line_and_status_1(knowledge: Knowledge, arguments: list
 
 
 @pytest.mark.parametrize(
-    "arguments", [["knowledge"], ["knowledge", "store-episode", "x"], ["knowledge", "entity", "merge", "x"]]
+    "arguments",
+    [
+        ["knowledge"],
+        ["knowledge", "store-episode", "x"],
+        ["knowledge", "store-fact", "a", "b", "c", "--permanence", "forever"],
+        ["knowledge", "search", "x", "--type", "facts"],
+        ["knowledge", "search", "x", "--limit", "0"],
+        ["knowledge", "store-episode", "x", "--butler", "b", "--importance", "11"],
+        ["knowledge", "search", "x", "--min-confidence", "2"],
+        ["knowledge", "entity", "merge", "x"],
+        ["knowledge", "entity", "create", "A", "--type", "robot"],
+        ["knowledge", "entity", "create", "A", "--type", "other", "--metadata", "[]"],
+    ],
 )
 def test_wrong_usage_is_status_2(new_commonplace: CommandLine, arguments: list[str]) -> None:
     """Nothing is opened for it."""

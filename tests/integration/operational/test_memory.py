@@ -8,6 +8,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -37,6 +38,11 @@ async def only(memory: OperationalMemory) -> Memory:
     """Return the one memory that there is."""
     (found,) = await memory.list_memories()
     return found
+
+
+async def added(memory: OperationalMemory, **fields: Any) -> Memory:  # noqa: ANN401 - as the facade takes them
+    """Store a memory by hand and return it."""
+    return (await memory.add(**fields)).memory
 
 
 @pytest.mark.requirement("OPS-02.1", "OPS-03.2", "OPS-03.4", "OPS-08.1")
@@ -141,8 +147,12 @@ async def test_a_contradiction_weakens_without_refreshing(
     operational: OperationalMemory, clock: ManualClock
 ) -> None:
     """0.8 becomes 0.6 and keeps its time; the new memory starts at 0.7."""
-    old = await operational.add(
-        category="dependency", service="caddy", observation="Must be started after WireGuard", confidence=0.8
+    old = await added(
+        operational,
+        category="dependency",
+        service="caddy",
+        observation="Must be started after WireGuard",
+        confidence=0.8,
     )
     clock.advance(days=1)
     (receipt,) = await ingest(
@@ -159,8 +169,12 @@ async def test_a_contradiction_weakens_without_refreshing(
 @pytest.mark.requirement("OPS-10.2")
 async def test_a_contradiction_below_the_threshold_deactivates(operational: OperationalMemory) -> None:
     """0.4 becomes 0.2, which is inactive."""
-    old = await operational.add(
-        category="dependency", service="caddy", observation="Must be started after WireGuard", confidence=0.4
+    old = await added(
+        operational,
+        category="dependency",
+        service="caddy",
+        observation="Must be started after WireGuard",
+        confidence=0.4,
     )
     await ingest(operational, session("[MEMORY:dependency:caddy] Can be started independently of WireGuard"))
     weakened = await operational.get(old.id)
@@ -170,8 +184,12 @@ async def test_a_contradiction_below_the_threshold_deactivates(operational: Oper
 @pytest.mark.requirement("R-OPS-5")
 async def test_only_active_memories_take_part(operational: OperationalMemory) -> None:
     """What is inactive is neither reinforced nor contradicted."""
-    old = await operational.add(
-        category="timing", service="jellyfin", observation="Takes 60s to start after restart", confidence=0.1
+    old = await added(
+        operational,
+        category="timing",
+        service="jellyfin",
+        observation="Takes 60s to start after restart",
+        confidence=0.1,
     )
     (receipt,) = await ingest(operational, session(PARAPHRASE))
     assert receipt.outcome is ReceiptOutcome.CREATED
@@ -350,7 +368,7 @@ async def test_edits_at_once_are_all_kept(
 ) -> None:
     """One changes the text and the other the confidence: neither takes back what the other did."""
     for number in range(20):
-        memory = await operational.add(category="timing", observation="Starts slowly")
+        memory = await added(operational, category="timing", observation="Starts slowly")
         text = f"Starts within {number} s"
         await asyncio.gather(
             operational.edit([memory.id], observation=text),
@@ -367,8 +385,8 @@ async def test_an_edit_takes_back_no_reinforcement(
     """The agent learns while an operator corrects the wording."""
     for number in range(10):
         service = f"service-{number}"
-        memory = await operational.add(
-            category="timing", service=service, observation="Takes 60s to start after restart"
+        memory = await added(
+            operational, category="timing", service=service, observation="Takes 60s to start after restart"
         )
         learned = f"[MEMORY:timing:{service}] Takes 60 seconds to start after a restart"
         await asyncio.gather(
@@ -413,7 +431,7 @@ async def test_learning_edits_deletion_and_decay_wait_in_one_order(
 @pytest.mark.requirement("OPS-11.1")
 async def test_a_fresh_memory_does_not_decay(operational: OperationalMemory, clock: ManualClock) -> None:
     """Nothing happens within 30 days, nor before a week after them has passed."""
-    memory = await operational.add(category="timing", observation="x")
+    memory = await added(operational, category="timing", observation="x")
     for days in (15, 15, 6):
         clock.advance(days=days)
         assert await operational.run_decay() == []
@@ -425,7 +443,7 @@ async def test_a_stale_memory_loses_a_tenth_a_week_once(
     operational: OperationalMemory, clock: ManualClock
 ) -> None:
     """After 44 days 0.2, however often the check ran, and the time of the last update stays."""
-    memory = await operational.add(category="timing", observation="x", confidence=0.9)
+    memory = await added(operational, category="timing", observation="x", confidence=0.9)
     clock.advance(days=44)
     (effect,) = await operational.run_decay()
     assert (effect.confidence_before, effect.confidence_after) == (0.9, 0.7)
@@ -441,7 +459,7 @@ async def test_a_stale_memory_loses_a_tenth_a_week_once(
 @pytest.mark.requirement("OPS-11.3")
 async def test_decay_deactivates(operational: OperationalMemory, clock: ManualClock) -> None:
     """0.4 is 0.2 after 44 days, and inactive."""
-    memory = await operational.add(category="timing", observation="x", confidence=0.4)
+    memory = await added(operational, category="timing", observation="x", confidence=0.4)
     clock.advance(days=44)
     await operational.run_decay()
     stale = await operational.get(memory.id)
@@ -512,9 +530,9 @@ async def test_nothing_known_is_no_block(operational: OperationalMemory) -> None
 @pytest.mark.requirement("OPS-08.2", "OPS-16.1")
 async def test_what_is_weak_or_inactive_is_not_shown(operational: OperationalMemory) -> None:
     """Below 0.3, or inactive at whatever confidence."""
-    kept = await operational.add(category="timing", observation="kept", confidence=0.3)
+    kept = await added(operational, category="timing", observation="kept", confidence=0.3)
     await operational.add(category="timing", observation="weak", confidence=0.2)
-    off = await operational.add(category="timing", observation="off", confidence=0.1)
+    off = await added(operational, category="timing", observation="off", confidence=0.1)
     await operational.edit([off.id], confidence=0.3)  # at the threshold it stays what it was
     assert (await operational.get(off.id)).active is False
     block = await operational.context()
@@ -546,7 +564,7 @@ async def test_the_most_trusted_fit_the_budget(operational: OperationalMemory) -
 async def test_a_service_that_is_checked_is_present(operational: OperationalMemory) -> None:
     """However many memories of other services are trusted more."""
     slow = "slow " * 20
-    wanted = await operational.add(category="timing", service="Jellyfin", observation=slow, confidence=0.4)
+    wanted = await added(operational, category="timing", service="Jellyfin", observation=slow, confidence=0.4)
     for number in range(300):
         await operational.add(category="behavior", service="other", observation=f"{number} " + "x " * 40)
     assert wanted.id not in (await operational.context()).memory_ids
@@ -558,7 +576,8 @@ async def test_a_service_that_is_checked_is_present(operational: OperationalMemo
 @pytest.mark.requirement("OPS-13.1")
 async def test_an_operator_adds_a_memory(operational: OperationalMemory) -> None:
     """With the values given, no session, active."""
-    memory = await operational.add(
+    memory = await added(
+        operational,
         category="maintenance",
         service="postgres",
         observation="Needs manual VACUUM FULL weekly",
@@ -571,7 +590,7 @@ async def test_an_operator_adds_a_memory(operational: OperationalMemory) -> None
 @pytest.mark.requirement("OPS-13.2", "R-OPS-8")
 async def test_a_new_text_changes_no_confidence(operational: OperationalMemory, clock: ManualClock) -> None:
     """Text and time change, confidence and activity stay."""
-    memory = await operational.add(category="timing", observation="old", confidence=0.2)
+    memory = await added(operational, category="timing", observation="old", confidence=0.2)
     clock.advance(hours=1)
     (edited,) = await operational.edit([memory.id], observation="new")
     assert (edited.observation, edited.confidence, edited.active) == ("new", 0.2, False)
@@ -582,7 +601,7 @@ async def test_a_new_text_changes_no_confidence(operational: OperationalMemory, 
 @pytest.mark.requirement("OPS-13.3", "OPS-16.3", "R-OPS-8")
 async def test_confidence_decides_activity(operational: OperationalMemory, clock: ManualClock) -> None:
     """Below 0.3 off, above 0.3 on again and shown."""
-    memory = await operational.add(category="timing", observation="x")
+    memory = await added(operational, category="timing", observation="x")
     (off,) = await operational.edit([memory.id], confidence=0.29)
     assert not off.active
     clock.advance(hours=1)
@@ -594,7 +613,7 @@ async def test_confidence_decides_activity(operational: OperationalMemory, clock
 @pytest.mark.requirement("OPS-08.3")
 async def test_confidence_is_clamped(operational: OperationalMemory) -> None:
     """1.5 is saved as 1.0, -1 as 0.0."""
-    memory = await operational.add(category="timing", observation="x", confidence=-1)
+    memory = await added(operational, category="timing", observation="x", confidence=-1)
     assert (memory.confidence, memory.active) == (0.0, False)
     (edited,) = await operational.edit([memory.id], confidence=1.5)
     assert edited.confidence == 1.0
@@ -614,7 +633,7 @@ async def test_deletion_is_for_good(operational: OperationalMemory) -> None:
 
 async def test_one_unknown_id_and_nothing_happens(operational: OperationalMemory) -> None:
     """Neither a deletion nor an edit is done by half."""
-    memory = await operational.add(category="timing", observation="x")
+    memory = await added(operational, category="timing", observation="x")
     with pytest.raises(NotFoundError, match="999"):
         await operational.delete([memory.id, 999])
     with pytest.raises(NotFoundError, match="999"):
@@ -692,7 +711,7 @@ async def test_an_operator_may_not_store_a_secret_by_accident(operational: Opera
 async def test_who_asked_is_in_the_history(operational: OperationalMemory) -> None:
     """The actor of the request, else the operator."""
     with request_context(actor="joe"):
-        memory = await operational.add(category="timing", observation="x")
+        memory = await added(operational, category="timing", observation="x")
     await operational.edit([memory.id], confidence=0.5)
     assert [change.actor for change in await operational.history(memory.id)] == ["joe", "operator"]
 
@@ -700,7 +719,7 @@ async def test_who_asked_is_in_the_history(operational: OperationalMemory) -> No
 @pytest.mark.parametrize("sql", ["'; DROP TABLE memories; --", '"; --', "%' OR 1=1", "\\", "\u0000x"])
 async def test_sql_in_text_is_text(operational: OperationalMemory, sql: str) -> None:
     """Whatever is stored comes back, less NUL."""
-    memory = await operational.add(category="timing", observation=f"{sql} y")
+    memory = await added(operational, category="timing", observation=f"{sql} y")
     found = await operational.list_memories(MemoryFilter(search=sql.replace("\u0000", "")))
     assert [one.id for one in found] == [memory.id]
 

@@ -267,7 +267,7 @@ async def main():
     async with OperationalMemory.open(Settings(home=sys.argv[1])) as memory:
         for number in range(100000):
             stored = await memory.add(category="timing", observation=f"{sys.argv[2]} {number}")
-            print(json.dumps([stored.id, stored.observation]), flush=True)
+            print(json.dumps([stored.id, stored.memory.observation]), flush=True)
 
 asyncio.run(main())
 """

@@ -51,7 +51,7 @@ checks.positive_data_acceptance.enabled = false
 
 
 @pytest.mark.requirement("APP-10.1", "APP-10.2", "APP-10.3", "APP-10.4")
-def test_the_service_does_what_it_says(settings: Settings, tmp_path: Path) -> None:
+def test_the_service_does_what_it_says(settings: Settings, knowledge_url: str, tmp_path: Path) -> None:
     """No fault of the server; status, headers, type and shape as described; what does not fit is refused.
 
     In all phases: bounds of each parameter, random requests, and sequences of requests that follow from each other.
@@ -66,7 +66,7 @@ def test_the_service_does_what_it_says(settings: Settings, tmp_path: Path) -> No
 
     asyncio.run(fill())
     (tmp_path / "schemathesis.toml").write_text(CONFIGURATION)
-    with service_process(settings.home) as service:
+    with service_process(settings.home, COMMONPLACE_POSTGRES_URL=knowledge_url) as service:
         done = subprocess.run(
             [
                 *(SCHEMATHESIS, "run", f"{service.url}/openapi.json"),

@@ -6,18 +6,22 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import httpx2
 import pytest
 
 from commonplace.core.errors import InvalidInputError, ListenError, StorageUnavailableError
+from commonplace.core.settings import Settings
 from commonplace.web.loopback import is_loopback, listen, url_of
 from commonplace.web.serving import catch_up
 from support.commands import CommandLine
 from support.deadlines import DEADLINE_S
 from support.effort import computed_s, importing_s
-from support.service import service_process
+from support.service import ServiceProcess, service_process
 
 LIBRARIES = ("alembic", "fastapi", "fastmcp.server.server", "jinja2", "sqlalchemy.ext.asyncio", "uvicorn")
 MOST_BESIDE_LIBRARIES = 2.0
@@ -25,35 +29,43 @@ STARTS = 3
 """The quickest counts: whatever else the machine does can only add to it."""
 
 
+Serve = Callable[[], AbstractContextManager[ServiceProcess]]
+
+
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """A home that does not exist yet."""
-    return tmp_path / "home"
+def serve(settings: Settings, knowledge_url: str) -> Serve:
+    """What starts the service in a home that was used before, with a database of the session's server."""
+    return partial(service_process, settings.home, COMMONPLACE_POSTGRES_URL=knowledge_url)
+
+
+def test_it_starts_in_a_home_that_is_not_there_yet(new_settings: Settings) -> None:
+    """It makes the home and its database server, and a signal ends both."""
+    with service_process(new_settings.home) as service:
+        assert httpx2.get(f"{service.url}/healthz", timeout=DEADLINE_S).status_code == 200
+        assert new_settings.database_path.exists()
+        service.signal(signal.SIGTERM)
+        assert service.ended() == (0, "")
 
 
 @pytest.mark.requirement("APP-10.1")
-def test_it_serves_as_soon_as_it_says_so(home: Path) -> None:
+def test_it_serves_as_soon_as_it_says_so(serve: Serve) -> None:
     """With a home that has been used it computes little beside what it imports; one line says where.
 
     ``benchmarks/service.py`` says how long that takes.
     """
-    with service_process(home):
-        pass
-    assert min(_computed_to_start(home) for _ in range(STARTS)) < MOST_BESIDE_LIBRARIES * importing_s(
-        *LIBRARIES
-    )
-    with service_process(home) as service:
+    quickest = min(_computed_to_start(serve) for _ in range(STARTS))
+    assert quickest < MOST_BESIDE_LIBRARIES * importing_s(*LIBRARIES)
+    with serve() as service:
         assert service.line == f"commonplace is listening on {service.url} (press Ctrl-C to stop)\n"
         assert service.url.startswith("http://127.0.0.1:")
         assert httpx2.get(f"{service.url}/healthz").status_code == 200
-        assert (home / "commonplace.db").exists()
 
 
 @pytest.mark.requirement("APP-15.1")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_in_order(home: Path, number: signal.Signals) -> None:
+def test_a_signal_ends_it_in_order(serve: Serve, number: signal.Signals) -> None:
     """Exit status 0 and not another word, also with a connection that is kept alive."""
-    with service_process(home) as service, httpx2.Client(base_url=service.url, timeout=DEADLINE_S) as client:
+    with serve() as service, httpx2.Client(base_url=service.url, timeout=DEADLINE_S) as client:
         assert client.get("/healthz").status_code == 200
         service.signal(number)
         assert service.ended() == (0, "")
@@ -108,15 +120,13 @@ def begin_a_session(home: Path) -> subprocess.Popen[bytes]:
     return process
 
 
-def test_a_session_whose_process_was_killed_is_shown_as_interrupted(home: Path) -> None:
+def test_a_session_whose_process_was_killed_is_shown_as_interrupted(settings: Settings, serve: Serve) -> None:
     """As soon as the service starts; one whose process lives goes on."""
-    with service_process(home):
-        pass
-    with begin_a_session(home) as killed, begin_a_session(home) as alive:
+    with begin_a_session(settings.home) as killed, begin_a_session(settings.home) as alive:
         killed.kill()
         killed.wait()
         try:
-            with service_process(home) as service:
+            with serve() as service:
                 url = f"{service.url}/api/v1/operational/sessions"
                 deadline = time.monotonic() + DEADLINE_S
                 while "interrupted" not in _statuses(url) and time.monotonic() < deadline:
@@ -143,9 +153,9 @@ def unfinished_request(url: str) -> socket.socket:
     return connection
 
 
-def test_a_request_under_way_is_answered_before_it_ends(home: Path) -> None:
+def test_a_request_under_way_is_answered_before_it_ends(serve: Serve) -> None:
     """New connections are refused meanwhile."""
-    with service_process(home) as service:
+    with serve() as service:
         with unfinished_request(service.url) as connection:
             service.signal(signal.SIGTERM)
             _wait_until_refused(service.url)
@@ -154,17 +164,17 @@ def test_a_request_under_way_is_answered_before_it_ends(home: Path) -> None:
         assert service.ended()[0] == 0
 
 
-def test_a_second_signal_gives_up_waiting(home: Path) -> None:
+def test_a_second_signal_gives_up_waiting(serve: Serve) -> None:
     """It does then what the signal does by itself."""
-    with service_process(home) as service, unfinished_request(service.url):
+    with serve() as service, unfinished_request(service.url):
         service.signal(signal.SIGTERM)
         _wait_until_refused(service.url)
         service.signal(signal.SIGTERM)
         assert service.ended()[0] == -signal.SIGTERM
 
 
-def _computed_to_start(home: Path) -> float:
-    with service_process(home) as service:
+def _computed_to_start(serve: Serve) -> float:
+    with serve() as service:
         return computed_s(service.process.pid)
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.apps.context import MAX_BLOCK_CHARS, fair_share, format_memories, without_blocks
+from commonplace.apps.context import MAX_BLOCK_CHARS, format_memories, without_blocks
+from commonplace.core.budgets import fair_share
 from support.apps import MOMENT, memory
 
 

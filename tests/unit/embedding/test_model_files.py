@@ -10,7 +10,7 @@ import pytest
 from huggingface_hub import constants
 
 from commonplace.core.errors import ModelMissingError
-from commonplace.embedding import DEFAULT_MODEL, EmbeddingOptions
+from commonplace.embedding import DEFAULT_MODEL, EmbeddingOptions, model_files
 from commonplace.embedding.model_files import MODEL_PACKAGE, find_model
 
 CACHED = "sentence-transformers--all-MiniLM-L6-v2"
@@ -27,6 +27,7 @@ def _model(directory: Path, weights: str = "model.safetensors") -> Path:
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Stand a package in for the installed one; running it would fail, as importing torch may."""
+    monkeypatch.setattr(model_files, "BUNDLE", tmp_path / "no-bundle")
     root = tmp_path / "site"
     directory = _model(root / MODEL_PACKAGE / "model")
     (root / MODEL_PACKAGE / "__init__.py").write_text("raise RuntimeError('was imported')")
@@ -37,7 +38,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def no_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the model's package be not installed."""
+    """Let the model be neither in this package nor in its own."""
+    monkeypatch.setattr(model_files, "BUNDLE", Path("/nonexistent"))
     find_spec = importlib.util.find_spec
 
     def without(name: str, package: str | None = None) -> ModuleSpec | None:
@@ -60,6 +62,16 @@ def test_the_cache_comes_before_the_package(tmp_path: Path, package: Path) -> No
     cached = _model(tmp_path / "cache" / CACHED)
     found = find_model(options)
     assert (found.directory, found.name) == (cached, DEFAULT_MODEL)
+
+
+def test_the_model_in_a_wheel_needs_no_other_package(
+    tmp_path: Path, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes before the package of the weights."""
+    assert find_model(EmbeddingOptions()).directory == package
+    bundle = _model(tmp_path / "minilm")
+    monkeypatch.setattr(model_files, "BUNDLE", bundle)
+    assert find_model(EmbeddingOptions()).directory == bundle
 
 
 def test_a_download_that_was_broken_off_is_passed_over(tmp_path: Path, package: Path) -> None:

@@ -100,10 +100,10 @@ def test_a_session_is_read_from_start_to_result() -> None:
         line(type="user", message={"role": "user", "content": [output]}),
         ends(),
     ) == [
-        SessionStarted(session_id="s-1", model="claude-x", cwd="/srv/ops", tools=("Bash", "Read")),
-        AssistantText(text="Looking.", session_id="s-1", message_id="msg_1", parent_tool_use_id=None),
-        ToolUse(id="toolu_1", name="Bash", summary="command: docker ps, timeout: 5", parent_tool_use_id=None),
-        ToolResult(tool_use_id="toolu_1", is_error=False, excerpt="Up 3 days", parent_tool_use_id=None),
+        SessionStarted(session_id="s-1", model="claude-x"),
+        AssistantText(text="Looking.", session_id="s-1", message_id="msg_1"),
+        ToolUse(id="toolu_1", name="Bash", summary="command: docker ps, timeout: 5"),
+        ToolResult(tool_use_id="toolu_1", is_error=False, excerpt="Up 3 days"),
         SessionResult(
             subtype="success",
             is_error=False,
@@ -113,7 +113,6 @@ def test_a_session_is_read_from_start_to_result() -> None:
             turns=7,
             duration_ms=48_211,
             session_id="s-1",
-            api_error_status=None,
         ),
     ]
 
@@ -160,12 +159,9 @@ def test_markers_count_only_in_what_the_assistant_wrote(other: bytes) -> None:
 
 
 @pytest.mark.requirement("OPS-03")
-def test_a_forwarded_subagents_text_counts_and_keeps_its_origin() -> None:
+def test_a_forwarded_subagents_text_counts() -> None:
     """It is an assistant text block of the same session."""
     assert [type(marker) for marker in markers_of(says(MARKER, parent="toolu_9"))] == [MemoryMarker]
-    *_, text = read(init(), says(MARKER, parent="toolu_9"))
-    assert isinstance(text, AssistantText)
-    assert text.parent_tool_use_id == "toolu_9"
 
 
 def test_lines_of_one_message_are_blocks_of_their_own() -> None:
@@ -185,7 +181,7 @@ def test_an_api_failure_is_a_notice_and_an_error_result() -> None:
     )
     assert notice == CliNotice(text="API Error: 400 bad request", error="invalid_request")
     assert isinstance(result, SessionResult)
-    assert (result.subtype, result.is_error, result.api_error_status) == ("success", True, 400)
+    assert (result.subtype, result.is_error) == ("success", True)
 
 
 def test_a_result_without_answer_keeps_its_errors() -> None:
@@ -298,14 +294,6 @@ def test_lines_of_no_interest_are_counted() -> None:
         == []
     )
     assert reader.skipped_lines == 3
-
-
-def test_a_subagents_tool_calls_keep_their_parent() -> None:
-    """What a subagent does can be told from what the agent does."""
-    call = {"type": "tool_use", "id": "toolu_2", "name": "Read", "input": {"file_path": "/etc/hosts"}}
-    (event,) = read(line(type="assistant", message={"content": [call]}, parent_tool_use_id="toolu_1"))
-    assert isinstance(event, ToolUse)
-    assert event.parent_tool_use_id == "toolu_1"
 
 
 def test_rejected_markers_come_with_the_others_in_order() -> None:

@@ -2,12 +2,14 @@
 
 import json
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal
 
 import typer
 from pydantic import BaseModel, ConfigDict, ValidationError
+from rich.console import Console
 from rich.markup import escape
 
 from commonplace.apps import (
@@ -17,14 +19,13 @@ from commonplace.apps import (
     CompactionReceipt,
     DigestOutcome,
     DigestReceipt,
-    EnergyStatus,
     ListedState,
     Memory,
     Message,
-    QueuedDigest,
     as_document,
 )
-from commonplace.cli.output import JsonOption, console, print_json, table
+from commonplace.cli.command import Answer, commands, listing
+from commonplace.cli.output import print_json, table
 from commonplace.cli.run import settings, use
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural, replace_surrogates
@@ -32,7 +33,7 @@ from commonplace.core.text import plural, replace_surrogates
 AppArgument = Annotated[str, typer.Argument(metavar="APP", help="Id of the app.")]
 UserOption = Annotated[str | None, typer.Option("--user", help="Include the memories of this user.")]
 
-T = TypeVar("T")
+MemoryArgument = Annotated[int, typer.Argument(metavar="ID")]
 
 _COLOURS: Final = {
     DigestOutcome.CREATED: "green",
@@ -41,11 +42,7 @@ _COLOURS: Final = {
     DigestOutcome.DEFERRED: "yellow",
 }
 
-app = typer.Typer(
-    add_completion=False,
-    help="App memory: at most ten digests of ended conversations for each app.",
-    no_args_is_help=True,
-)
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 digests_app = typer.Typer(help="Digests of ended conversations.", no_args_is_help=True)
 app.add_typer(digests_app, name="digests")
@@ -69,17 +66,16 @@ class _ConversationDocument(BaseModel):
     user_id: str | None = None
 
 
-def _use(work: Callable[[AppMemory], Awaitable[T]], *, model: bool = False) -> T:
-    """Open app memory, do a command's work, and return its result.
+def _opened_with_model() -> AbstractAsyncContextManager[AppMemory]:
+    return AppMemory.open(settings())
 
-    Args:
-        work: The work.
-        model: Whether the work asks a model; if not, the model's key or program may be missing.
-    """
-    chosen = settings()
-    if not model:
-        chosen = chosen.model_copy(update={"model": None})
-    return use(AppMemory.open(chosen), work)
+
+def _opened() -> AbstractAsyncContextManager[AppMemory]:
+    """Open app memory for work that asks no model, whose key or program may be missing."""
+    return AppMemory.open(settings().model_copy(update={"model": None}))
+
+
+command, command_with_model = commands(app, _opened), commands(app, _opened_with_model)
 
 
 def _read_json(source: str) -> Any:  # noqa: ANN401 - any JSON value
@@ -98,42 +94,39 @@ def _read_json(source: str) -> Any:  # noqa: ANN401 - any JSON value
         raise InvalidInputError("file", "a JSON document", f"{source}: {error}") from None
 
 
-@app.command()
-def register(
+@command()
+async def register(
+    memory: AppMemory,
     app_id: AppArgument,
     *,
     name: Annotated[str | None, typer.Option(help="Name in the context block; by default the id.")] = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Install or rename an app; an uninstalled app comes back with its memories."""
-    registered = _use(lambda memory: memory.registry.register(app_id, name=name))
-    if as_json:
-        print_json(registered)
-    else:
-        typer.echo(f"registered {registered.app_id} ({registered.name})")
+    registered = await memory.registry.register(app_id, name=name)
+    return Answer(registered, f"registered {registered.app_id} ({registered.name})")
 
 
-@app.command("list")
-def list_apps(*, as_json: JsonOption = False) -> None:
+@command("list")
+async def list_apps(memory: AppMemory) -> Answer:
     """Print all apps, including uninstalled ones, with their numbers of memories."""
-    found = _use(lambda memory: memory.registry.list_apps())
-    if as_json:
-        print_json({"count": len(found), "apps": found})
-        return
-    rows = [(one.app.app_id, one.app.name, one.app.status, one.memories) for one in found]
-    console().print(table("app", "name", "status", "memories", rows=rows) if rows else "no apps")
+    return listing(
+        "apps",
+        await memory.registry.list_apps(),
+        ("app", "name", "status", "memories"),
+        lambda one: (one.app.app_id, one.app.name, one.app.status, one.memories),
+        if_empty="no apps",
+    )
 
 
-@app.command()
-def ingest(
+@command_with_model()
+async def ingest(
+    memory: AppMemory,
     app_id: AppArgument,
     source: Annotated[
         str,
         typer.Argument(metavar="FILE|-", help='{"conversation_id": …, "messages": [{"role", "content"}, …]}'),
     ],
-    *,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Store an ended conversation, make its memory, and print the receipt.
 
     Ingesting it again changes nothing. The exit status is 1 if the memory could not be made; ingest it again to retry.
@@ -145,18 +138,10 @@ def ingest(
         where = ".".join(map(str, fault["loc"])) or "document"
         raise InvalidInputError(where, f"a conversation: {fault['msg']}", fault["input"]) from None
     said = [Message(role=one.role, content=one.content) for one in document.messages]
-
-    receipt = _use(
-        lambda memory: memory.ingest(app_id, document.conversation_id, said, user_id=document.user_id),
-        model=True,
-    )
-    if as_json:
-        print_json(receipt)
-    else:
-        console().print(_receipt_lines(receipt))
-    if receipt.outcome is DigestOutcome.SKIPPED:
-        typer.echo(f"error: no memory was made: {receipt.reason}", err=True)
-        raise typer.Exit(1)
+    receipt = await memory.ingest(app_id, document.conversation_id, said, user_id=document.user_id)
+    skipped = receipt.outcome is DigestOutcome.SKIPPED
+    error = f"no memory was made: {receipt.reason}" if skipped else None
+    return Answer(receipt, lambda out: out.print(_receipt_lines(receipt)), error)
 
 
 def _receipt_lines(receipt: DigestReceipt) -> str:
@@ -183,47 +168,38 @@ def _compaction_line(receipt: CompactionReceipt) -> str:
     return f"  [cyan]compaction: {receipt.action}{decider}[/] {removed}{into}\n  [dim]{escape(why)}[/]"
 
 
-@app.command()
-def memories(app_id: AppArgument, *, as_json: JsonOption = False) -> None:
+@command()
+async def memories(memory: AppMemory, app_id: AppArgument) -> Answer:
     """Print an app's own memories from all its spaces, newest first."""
-    found = _use(lambda memory: memory.list_memories(app_id))
-    if as_json:
-        print_json({"count": len(found), "memories": [as_document(memory) for memory in found]})
-        return
-    _print_memories([(memory, None) for memory in found])
+    found = await memory.list_memories(app_id)
+    documents = [as_document(each) for each in found]
+    return _memories(documents, [_cells(each) for each in found])
 
 
-def _print_memories(found: list[tuple[Memory, float | None]]) -> None:
-    rows = [
-        (
-            memory.id,
-            memory.content,
-            "" if memory.metadata.importance is None else f"{memory.metadata.importance:g}",
-            ", ".join(memory.metadata.tags),
-            memory.user_id,
-            f"{memory.updated_at:%Y-%m-%d %H:%M}",
-            *(() if score is None else (f"{score:.2f}",)),
-        )
-        for memory, score in found
-    ]
-    columns = ["id", "memory", "importance", "tags", "user", "updated (UTC)"]
-    if found and found[0][1] is not None:
-        columns.append("score")
-    console().print(table(*columns, rows=rows) if rows else "no memories")
+def _memories(documents: list[dict[str, Any]], rows: list[tuple[object, ...]], *further: str) -> Answer:
+    columns = ("id", "memory", "importance", "tags", "user", "updated (UTC)", *further)
+    shown = table(*columns, rows=rows) if rows else "no memories"
+    return Answer({"count": len(documents), "memories": documents}, shown)
 
 
-@app.command()
-def context(app_id: AppArgument, *, user: UserOption = None, as_json: JsonOption = False) -> None:
+def _cells(memory: Memory) -> tuple[object, ...]:
+    importance = "" if memory.metadata.importance is None else f"{memory.metadata.importance:g}"
+    tags = ", ".join(memory.metadata.tags)
+    return memory.id, memory.content, importance, tags, memory.user_id, memory.updated_at
+
+
+@command()
+async def context(memory: AppMemory, app_id: AppArgument, *, user: UserOption = None) -> Answer:
     """Print the block that a model gets when a conversation of the app is in focus; nothing without memories."""
-    block = _use(lambda memory: memory.context(app_id, user_id=user))
-    if as_json:
-        print_json({"text": block.text, "memories": [as_document(memory) for memory in block.memories]})
-    elif block.text:
-        typer.echo(block.text)
+    block = await memory.context(app_id, user_id=user)
+    return Answer(
+        {"text": block.text, "memories": [as_document(each) for each in block.memories]}, block.text
+    )
 
 
-@app.command()
-def search(
+@command()
+async def search(
+    memory: AppMemory,
     app_id: AppArgument,
     query: Annotated[str, typer.Argument(metavar="QUERY", help="Words, or with --semantic a question.")],
     *,
@@ -231,193 +207,164 @@ def search(
         bool, typer.Option("--semantic", help="Search by meaning instead of by words.")
     ] = False,
     user: UserOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Search the memories that the app's conversations can see, best first."""
-    hits = _use(
-        lambda memory: memory.search(app_id, query, by="meaning" if semantic else "words", user_id=user)
-    )
-    if as_json:
-        found = [as_document(hit.memory) | {"score": hit.score, "words": hit.words} for hit in hits]
-        print_json({"count": len(found), "memories": found})
-        return
-    _print_memories([(hit.memory, hit.score) for hit in hits])
+    hits = await memory.search(app_id, query, by="meaning" if semantic else "words", user_id=user)
+    documents = [as_document(hit.memory) | {"score": hit.score, "words": hit.words} for hit in hits]
+    return _memories(documents, [(*_cells(hit.memory), f"{hit.score:.2f}") for hit in hits], "score")
 
 
-@app.command()
-def delete(memory_id: Annotated[int, typer.Argument(metavar="ID")], *, as_json: JsonOption = False) -> None:
+@command()
+async def delete(memory: AppMemory, memory_id: MemoryArgument) -> Answer:
     """Delete a memory permanently, including its text in the history."""
-    deleted = _use(lambda memory: memory.delete_memory(memory_id))
-    if as_json:
-        print_json({"deleted": deleted.id, "app_id": deleted.app_id})
-    else:
-        typer.echo(f"deleted #{deleted.id} of {deleted.app_id}")
+    deleted = await memory.delete_memory(memory_id)
+    return Answer(
+        {"deleted": deleted.id, "app_id": deleted.app_id}, f"deleted #{deleted.id} of {deleted.app_id}"
+    )
 
 
-@app.command()
-def purge(app_id: AppArgument, *, as_json: JsonOption = False) -> None:
+@command()
+async def purge(memory: AppMemory, app_id: AppArgument) -> Answer:
     """Delete every memory of an app permanently, and the transcripts of its ended conversations. The app stays."""
-    receipt = _use(lambda memory: memory.subagent.delete_app_memories(app_id))
-    if as_json:
-        print_json(receipt)
-    else:
-        typer.echo(f"deleted {plural(receipt.deleted, 'memory', 'memories')} of {app_id}")
+    receipt = await memory.subagent.delete_app_memories(app_id)
+    return Answer(receipt, f"deleted {plural(receipt.deleted, 'memory', 'memories')} of {app_id}")
 
 
-@app.command()
-def uninstall(
+@command()
+async def uninstall(
+    memory: AppMemory,
     app_id: AppArgument,
     *,
     purge_memories: Annotated[
         bool, typer.Option("--purge-memories", help="Delete the app's memories and conversations too.")
     ] = False,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Uninstall an app. Its memories stay, unless you purge them."""
-    receipt = _use(lambda memory: memory.registry.uninstall_app(app_id, purge_memories=purge_memories))
-    if as_json:
-        print_json(receipt)
-    else:
-        typer.echo(
-            f"uninstalled {app_id}: {plural(receipt.retained, 'memory', 'memories')} retained, {receipt.purged} purged"
-        )
+    receipt = await memory.registry.uninstall_app(app_id, purge_memories=purge_memories)
+    retained = plural(receipt.retained, "memory", "memories")
+    return Answer(receipt, f"uninstalled {app_id}: {retained} retained, {receipt.purged} purged")
 
 
-@app.command()
-def share(
-    memory_id: Annotated[int, typer.Argument(metavar="ID")],
+@command()
+async def share(
+    memory: AppMemory,
+    memory_id: MemoryArgument,
     to_app: Annotated[str, typer.Argument(metavar="APP", help="Id of the app that gets the memory too.")],
     *,
     undo: Annotated[bool, typer.Option("--undo", help="Stop sharing the memory.")] = False,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Show a memory to the conversations of another app too."""
-    receipt = _use(lambda memory: (memory.unshare if undo else memory.share)(memory_id, to_app))
-    if as_json:
-        print_json(receipt)
-        return
+    receipt = await (memory.unshare if undo else memory.share)(memory_id, to_app)
     word = "no longer shared" if undo else "shared"
-    typer.echo(f"#{memory_id} {word} with {to_app}{'' if receipt.changed else ' (nothing changed)'}")
+    return Answer(
+        receipt, f"#{memory_id} {word} with {to_app}{'' if receipt.changed else ' (nothing changed)'}"
+    )
 
 
-@app.command()
-def conflicts(app_id: AppArgument, *, as_json: JsonOption = False) -> None:
+@command()
+async def conflicts(memory: AppMemory, app_id: AppArgument) -> Answer:
     """Print the pairs of an app's memories that contradict each other by a rule."""
-    found = _use(lambda memory: memory.conflicts(app_id))
-    if as_json:
-        pairs = [{"older": one.older.id, "newer": one.newer.id, "reason": one.reason} for one in found]
-        print_json({"count": len(pairs), "conflicts": pairs})
-        return
-    rows = [(one.older.id, one.newer.id, one.reason) for one in found]
-    console().print(table("older", "newer", "reason", rows=rows) if rows else "no conflicts")
+    found = await memory.conflicts(app_id)
+    return listing(
+        "conflicts",
+        [{"older": one.older.id, "newer": one.newer.id, "reason": one.reason} for one in found],
+        ("older", "newer", "reason"),
+        lambda one: tuple(one.values()),
+        if_empty="no conflicts",
+    )
 
 
 @app.command("export")
 def export_memories(app_id: AppArgument) -> None:
     """Print an app's memories as a JSON document for import."""
-    print_json(_use(lambda memory: memory.export(app_id)).as_json())
+    print_json(use(_opened(), lambda memory: memory.export(app_id)).as_json())
 
 
-@app.command("import")
-def import_memories(
+@command("import")
+async def import_memories(
+    memory: AppMemory,
     app_id: AppArgument,
     source: Annotated[str, typer.Argument(metavar="FILE|-", help="Output of export.")],
-    *,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Add exported memories to an app; existing memories do not change."""
-    document = _read_json(source)
-
-    receipt = _use(lambda memory: memory.import_document(app_id, document))
-    if as_json:
-        print_json(receipt)
-        return
-    typer.echo(f"added {len(receipt.added)}, known {receipt.known}, refused {len(receipt.refused)}")
-    for refusal in receipt.refused:
-        typer.echo(f"  memory {refusal.index} of the document: {refusal.reason}")
-    for place in receipt.shortened:
-        typer.echo(f"  memory {place} of the document: shortened to {MAX_CONTENT_CHARS} characters or less")
+    receipt = await memory.import_document(app_id, _read_json(source))
+    lines = [f"added {len(receipt.added)}, known {receipt.known}, refused {len(receipt.refused)}"]
+    lines += [f"  memory {refusal.index} of the document: {refusal.reason}" for refusal in receipt.refused]
+    shortened = f"shortened to {MAX_CONTENT_CHARS} characters or less"
+    lines += [f"  memory {place} of the document: {shortened}" for place in receipt.shortened]
+    return Answer(receipt, "\n".join(lines))
 
 
-@app.command()
-def energy(
+@commands(app)()
+async def energy(
     *,
     catch_up: Annotated[
         bool, typer.Option("--run", help="Make waiting digests, as far as energy allows.")
     ] = False,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Print the energy level and the waiting digests."""
+    async with _opened_with_model() if catch_up else _opened() as memory:
+        caught_up = await memory.loop.run_deferred() if catch_up else CatchUp(digests=(), compactions=())
+        status, waiting = await memory.energy.status(), await memory.waiting_digests()
 
-    async def work(memory: AppMemory) -> tuple[EnergyStatus, list[QueuedDigest], CatchUp]:
-        nothing = CatchUp(digests=(), compactions=())
-        caught_up = await memory.loop.run_deferred() if catch_up else nothing
-        return await memory.energy.status(), await memory.waiting_digests(), caught_up
+    def text(out: Console) -> None:
+        for line in (*map(_receipt_lines, caught_up.digests), *map(_compaction_line, caught_up.compactions)):
+            out.print(line)
+        low = "; digests wait until the level is above 20 %" if status.low else ""
+        out.print(f"energy {status.level:g} of {status.capacity:g} units ({status.share:.0%}){low}")
+        rows = [(one.app_id, one.conversation_id, one.state, one.reason) for one in waiting]
+        columns = ("app", "conversation", "state", "reason")
+        out.print(table(*columns, rows=rows) if rows else "no waiting digests")
 
-    status, waiting, caught_up = _use(work, model=catch_up)
-    if as_json:
-        print_json({"energy": status, "waiting": waiting, "caught_up": caught_up})
-        return
-    out = console()
-    for receipt in caught_up.digests:
-        out.print(_receipt_lines(receipt))
-    for receipt in caught_up.compactions:
-        out.print(_compaction_line(receipt))
-    low = "; digests wait until the level is above 20 %" if status.low else ""
-    out.print(f"energy {status.level:g} of {status.capacity:g} units ({status.share:.0%}){low}")
-    rows = [(one.app_id, one.conversation_id, one.state, one.reason) for one in waiting]
-    out.print(table("app", "conversation", "state", "reason", rows=rows) if rows else "no waiting digests")
+    return Answer({"energy": status, "waiting": waiting, "caught_up": caught_up}, text)
 
 
-@digests_app.command("list")
-def list_digests(
+@commands(digests_app, _opened)("list")
+async def list_digests(
+    memory: AppMemory,
     *,
     state: Annotated[ListedState, typer.Option(help="The state of the digests.")] = ListedState.SKIPPED,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Print the digests in a state with their reasons; by default the skipped digests."""
-    found = _use(lambda memory: memory.list_digests(state))
-    if as_json:
-        print_json({"count": len(found), "digests": found})
-        return
-    rows = [(one.app_id, one.conversation_id, one.reason) for one in found]
-    console().print(table("app", "conversation", "reason", rows=rows) if rows else f"no {state} digests")
+    return listing(
+        "digests",
+        await memory.list_digests(state),
+        ("app", "conversation", "reason"),
+        lambda one: (one.app_id, one.conversation_id, one.reason),
+        if_empty=f"no {state} digests",
+    )
 
 
-@digests_app.command()
-def retry(
+@commands(digests_app, _opened_with_model)()
+async def retry(
+    memory: AppMemory,
     conversation_id: Annotated[str | None, typer.Argument(metavar="CONVERSATION")] = None,
     *,
     every: Annotated[bool, typer.Option("--all", help="Retry every skipped digest.")] = False,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Retry the skipped digest of a conversation, or with --all every skipped digest, and print the receipts."""
     if every == (conversation_id is not None):
-        raise InvalidInputError("conversation", "an id, or --all", conversation_id)
-    receipts = _use(lambda memory: memory.retry_digests(conversation_id), model=True)
-    if as_json:
-        print_json({"count": len(receipts), "digests": receipts})
-        return
-    for receipt in receipts:
-        console().print(_receipt_lines(receipt))
-    if not receipts:
-        typer.echo("no skipped digests")
+        raise typer.BadParameter("expected an id, or --all", param_hint="CONVERSATION")
+    receipts = await memory.retry_digests(conversation_id)
+    lines = [_receipt_lines(receipt) for receipt in receipts] or ["no skipped digests"]
+    document = {"count": len(receipts), "digests": receipts}
+    return Answer(document, lambda out: out.print("\n".join(lines)))
 
 
-@conversations_app.command("delete")
-def delete_conversation(conversation_id: Annotated[str, typer.Argument(metavar="CONVERSATION")]) -> None:
+@commands(conversations_app, _opened)("delete")
+async def delete_conversation(
+    memory: AppMemory, conversation_id: Annotated[str, typer.Argument(metavar="CONVERSATION")]
+) -> Answer:
     """Delete the transcript of an ended conversation. Its memory stays."""
-    deleted = _use(lambda memory: memory.delete_conversation(conversation_id))
-    typer.echo(f"deleted conversation {deleted.conversation_id} ({plural(deleted.message_count, 'message')})")
+    deleted = await memory.delete_conversation(conversation_id)
+    messages = plural(deleted.message_count, "message")
+    return Answer(deleted, f"deleted conversation {deleted.conversation_id} ({messages})")
 
 
-@app.command()
-def stats(*, as_json: JsonOption = False) -> None:
+@command()
+async def stats(memory: AppMemory) -> Answer:
     """Print usage figures of app memory."""
-    figures = _use(lambda memory: memory.statistics())
-    if as_json:
-        print_json(figures)
-        return
+    figures = await memory.statistics()
     rows: list[tuple[str, object]] = [
         ("apps", figures.apps),
         ("apps with memories", f"{figures.apps_with_memories} ({figures.utilisation:.0%})"),
@@ -430,7 +377,7 @@ def stats(*, as_json: JsonOption = False) -> None:
         ("energy", f"{figures.energy.level:g} of {figures.energy.capacity:g} units"),
         ("energy spent in the last day", _counted(figures.energy_last_day)),
     ]
-    console().print(table("figure", "value", rows=rows))
+    return Answer(figures, table("figure", "value", rows=rows))
 
 
 def _counted(figures: Mapping[str, float]) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, cast
 
-from commonplace.briefing import share_budget
+from commonplace.core.budgets import share_budget
 from commonplace.core.clock import parse_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.secrets import mask_secrets

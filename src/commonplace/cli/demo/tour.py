@@ -46,7 +46,7 @@ FACTS: Final = (
 SECRET: Final = "The deploy token is ghp_R4nd0mL00kingDemoT0kenR4nd0mL00king"  # noqa: S105 - made up, to be refused
 MESSAGE: Final = "Which port does postgresql use, and how do I run the integration tests?"
 AWAY_DAYS: Final = 44
-app = typer.Typer(add_completion=False, help="Tour of the memories; needs no setup.")
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -1,20 +1,19 @@
 """Options, opening and tables that the commands of knowledge memory share."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Annotated, Any, Final, TypeVar, cast
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Annotated, Any, Final, cast
 
 import typer
-from rich.console import Console
 
+from commonplace.cli.command import Answer
 from commonplace.cli.output import shown, table
-from commonplace.cli.run import ACTOR, run, settings
+from commonplace.cli.run import ACTOR, settings
 from commonplace.core.context import DEFAULT_TENANT
-from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import trim_to
-from commonplace.knowledge import Fact, Found, KnowledgeMemory, Memory, Scores
+from commonplace.knowledge import Fact, Found, KnowledgeMemory, Memory, MemoryType, Scores, json_safe
 
-TENANT: Final = DEFAULT_TENANT
 SHOWN_CHARS: Final = 300
 """Most characters of a text in a table; ``--json`` and ``get`` show the whole text."""
 
@@ -28,30 +27,25 @@ ScopeOption = Annotated[
         "--scope", help="Name of a butler: memories that are global or its own.", show_default="everything"
     ),
 ]
-AllowSecrets = Annotated[bool, typer.Option("--allow-secrets", help="Store text that looks like a secret.")]
-TypeArgument = Annotated[str, typer.Argument(metavar="TYPE", help="episode, fact or rule.")]
+ButlerOption = Annotated[
+    str | None, typer.Option("--butler", help="Only this butler's episodes.", show_default="all butlers")
+]
+TypeArgument = Annotated[MemoryType, typer.Argument(metavar="TYPE", help="episode, fact or rule.")]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A UUID.")]
 
-_T = TypeVar("_T")
 
-
-def use(tenant: str, work: Callable[[KnowledgeMemory], Awaitable[_T]]) -> _T:
-    """Run a command's work on the knowledge memory of a tenant.
+def opened(tenant: TenantOption = DEFAULT_TENANT) -> AbstractAsyncContextManager[KnowledgeMemory]:
+    """Open the knowledge memory of a tenant.
 
     Raises:
         InvalidInputError: The tenant's id is malformed.
         StorageError: The database cannot be opened.
     """
-
-    async def opened() -> _T:
-        async with KnowledgeMemory.open(settings(), tenant_id=tenant, actor=ACTOR) as memory:
-            return await work(memory)
-
-    return run(opened())
+    return KnowledgeMemory.open(settings(), tenant_id=tenant, actor=ACTOR)
 
 
-def show_memories(out: Console, found: Sequence[Found], *, if_empty: str = "no memories") -> None:
-    """Print memories as a table, the best first, and under the table the explanations, if there are any."""
+def results(found: Sequence[Found], *, if_empty: str = "no memories") -> Answer:
+    """Return found memories, the best first, and under their table the explanations, if there are any."""
     rows = [
         (
             number,
@@ -59,14 +53,20 @@ def show_memories(out: Console, found: Sequence[Found], *, if_empty: str = "no m
             each.memory.id,
             about(each.memory),
             _score(each.scores),
-            f"{each.memory.created_at:%Y-%m-%d %H:%M}",
+            each.memory.created_at,
         )
         for number, each in enumerate(found, start=1)
     ]
-    out.print(table("", "type", "id", "text", "score", "since (UTC)", rows=rows) if rows else if_empty)
-    for number, each in enumerate(found, start=1):
-        if each.explanation is not None:
-            out.print(f"[bold]{number}[/] [dim]{shown(each.explanation.why)}[/]")
+    shown_table = table("", "type", "id", "text", "score", "since (UTC)", rows=rows) if rows else if_empty
+    reasons = [
+        f"[bold]{number}[/] [dim]{shown(each.explanation.why)}[/]"
+        for number, each in enumerate(found, start=1)
+        if each.explanation is not None
+    ]
+    return Answer(
+        json_safe({"count": len(found), "results": found}),
+        lambda out: out.print(shown_table, *reasons, sep="\n"),
+    )
 
 
 def about(memory: Memory) -> str:
@@ -80,10 +80,10 @@ def _score(scores: Scores) -> str:
     return next((f"{value:.4f}" for value in values if value is not None), "")
 
 
-def show_fields(out: Console, record: Mapping[str, object]) -> None:
-    """Print one record, a line for each field that is not empty."""
-    rows = [(name, _value(value)) for name, value in record.items() if value not in (None, [], {}, ())]
-    out.print(table("field", "value", rows=rows))
+def record(document: object, fields: Mapping[str, object]) -> Answer:
+    """Return one record, shown with a line for each field that is not empty."""
+    rows = [(name, _value(value)) for name, value in fields.items() if value not in (None, [], {}, ())]
+    return Answer(document, table("field", "value", rows=rows))
 
 
 def _value(value: object) -> str:
@@ -94,18 +94,16 @@ def _value(value: object) -> str:
     )
 
 
-def json_object(text: str | None, *, field: str) -> dict[str, Any] | None:
+def json_object(text: str) -> dict[str, Any]:
     """Read an option that is a JSON object.
 
     Raises:
-        InvalidInputError: The text is not a JSON object.
+        typer.BadParameter: The text is not a JSON object.
     """
-    if text is None:
-        return None
     try:
         value: Any = json.loads(text)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise InvalidInputError(field, 'a JSON object such as {"team": "infra"}', text)
+        raise typer.BadParameter(f'expected a JSON object such as {{"team": "infra"}}, got {text!r}')
     return cast("dict[str, Any]", value)

@@ -1,97 +1,105 @@
 """``commonplace knowledge confirm``, ``forget``, ``helpful``, ``harmful``, ``stats``, ``cleanup`` and ``sweep``."""
 
-from collections.abc import Awaitable, Callable
-from typing import Annotated, TypeVar
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from commonplace.cli.knowledge.options import (
-    TENANT,
-    IdArgument,
-    ScopeOption,
-    TenantOption,
-    TypeArgument,
-    use,
-)
-from commonplace.cli.output import JsonOption, console, plain, print_json, table
+from commonplace.cli.command import Answer, commands
+from commonplace.cli.knowledge.options import IdArgument, ScopeOption, TenantOption, TypeArgument, opened
+from commonplace.cli.output import JsonOption, plain, table
+from commonplace.core.context import DEFAULT_TENANT
 from commonplace.knowledge import (
     CleanupReceipt,
     DecayReceipt,
     KnowledgeMemory,
-    OnUpkeep,
     Rule,
     UpkeepProgress,
     json_safe,
 )
 
+
+@dataclass(frozen=True, slots=True)
+class _Upkeep:
+    """An open memory, and a progress bar on the terminal that shows work on it."""
+
+    memory: KnowledgeMemory
+    bar: Progress
+
+    def show(self, progress: UpkeepProgress) -> None:
+        """Show the progress."""
+        self.bar.update(self.bar.task_ids[0], description=f"{progress.step}: {progress.done:,}")
+
+
+@asynccontextmanager
+async def _opened_with_progress(
+    tenant: TenantOption = DEFAULT_TENANT,
+    as_json: JsonOption = False,  # noqa: FBT002 - an option
+) -> AsyncGenerator[_Upkeep]:
+    terminal = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    quiet = as_json or not terminal.is_terminal
+    with Progress(*columns, console=terminal, transient=True, disable=quiet) as bar:
+        bar.add_task("opening memory", total=None)
+        async with opened(tenant) as memory:
+            yield _Upkeep(memory, bar)
+
+
 app = typer.Typer()
+command = commands(app, opened)
+command_with_progress = commands(app, _opened_with_progress)
 
-_T = TypeVar("_T")
 
-
-@app.command()
-def confirm(
-    memory_type: TypeArgument,
-    memory_id: IdArgument,
-    *,
-    tenant: TenantOption = TENANT,
-    as_json: JsonOption = False,
-) -> None:
+@command()
+async def confirm(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
     """Confirm that a fact or rule still holds; its decay restarts."""
-    use(tenant, lambda memory: memory.confirm_memory(memory_type, memory_id))
-    _say("confirmed", memory_type, memory_id, as_json=as_json)
+    await memory.confirm_memory(memory_type, memory_id)
+    return _done("confirmed", memory_type, memory_id)
 
 
-@app.command()
-def forget(
-    memory_type: TypeArgument,
-    memory_id: IdArgument,
-    *,
-    tenant: TenantOption = TENANT,
-    as_json: JsonOption = False,
-) -> None:
+@command()
+async def forget(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
     """Remove a memory from every search and prompt; the audit trail keeps it."""
-    use(tenant, lambda memory: memory.forget_memory(memory_type, memory_id))
-    _say("forgot", memory_type, memory_id, as_json=as_json)
+    await memory.forget_memory(memory_type, memory_id)
+    return _done("forgot", memory_type, memory_id)
 
 
-@app.command()
-def helpful(rule_id: IdArgument, *, tenant: TenantOption = TENANT, as_json: JsonOption = False) -> None:
+@command()
+async def helpful(memory: KnowledgeMemory, rule_id: IdArgument) -> Answer:
     """Record that a rule was followed and helped."""
-    _mark(tenant, rule_id, lambda memory: memory.mark_helpful(rule_id), as_json=as_json)
+    return _standing(await memory.mark_helpful(rule_id))
 
 
-@app.command()
-def harmful(
+@command()
+async def harmful(
+    memory: KnowledgeMemory,
     rule_id: IdArgument,
     *,
     reason: Annotated[str | None, typer.Option(help="What went wrong.")] = None,
-    tenant: TenantOption = TENANT,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Record that a rule was followed and did harm, which counts four times."""
-    _mark(tenant, rule_id, lambda memory: memory.mark_harmful(rule_id, reason=reason), as_json=as_json)
+    return _standing(await memory.mark_harmful(rule_id, reason=reason))
 
 
-@app.command()
-def stats(*, scope: ScopeOption = None, tenant: TenantOption = TENANT, as_json: JsonOption = False) -> None:
+@command()
+async def stats(memory: KnowledgeMemory, *, scope: ScopeOption = None) -> Answer:
     """Count memories by state."""
-    counted = use(tenant, lambda memory: memory.stats(scope=scope))
-    if as_json:
-        print_json(counted)
-        return
+    counted = await memory.stats(scope=scope)
     rows = [
         (kind, state, "" if value is None else f"{round(value, 2):g}")
         for kind, states in plain(counted).items()
         for state, value in states.items()
     ]
-    console().print(table("memories", "state", "number", rows=rows))
+    return Answer(counted, table("memories", "state", "number", rows=rows))
 
 
-@app.command()
-def cleanup(
+@command_with_progress()
+async def cleanup(
+    upkeep: _Upkeep,
     *,
     max_entries: Annotated[
         int | None,
@@ -100,72 +108,27 @@ def cleanup(
             show_default="episode_max_entries of the settings",
         ),
     ] = None,
-    tenant: TenantOption = TENANT,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Delete expired episodes, then the oldest consolidated episodes over a limit."""
-    receipt = _with_progress(
-        tenant,
-        lambda memory, on_progress: memory.run_episode_cleanup(
-            max_entries=max_entries, on_progress=on_progress
-        ),
-        as_json=as_json,
-    )
-    _report(receipt, as_json=as_json)
+    return _counts(await upkeep.memory.run_episode_cleanup(max_entries=max_entries, on_progress=upkeep.show))
 
 
-@app.command()
-def sweep(*, tenant: TenantOption = TENANT, as_json: JsonOption = False) -> None:
+@command_with_progress()
+async def sweep(upkeep: _Upkeep) -> Answer:
     """Fade unconfirmed facts and rules, and in the end expire them."""
-    receipt = _with_progress(
-        tenant,
-        lambda memory, on_progress: memory.run_decay_sweep(on_progress=on_progress),
-        as_json=as_json,
-    )
-    _report(receipt, as_json=as_json)
+    return _counts(await upkeep.memory.run_decay_sweep(on_progress=upkeep.show))
 
 
-def _with_progress(
-    tenant: str, work: Callable[[KnowledgeMemory, OnUpkeep], Awaitable[_T]], *, as_json: bool
-) -> _T:
-    """Do some upkeep, and show its progress on a terminal."""
-    terminal = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    quiet = as_json or not terminal.is_terminal
-    with Progress(*columns, console=terminal, transient=True, disable=quiet) as bar:
-        task = bar.add_task("opening memory", total=None)
-
-        def show(progress: UpkeepProgress) -> None:
-            bar.update(task, description=f"{progress.step}: {progress.done:,}")
-
-        return use(tenant, lambda memory: work(memory, show))
-
-
-def _mark(
-    tenant: str,
-    rule_id: str,
-    mark: Callable[[KnowledgeMemory], Awaitable[Rule]],
-    *,
-    as_json: bool,
-) -> None:
-    rule = use(tenant, mark)
-    if as_json:
-        print_json(json_safe(rule))
-        return
+def _standing(rule: Rule) -> Answer:
     standing = f"effectiveness {rule.effectiveness_score:.2f} after {rule.applied_count}"
-    typer.echo(f"rule {rule_id} is {rule.maturity}, {standing}")
+    return Answer(json_safe(rule), f"rule {rule.id} is {rule.maturity}, {standing}")
 
 
-def _say(done: str, memory_type: str, memory_id: str, *, as_json: bool) -> None:
-    if as_json:
-        print_json({"ok": True, "memory_type": memory_type, "id": memory_id})
-    else:
-        typer.echo(f"{done} {memory_type} {memory_id}")
+def _done(done: str, memory_type: str, memory_id: str) -> Answer:
+    document = {"ok": True, "memory_type": memory_type, "id": memory_id}
+    return Answer(document, f"{done} {memory_type} {memory_id}")
 
 
-def _report(receipt: CleanupReceipt | DecayReceipt, *, as_json: bool) -> None:
-    if as_json:
-        print_json(receipt)
-    else:
-        rows = [(name.replace("_", " "), number) for name, number in plain(receipt).items()]
-        console().print(table("memories", "number", rows=rows))
+def _counts(receipt: CleanupReceipt | DecayReceipt) -> Answer:
+    rows = [(name.replace("_", " "), number) for name, number in plain(receipt).items()]
+    return Answer(receipt, table("memories", "number", rows=rows))

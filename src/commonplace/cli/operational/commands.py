@@ -1,23 +1,25 @@
 """``commonplace ops``: commands of operational memory."""
 
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 
 import typer
 
+from commonplace.cli.command import Answer, commands, listing
 from commonplace.cli.operational import run as ops_run
 from commonplace.cli.operational.output import effect_line, receipt_line
-from commonplace.cli.output import JsonOption, console, plain, print_json, table
-from commonplace.cli.run import settings, use
-from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.cli.output import AllowSecrets, JsonOption, console, table
+from commonplace.cli.run import settings
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
 from commonplace.operational import (
     DEFAULT_CONFIDENCE,
     GENERAL,
     Memory,
-    MemoryContext,
+    MemoryCategory,
     MemoryFilter,
     OperationalMemory,
     Receipt,
@@ -25,27 +27,23 @@ from commonplace.operational import (
     Sort,
     decide_after_session,
     format_confidence,
-    require_category,
 )
 
 CHUNK_BYTES: Final = 1 << 16
 
-T = TypeVar("T")
-
-AllowSecrets = Annotated[bool, typer.Option("--allow-secrets", help="Store text that looks like a secret.")]
 ServiceOption = Annotated[str | None, typer.Option("--service", help="Name of a service, or general.")]
+IdArgument = Annotated[int, typer.Argument(metavar="ID")]
 
-app = typer.Typer(
-    add_completion=False,
-    help="Operational memory: lessons of a scheduled ops agent about its services.",
-    no_args_is_help=True,
-)
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 app.command("run")(ops_run.run_once)
 app.command("watch")(ops_run.watch)
 
 
-def _use(work: Callable[[OperationalMemory], Awaitable[T]]) -> T:
-    return use(OperationalMemory.open(settings()), work)
+def _opened() -> AbstractAsyncContextManager[OperationalMemory]:
+    return OperationalMemory.open(settings())
+
+
+command = commands(app, _opened)
 
 
 async def read_chunks(source: str) -> AsyncGenerator[bytes]:
@@ -62,8 +60,9 @@ async def read_chunks(source: str) -> AsyncGenerator[bytes]:
         raise InvalidInputError("file", "a readable stream-json file, or -", f"{source}: {error}") from None
 
 
-@app.command()
-def ingest(
+@command()
+async def ingest(
+    memory: OperationalMemory,
     source: Annotated[
         str, typer.Argument(metavar="FILE|-", help="A stream-json transcript; - reads standard input.")
     ] = "-",
@@ -79,7 +78,7 @@ def ingest(
     ] = None,
     allow_secrets: AllowSecrets = False,
     as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Store the sessions of a transcript and print a receipt for every marker.
 
     Exit status 1 if a valid marker could not be stored. Run the same command again to store it.
@@ -90,31 +89,27 @@ def ingest(
         if not as_json:
             out.print(receipt_line(receipt))
 
-    async def work(memory: OperationalMemory) -> list[SessionReport]:
-        reports = await memory.ingest(
-            read_chunks(source), tiers=tier or [1], allow_secrets=allow_secrets, on_receipt=show
-        )
-        await decide_after_session(memory, settings())
-        return reports
-
-    reports = _use(work)
-    if as_json:
-        print_json({"sessions": reports})
-    else:
-        for report in reports:
-            session, count = report.session, plural(len(report.receipts), "receipt")
-            out.print(f"[bold]session {session.id}[/] tier {session.tier}: {session.status}, {count}")
-        if not reports:
-            out.print("The transcript holds no session.")
+    reports = await memory.ingest(
+        read_chunks(source), tiers=tier or [1], allow_secrets=allow_secrets, on_receipt=show
+    )
+    await decide_after_session(memory, settings())
     failed = [receipt for report in reports for receipt in report.failed]
+    error = None
     if failed:
-        raise StorageUnavailableError(
-            f"{plural(len(failed), 'marker')} could not be stored: {failed[0].reason}; run the same command again"
-        )
+        markers = plural(len(failed), "marker")
+        error = f"{markers} could not be stored: {failed[0].reason}; run the same command again"
+    lines = [_session_line(report) for report in reports] or ["The transcript holds no session."]
+    return Answer({"sessions": reports}, lambda out: out.print("\n".join(lines)), error)
 
 
-@app.command()
-def context(
+def _session_line(report: SessionReport) -> str:
+    session, count = report.session, plural(len(report.receipts), "receipt")
+    return f"[bold]session {session.id}[/] tier {session.tier}: {session.status}, {count}"
+
+
+@command()
+async def context(
+    memory: OperationalMemory,
     *,
     budget: Annotated[
         int | None,
@@ -132,45 +127,31 @@ def context(
         ),
     ] = None,
     decay: Annotated[bool, typer.Option(help="Run the staleness check first, as a session does.")] = True,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Print the block for the next session's system prompt; print nothing if there are no memories."""
-
-    async def work(memory: OperationalMemory) -> MemoryContext:
-        if decay:
-            await memory.run_decay()
-        return await memory.context(budget_tokens=budget, services=service or [])
-
-    block = _use(work)
-    if as_json:
-        print_json(block)
-    elif block.text:
-        typer.echo(block.text)
+    if decay:
+        await memory.run_decay()
+    block = await memory.context(budget_tokens=budget, services=service or [])
+    return Answer(block, block.text)
 
 
-@app.command("decay")
-def run_decay(*, as_json: JsonOption = False) -> None:
+@command("decay")
+async def run_decay(memory: OperationalMemory) -> Answer:
     """Run the staleness check: a memory loses 0.1 a week after 30 days without reinforcement.
 
     Each week is charged once, however often the check runs.
     """
-    effects = _use(lambda memory: memory.run_decay())
-    if as_json:
-        print_json({"decayed": effects})
-        return
-    out = console()
-    for effect in effects:
-        out.print(effect_line(effect))
-    out.print(f"{plural(len(effects), 'memory', 'memories')} decayed")
+    effects = await memory.run_decay()
+    lines = [*map(effect_line, effects), f"{plural(len(effects), 'memory', 'memories')} decayed"]
+    return Answer({"decayed": effects}, lambda out: out.print("\n".join(lines)))
 
 
-@app.command("list")
-def list_memories(
+@command("list")
+async def list_memories(
+    memory: OperationalMemory,
     *,
     service: ServiceOption = None,
-    category: Annotated[
-        str | None, typer.Option(help="timing, dependency, behavior, remediation or maintenance.")
-    ] = None,
+    category: Annotated[MemoryCategory | None, typer.Option(help="Only this category.")] = None,
     search: Annotated[str | None, typer.Option(help="Text in the observation.")] = None,
     active: Annotated[
         bool | None, typer.Option("--active/--inactive", help="Only active or only inactive memories.")
@@ -179,50 +160,48 @@ def list_memories(
         Sort, typer.Option(help="service groups; confidence and recency put the highest first.")
     ] = "service",
     limit: Annotated[int, typer.Option(min=1, help="Largest number of memories.")] = 1_000_000,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Print memories, active and inactive ones."""
     general = service == GENERAL
     wanted = MemoryFilter(
         service=None if general else service,
         general=general,
-        category=None if category is None else require_category(category),
+        category=category,
         active=active,
         search=search,
         sort=sort,
         limit=limit,
     )
-    _print_memories(_use(lambda memory: memory.list_memories(wanted)), as_json=as_json)
+    return _memories(await memory.list_memories(wanted))
 
 
-@app.command()
-def add(
+@command()
+async def add(
+    memory: OperationalMemory,
     observation: Annotated[str, typer.Argument(metavar="TEXT", help="The observation.")],
     *,
-    category: Annotated[str, typer.Option(help="timing, dependency, behavior, remediation or maintenance.")],
+    category: Annotated[MemoryCategory, typer.Option(help="The category.")],
     service: ServiceOption = None,
     confidence: Annotated[
         float, typer.Option(help="0.0 to 1.0; other values are clamped.")
     ] = DEFAULT_CONFIDENCE,
     allow_secrets: AllowSecrets = False,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Add a memory by hand."""
-    added = _use(
-        lambda memory: memory.add(
-            category=category,
-            observation=observation,
-            service=service,
-            confidence=confidence,
-            allow_secrets=allow_secrets,
-        )
+    receipt = await memory.add(
+        category=category,
+        observation=observation,
+        service=service,
+        confidence=confidence,
+        allow_secrets=allow_secrets,
     )
-    _print_memories([added], as_json=as_json)
+    return _memories([receipt.memory])
 
 
-@app.command()
-def edit(
-    memory_id: Annotated[int, typer.Argument(metavar="ID")],
+@command()
+async def edit(
+    memory: OperationalMemory,
+    memory_id: IdArgument,
     *,
     observation: Annotated[str | None, typer.Option(help="The new text; the confidence stays.")] = None,
     confidence: Annotated[
@@ -230,65 +209,48 @@ def edit(
         typer.Option(help="0.0 to 1.0; below 0.3 the memory becomes inactive, above 0.3 active."),
     ] = None,
     allow_secrets: AllowSecrets = False,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Change the text or the confidence of a memory."""
-    changed = _use(
-        lambda memory: memory.edit(
+    return _memories(
+        await memory.edit(
             [memory_id], observation=observation, confidence=confidence, allow_secrets=allow_secrets
         )
     )
-    _print_memories(changed, as_json=as_json)
 
 
-@app.command()
-def delete(ids: Annotated[list[int], typer.Argument(metavar="ID")], *, as_json: JsonOption = False) -> None:
+@command()
+async def delete(
+    memory: OperationalMemory, ids: Annotated[list[int], typer.Argument(metavar="ID")]
+) -> Answer:
     """Delete memories permanently: all of them, or none if an id is unknown."""
-    deleted = _use(lambda memory: memory.delete(ids))
-    if as_json:
-        print_json({"deleted": deleted})
-    else:
-        typer.echo(f"deleted {', '.join(f'#{memory_id}' for memory_id in deleted)}")
+    deleted = await memory.delete(ids)
+    return Answer({"deleted": deleted}, f"deleted {', '.join(f'#{memory_id}' for memory_id in deleted)}")
 
 
-@app.command()
-def wordings(memory_id: Annotated[int, typer.Argument(metavar="ID")], *, as_json: JsonOption = False) -> None:
+@command()
+async def wordings(memory: OperationalMemory, memory_id: IdArgument) -> Answer:
     """Print every text by which a memory was ever known, with the number that `restore` takes."""
-    found = _use(lambda memory: memory.wordings(memory_id))
-    if as_json:
-        print_json({"wordings": found})
-        return
-    rows = [(one.number, one.text, one.uses, f"{one.first_at:%Y-%m-%d %H:%M}") for one in found]
-    console().print(table("number", "wording", "uses", "first (UTC)", rows=rows))
+    found = await memory.wordings(memory_id)
+    rows = [(one.number, one.text, one.uses, one.first_at) for one in found]
+    return Answer({"wordings": found}, table("number", "wording", "uses", "first (UTC)", rows=rows))
 
 
-@app.command()
-def restore(
-    memory_id: Annotated[int, typer.Argument(metavar="ID")],
+@command()
+async def restore(
+    memory: OperationalMemory,
+    memory_id: IdArgument,
     number: Annotated[int, typer.Argument(metavar="NUMBER", help="As `wordings` prints it.")],
-    *,
-    as_json: JsonOption = False,
-) -> None:
+) -> Answer:
     """Give a memory one of its wordings as its text; the confidence stays."""
-    _print_memories([_use(lambda memory: memory.restore(memory_id, number))], as_json=as_json)
+    return _memories([await memory.restore(memory_id, number)])
 
 
-def _print_memories(found: list[Memory], *, as_json: bool) -> None:
-    if as_json:
-        print_json({"count": len(found), "memories": plain(found)})
-        return
-    rows = [
-        (
-            memory.id,
-            memory.service or GENERAL,
-            memory.category,
-            memory.observation,
-            format_confidence(memory.confidence),
-            "yes" if memory.active else "no",
-            f"{memory.updated_at:%Y-%m-%d %H:%M}",
-            memory.session_id,
-        )
-        for memory in found
-    ]
+def _memories(found: list[Memory]) -> Answer:
     columns = ("id", "service", "category", "observation", "confidence", "active", "updated (UTC)", "session")
-    console().print(table(*columns, rows=rows) if rows else "No memories.")
+    return listing("memories", found, columns, _row, if_empty="No memories.")
+
+
+def _row(memory: Memory) -> tuple[object, ...]:
+    confidence, active = format_confidence(memory.confidence), "yes" if memory.active else "no"
+    head = (memory.id, memory.service or GENERAL, memory.category, memory.observation)
+    return (*head, confidence, active, memory.updated_at, memory.session_id)

@@ -1,4 +1,4 @@
-"""Options of the commands that run sessions of the claude CLI."""
+"""Spans of time, and options of the commands that run sessions of the claude CLI."""
 
 import re
 from datetime import timedelta
@@ -6,13 +6,13 @@ from typing import Annotated, Final
 
 import typer
 
-_SPAN: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)(s|m|h|d)")
-_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
-_LONGEST: Final = timedelta(days=366)
+_SPAN: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)([smhdw])")
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_LONGEST: Final = timedelta(days=3650)
 
 
 def parse_span(text: str) -> timedelta:
-    """Return a span of time such as ``90s``, ``60m``, ``6h`` or ``1d``, from one second to a year.
+    """Return a span of time such as ``90s``, ``60m``, ``6h``, ``1d`` or ``8w``, from one second to ten years.
 
     Raises:
         typer.BadParameter: The text is not a span in this range.
@@ -20,7 +20,9 @@ def parse_span(text: str) -> timedelta:
     found = _SPAN.fullmatch(text)
     span = timedelta(seconds=float(found[1]) * _SECONDS[found[2]]) if found else timedelta()
     if not timedelta(seconds=1) <= span <= _LONGEST:
-        raise typer.BadParameter(f"expected a span from 1s to 366d such as 90s, 60m, 6h or 1d, got {text!r}")
+        raise typer.BadParameter(
+            f"expected a span from 1s to 3650d such as 90s, 60m, 6h, 1d or 8w, got {text!r}"
+        )
     return span
 
 

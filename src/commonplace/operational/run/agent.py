@@ -165,15 +165,13 @@ class AgentProcess:
                 env={**environ, MARK_VARIABLE: mark},
                 start_new_session=True,
             )
-        except OSError as error:
+        except BaseException as error:
             stdout.close()
             stderr.close()
+            if not isinstance(error, OSError):
+                raise
             expected = f"a claude CLI that starts ({error.strerror or error})"
             raise InvalidInputError("claude", expected, command[0]) from None
-        except BaseException:
-            stdout.close()
-            stderr.close()
-            raise
         stdout.close_writing_end()
         stderr.close_writing_end()
         return cls(process, mark, stdout, stderr)
@@ -259,15 +257,13 @@ class AgentProcess:
                 self.on_listed(seen(found))
 
 
+@dataclass(slots=True)
 class OutputPipe:
     """A pipe for output; asyncio's own pipe would wait until every process closes it."""
 
-    def __init__(
-        self, reader: asyncio.StreamReader, transport: asyncio.ReadTransport, writing_end: int
-    ) -> None:
-        self.reader = reader
-        self.writing_end = writing_end
-        self._transport = transport
+    reader: asyncio.StreamReader
+    transport: asyncio.ReadTransport
+    writing_end: int
 
     @classmethod
     async def open(cls) -> "OutputPipe":
@@ -288,7 +284,7 @@ class OutputPipe:
     def close(self) -> None:
         """Close both ends."""
         self.close_writing_end()
-        self._transport.close()
+        self.transport.close()
 
 
 def _descendants_of(pid: int, known: set[psutil.Process]) -> set[psutil.Process]:

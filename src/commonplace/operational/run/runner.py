@@ -146,27 +146,19 @@ async def run_session(
         return report
 
 
+@dataclass(slots=True)
 class _Run:
     """A run in progress: reads the stream, shows and records it, and ends the process when asked."""
 
-    def __init__(
-        self,
-        process: AgentProcess,
-        request: RunRequest,
-        stop: Stop,
-        watcher: Watcher,
-        recording: LiveRecording | None,
-        transcript: TranscriptFile | None,
-    ) -> None:
-        self._process = process
-        self._request = request
-        self._stop = stop
-        self._watcher = watcher
-        self._recording = recording
-        self._transcript = transcript
-        self._result: SessionResult | None = None
-        self._last_error = ""
-        self._ended_by: RunOutcome | None = None
+    process: AgentProcess
+    request: RunRequest
+    stop: Stop
+    watcher: Watcher
+    recording: LiveRecording | None
+    transcript: TranscriptFile | None
+    result: SessionResult | None = None
+    last_error: str = ""
+    ended_by: RunOutcome | None = None
 
     async def to_its_end(self) -> RunReport:
         """Follow the process to its end and return the report."""
@@ -174,18 +166,18 @@ class _Run:
             exit_code = await self._follow()
             if not self._has_finished(exit_code):
                 # The tools of an agent that broke off would run on unattended.
-                await self._process.kill()
+                await self.process.kill()
             return await self._report(exit_code)
         finally:
-            if self._recording is not None:
-                await self._recording.abandon()
+            if self.recording is not None:
+                await self.recording.abandon()
 
     async def _follow(self) -> int:
         guard = asyncio.create_task(self._end_when_told())
         errors = asyncio.create_task(self._follow_errors())
         try:
             await self._follow_output()
-            exit_code = await self._process.wait()
+            exit_code = await self.process.wait()
             await errors
         finally:
             guard.cancel()
@@ -195,9 +187,9 @@ class _Run:
 
     async def _follow_output(self) -> None:
         reader = StreamReader()
-        async for chunk in self._process.output():
-            if self._transcript is not None:
-                self._transcript.write(chunk)
+        async for chunk in self.process.output():
+            if self.transcript is not None:
+                self.transcript.write(chunk)
             for event in reader.feed(chunk):
                 self._take(event)
         for event in reader.close():
@@ -205,7 +197,7 @@ class _Run:
 
     async def _follow_errors(self) -> None:
         pending = b""
-        async for chunk in self._process.errors():
+        async for chunk in self.process.errors():
             *lines, pending = (pending + chunk).split(b"\n")
             for line in lines:
                 self._take_error(line)
@@ -214,42 +206,42 @@ class _Run:
 
     def _take(self, event: StreamEvent) -> None:
         if isinstance(event, SessionResult):
-            self._result = event
-        if self._recording is not None:
-            self._recording.put(event)
+            self.result = event
+        if self.recording is not None:
+            self.recording.put(event)
         shown = shown_of(event)
-        if shown is not None and self._watcher.on_output is not None:
-            self._watcher.on_output(shown)
+        if shown is not None and self.watcher.on_output is not None:
+            self.watcher.on_output(shown)
 
     def _take_error(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace").strip()
         if text:
-            self._last_error = text
+            self.last_error = text
             self._say(notice(f"claude: {text}"))
 
     def _say(self, shown: Shown) -> None:
-        if self._recording is not None:
-            self._recording.put(shown)
-        if self._watcher.on_output is not None:
-            self._watcher.on_output(shown)
+        if self.recording is not None:
+            self.recording.put(shown)
+        if self.watcher.on_output is not None:
+            self.watcher.on_output(shown)
 
     async def _end_when_told(self) -> None:
         try:
-            async with asyncio.timeout(self._request.timeout_s):
-                await self._stop.asked.wait()
-            self._ended_by = RunOutcome.STOPPED
+            async with asyncio.timeout(self.request.timeout_s):
+                await self.stop.asked.wait()
+            self.ended_by = RunOutcome.STOPPED
             self._say(notice("the operator ended the session"))
         except TimeoutError:
-            self._ended_by = RunOutcome.TIMED_OUT
+            self.ended_by = RunOutcome.TIMED_OUT
             self._say(
-                notice(f"commonplace ended the session: it took longer than {self._request.timeout_s:g} s")
+                notice(f"commonplace ended the session: it took longer than {self.request.timeout_s:g} s")
             )
-        stopping = asyncio.create_task(self._process.stop(self._request.grace_s))
-        insisting = asyncio.create_task(self._stop.insisted.wait())
+        stopping = asyncio.create_task(self.process.stop(self.request.grace_s))
+        insisting = asyncio.create_task(self.stop.insisted.wait())
         try:
             await asyncio.wait({stopping, insisting}, return_when=asyncio.FIRST_COMPLETED)
             if not stopping.done() or stopping.exception() is not None:
-                await self._process.kill()
+                await self.process.kill()
         finally:
             stopping.cancel()
             insisting.cancel()
@@ -258,13 +250,13 @@ class _Run:
     async def _report(self, exit_code: int) -> RunReport:
         outcome = self._outcome(exit_code)
         reason = mask_secrets(self._reason(outcome, exit_code))
-        if self._result is None:
+        if self.result is None:
             self._say(notice(reason))
         reports = []
-        if self._recording is not None:
+        if self.recording is not None:
             end = SessionEnd(exit_code=exit_code, status=outcome.status)
-            reports = await self._recording.end(end)
-        is_complete = self._recording is not None and self._recording.is_complete
+            reports = await self.recording.end(end)
+        is_complete = self.recording is not None and self.recording.is_complete
         return RunReport(
             outcome=outcome,
             reason=reason,
@@ -276,42 +268,42 @@ class _Run:
 
     def _has_finished(self, exit_code: int) -> bool:
         """Tell whether the agent completed its work; then the tools that it left running may go on."""
-        return self._ended_by is None and exit_code == 0 and self._outcome(exit_code) is RunOutcome.COMPLETED
+        return self.ended_by is None and exit_code == 0 and self._outcome(exit_code) is RunOutcome.COMPLETED
 
     def _outcome(self, exit_code: int) -> RunOutcome:
-        match status_after(self._result, exit_code):
+        match status_after(self.result, exit_code):
             case SessionStatus.COMPLETED:
                 return RunOutcome.COMPLETED
             case SessionStatus.FAILED:
-                return self._ended_by or RunOutcome.FAILED
+                return self.ended_by or RunOutcome.FAILED
             case _:
-                return self._ended_by or RunOutcome.INTERRUPTED
+                return self.ended_by or RunOutcome.INTERRUPTED
 
     def _reason(self, outcome: RunOutcome, exit_code: int) -> str:
         match outcome:
             case RunOutcome.COMPLETED:
                 return ""
             case RunOutcome.TIMED_OUT:
-                return f"it took longer than {self._request.timeout_s:g} s and was ended"
+                return f"it took longer than {self.request.timeout_s:g} s and was ended"
             case RunOutcome.STOPPED:
                 return "the operator ended it"
-            case RunOutcome.FAILED if self._result is not None:
-                return trim_to(describe_failure(self._result), _REASON_CHARS)
+            case RunOutcome.FAILED if self.result is not None:
+                return trim_to(describe_failure(self.result), _REASON_CHARS)
             case RunOutcome.FAILED | RunOutcome.INTERRUPTED:
                 how = (
                     f"was killed by signal {-exit_code}"
                     if exit_code < 0
                     else f"ended with status {exit_code}"
                 )
-                said = trim_to(self._last_error, _REASON_CHARS) or "no error output"
+                said = trim_to(self.last_error, _REASON_CHARS) or "no error output"
                 return f"the claude CLI {how} without a result: {said}"
 
     def _keep_transcript(self, *, is_complete: bool) -> Path | None:
-        if self._transcript is None:
+        if self.transcript is None:
             return None
         if is_complete:
-            self._transcript.remove()
+            self.transcript.remove()
             return None
-        self._transcript.close()
-        log.warning("the session is not stored completely; the next run will store %s", self._transcript.path)
-        return self._transcript.path
+        self.transcript.close()
+        log.warning("the session is not stored completely; the next run will store %s", self.transcript.path)
+        return self.transcript.path

@@ -10,7 +10,7 @@ RETURNING seq;
 
 -- name: list_output(session_id, after, limit)
 -- Lines of a session after a number, oldest first.
-SELECT seq, kind, text, created_at FROM session_output
+SELECT seq, kind, text, created_at AS at FROM session_output
 WHERE session_id = :session_id AND seq > :after
 ORDER BY seq LIMIT :limit;
 

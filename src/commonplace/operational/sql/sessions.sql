@@ -65,14 +65,14 @@ INSERT INTO session_markers (session_id, fingerprint) VALUES (:session_id, :fing
 ON CONFLICT DO NOTHING
 RETURNING session_id;
 
--- name: insert_event(session_id, level, service, message, moment)^
--- Stores an event.
+-- name: insert_event(session_id, level, service, message, moment)$
+-- Stores an event and returns its id.
 INSERT INTO events (session_id, level, service, message, created_at)
 VALUES (:session_id, :level, :service, :message, :moment)
-RETURNING *;
+RETURNING id;
 
--- name: insert_cooldown(session_id, service, action, reason, tier, moment)^
--- Stores a remediation that must not be repeated at once.
+-- name: insert_cooldown(session_id, service, action, reason, tier, moment)$
+-- Stores a remediation that must not be repeated at once, and returns its id.
 INSERT INTO cooldown_actions (session_id, service, action, reason, tier, created_at)
 VALUES (:session_id, :service, :action, :reason, :tier, :moment)
-RETURNING *;
+RETURNING id;

@@ -10,7 +10,7 @@ from typing import Final, assert_never
 
 from commonplace.core.errors import StorageError
 from commonplace.core.secrets import find_secret, mask_secrets
-from commonplace.operational import cooldowns, events, lifecycle, sessions
+from commonplace.operational import lifecycle
 from commonplace.operational.memories import Author
 from commonplace.operational.receipts import Receipt, ReceiptKind, ReceiptOutcome
 from commonplace.operational.sessions import Session
@@ -57,7 +57,7 @@ async def store_marker(
         return replace(receipt, text="(not shown)", service=service, reason=reason)
     try:
         async with store.writing(lock=_lock(marker)) as sql:
-            if not await sessions.note_marker(sql, session.id, fingerprint):
+            if await sql.note_marker(session_id=session.id, fingerprint=fingerprint) is None:
                 reason = "this session stored it before"
                 return replace(receipt, outcome=ReceiptOutcome.REPEATED, reason=reason)
             return await _store(store, sql, session, marker, receipt, asks_model=asks_model)
@@ -74,11 +74,10 @@ async def _store(
     *,
     asks_model: bool,
 ) -> Receipt:
-    now = store.now()
     match marker:
         case MemoryMarker():
             author = Author(actor=AGENT, session_id=session.id, tier=session.tier)
-            learned = await lifecycle.learn(sql, marker, author, now, asks_model=asks_model)
+            learned = await lifecycle.learn(sql, marker, author, store.now(), asks_model=asks_model)
             return replace(
                 receipt,
                 outcome=ReceiptOutcome(learned.outcome.value),
@@ -88,12 +87,25 @@ async def _store(
                 contradicted=learned.contradicted,
             )
         case EventMarker():
-            recorded = await events.record(sql, marker, session.id, now)
+            record_id = await sql.insert_event(
+                session_id=session.id,
+                level=marker.level,
+                service=marker.service,
+                message=marker.message,
+                moment=store.moment(),
+            )
         case CooldownMarker():
-            recorded = await cooldowns.record(sql, marker, session.id, session.tier, now)
+            record_id = await sql.insert_cooldown(
+                session_id=session.id,
+                service=marker.service,
+                action=marker.action,
+                reason=marker.reason,
+                tier=session.tier,
+                moment=store.moment(),
+            )
         case _:
             assert_never(marker)
-    return replace(receipt, outcome=ReceiptOutcome.RECORDED, record_id=recorded.id)
+    return replace(receipt, outcome=ReceiptOutcome.RECORDED, record_id=record_id)
 
 
 def _lock(marker: ValidMarker) -> str | None:

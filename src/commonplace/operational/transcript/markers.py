@@ -26,6 +26,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 from commonplace.core.secrets import masked_excerpt
@@ -127,36 +128,33 @@ class RejectedMarker:
 Marker = MemoryMarker | EventMarker | CooldownMarker | RejectedMarker
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Form:
     """One kind of marker: how it is found, what it must hold, and what it becomes."""
 
     keyword: str
     pattern: re.Pattern[str]
-    near_miss: re.Pattern[str]
     words: type[StrEnum]
     word_name: str
     text_name: str
-    needs_service: bool
-    needs_text: bool
     build: Callable[[str, str | None, str], Marker]
+    needs_service: bool = False
+    """A form that needs a service can do without a text."""
 
-
-def _near_miss(keyword: str, words: type[StrEnum]) -> re.Pattern[str]:
-    """Return what shows that a marker was meant: the keyword in capitals, or in any case before a known word."""
-    return re.compile(rf"\[\s*(?:{keyword}\s*[:\]]|(?i:{keyword}[\s:=-]+(?:{'|'.join(words)})\b))")
+    @cached_property
+    def near_miss(self) -> re.Pattern[str]:
+        """Finds text that was meant as a marker: the keyword in capitals, or in any case before a known word."""
+        word = self.keyword
+        return re.compile(rf"\[\s*(?:{word}\s*[:\]]|(?i:{word}[\s:=-]+(?:{'|'.join(self.words)})\b))")
 
 
 _FORMS: Final = (
     _Form(
         keyword="MEMORY",
         pattern=MEMORY_PATTERN,
-        near_miss=_near_miss("MEMORY", MemoryCategory),
         words=MemoryCategory,
         word_name="category",
         text_name="observation",
-        needs_service=False,
-        needs_text=True,
         build=lambda word, service, text: MemoryMarker(
             category=MemoryCategory(word),
             service=None if service and service.lower() == GENERAL else service,
@@ -166,23 +164,18 @@ _FORMS: Final = (
     _Form(
         keyword="EVENT",
         pattern=EVENT_PATTERN,
-        near_miss=_near_miss("EVENT", EventLevel),
         words=EventLevel,
         word_name="level",
         text_name="message",
-        needs_service=False,
-        needs_text=True,
         build=lambda word, service, text: EventMarker(level=EventLevel(word), service=service, message=text),
     ),
     _Form(
         keyword="COOLDOWN",
         pattern=COOLDOWN_PATTERN,
-        near_miss=_near_miss("COOLDOWN", CooldownAction),
         words=CooldownAction,
         word_name="action",
         text_name="reason",
         needs_service=True,
-        needs_text=False,
         build=lambda word, service, text: CooldownMarker(
             action=CooldownAction(word), service=service or "", reason=text
         ),
@@ -233,7 +226,7 @@ def _find(form: _Form, line: str) -> Iterator[tuple[int, Marker]]:
                     line, f"service of {len(service)} characters: expected at most {MAX_SERVICE_CHARS}"
                 ),
             )
-        elif text or not form.needs_text:
+        elif text or form.needs_service:
             yield at, form.build(word, service, trim_to(text, MAX_TEXT_CHARS))
             if len(text) > MAX_TEXT_CHARS:
                 yield (

@@ -144,7 +144,7 @@ class Recorder:
         """
         if self._open is not None:
             async with self._store.writing() as sql:
-                await sessions.see(sql, self._open.session.id, self._store.now())
+                await sql.see_session(id=self._open.session.id, moment=self._store.moment())
 
     async def end(
         self, *, exit_code: int | None = None, status: SessionStatus | None = None
@@ -194,15 +194,16 @@ class Recorder:
                 prompt_text=self._prompt_text,
                 now=self._store.now(),
             )
-            await output.forget_older(sql, session.id)
+            await sql.forget_output(up_to_session=session.id - output.KEPT_SESSIONS)
         self._open = _OpenSession(session=session)
         return self._open
 
     async def _announce(self, current: _OpenSession, agent_session_id: str | None, model: str | None) -> None:
         async with self._store.writing() as sql:
-            current.session = await sessions.announce(
-                sql, current.session.id, agent_session_id=agent_session_id, model=model
+            row = await sql.announce_session(
+                id=current.session.id, agent_session_id=agent_session_id, model=model
             )
+        current.session = Session.from_row(row)
         current.is_announced = True
 
     async def _take_markers(self, event: AssistantText) -> None:

@@ -7,8 +7,8 @@ Facts that shape the reader, each measured on the CLI:
 - The ``result`` line repeats the last text. It is the session's response and is never read for markers.
 - ``stream_event`` lines hold pieces of blocks that also come complete; they are skipped, like all unknown types.
 - An API failure comes as an ``assistant`` line of the model ``<synthetic>``: text of the CLI, not of the agent.
-- A subagent's texts come only if the host asks for them, with the id of the tool call that started it. They are
-  assistant text blocks of the same session and may hold markers. Its report is a tool result and may not.
+- A subagent's texts come only if the host asks for them. They are assistant text blocks of the same session and may
+  hold markers. Its report is a tool result and may not.
 - A session that was killed has no ``result`` line.
 
 No input raises: an unreadable line becomes a :class:`Damaged` event, and a field of an unexpected type counts as
@@ -19,6 +19,7 @@ stricter parsers would refuse such a line with its markers.
 import json
 import math
 import re
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final, cast
@@ -49,8 +50,6 @@ class SessionStarted:
 
     session_id: str | None
     model: str | None
-    cwd: str | None
-    tools: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +60,11 @@ class AssistantText:
         text: The text without NUL and lone surrogates; may hold many lines.
         session_id: The session that the line names.
         message_id: The id that the blocks of one message share.
-        parent_tool_use_id: The tool call that started the subagent, or ``None`` for the agent itself.
     """
 
     text: str
     session_id: str | None
     message_id: str | None
-    parent_tool_use_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +74,6 @@ class ToolUse:
     id: str | None
     name: str | None
     summary: str
-    parent_tool_use_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +83,6 @@ class ToolResult:
     tool_use_id: str | None
     is_error: bool
     excerpt: str
-    parent_tool_use_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +106,6 @@ class SessionResult:
         turns: The number of turns.
         duration_ms: Wall-clock time.
         session_id: The session that ended.
-        api_error_status: The HTTP status of a failed API request.
     """
 
     subtype: str | None
@@ -122,7 +116,6 @@ class SessionResult:
     turns: int | None
     duration_ms: int | None
     session_id: str | None
-    api_error_status: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,6 +163,14 @@ class StreamReader:
         return found
 
 
+async def read_events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[list[StreamEvent]]:
+    """Yield the events that each piece of a stream completes, and at the end those of a last line."""
+    reader = StreamReader()
+    async for chunk in chunks:
+        yield reader.feed(chunk)
+    yield reader.close()
+
+
 def decode_line(line: Line) -> list[StreamEvent]:
     """Return the events of a line; empty lines and unknown types have none."""
     text = line.data.decode("utf-8", "replace").removeprefix("\N{ZERO WIDTH NO-BREAK SPACE}").strip()
@@ -209,8 +210,6 @@ def _record_events(record: dict[str, object]) -> list[StreamEvent]:
                 SessionStarted(
                     session_id=_name(record.get("session_id")),
                     model=_name(record.get("model")),
-                    cwd=_text(record.get("cwd")),
-                    tools=_texts(record.get("tools")),
                 )
             ]
         case _:
@@ -219,7 +218,6 @@ def _record_events(record: dict[str, object]) -> list[StreamEvent]:
 
 def _assistant_events(record: dict[str, object]) -> list[StreamEvent]:
     message = _object(record.get("message"))
-    parent = _name(record.get("parent_tool_use_id"))
     error = _name(record.get("error"))
     by_cli = message.get("model") == _CLI_MODEL or error is not None
     events: list[StreamEvent] = []
@@ -235,17 +233,12 @@ def _assistant_events(record: dict[str, object]) -> list[StreamEvent]:
                             text=text,
                             session_id=_name(record.get("session_id")),
                             message_id=_name(message.get("id")),
-                            parent_tool_use_id=parent,
                         )
                     )
             case "tool_use":
+                summary = _summary(_object(block.get("input")))
                 events.append(
-                    ToolUse(
-                        id=_name(block.get("id")),
-                        name=_name(block.get("name")),
-                        summary=_summary(_object(block.get("input"))),
-                        parent_tool_use_id=parent,
-                    )
+                    ToolUse(id=_name(block.get("id")), name=_name(block.get("name")), summary=summary)
                 )
             case _:
                 pass
@@ -253,13 +246,11 @@ def _assistant_events(record: dict[str, object]) -> list[StreamEvent]:
 
 
 def _tool_results(record: dict[str, object]) -> list[StreamEvent]:
-    parent = _name(record.get("parent_tool_use_id"))
     return [
         ToolResult(
             tool_use_id=_name(block.get("tool_use_id")),
             is_error=block.get("is_error") is True,
             excerpt=_first_text(block.get("content")),
-            parent_tool_use_id=parent,
         )
         for block in _blocks(_object(record.get("message")).get("content"))
         if block.get("type") == "tool_result"
@@ -278,7 +269,6 @@ def _session_result(record: dict[str, object]) -> SessionResult:
         turns=_count(record.get("num_turns")),
         duration_ms=_count(record.get("duration_ms")),
         session_id=_name(record.get("session_id")),
-        api_error_status=_count(record.get("api_error_status")),
     )
 
 

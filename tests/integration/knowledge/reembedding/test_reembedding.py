@@ -439,4 +439,4 @@ async def test_the_command_moves_shows_and_drops(commonplace: CommandLine, url: 
     )
     assert "switched" in (await ask("reembed", "--status")).out
     assert (await ask("reembed", "--drop-former", "--json")).json == {"removed": MEMORIES}
-    assert (await ask("reembed", "--status", "--abort")).status == 1
+    assert (await ask("reembed", "--status", "--abort")).status == 2

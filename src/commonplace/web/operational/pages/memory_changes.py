@@ -55,7 +55,7 @@ async def add(
     """Add a memory, or show the form again with its errors."""
     operational = memories.operational
     try:
-        memory = await operational.add(
+        receipt = await operational.add(
             category=category,
             service=service.strip() or None,
             observation=observation,
@@ -69,7 +69,7 @@ async def add(
             "confidence": confidence,
         }
         return await _new_form(request, operational, values, {error.field: message_of(error)})
-    return done(request, f"Memory {memory.id} was added.", location=PATH, changed=CHANGED)
+    return done(request, f"Memory {receipt.id} was added.", location=PATH, changed=CHANGED)
 
 
 async def _new_form(

@@ -134,14 +134,13 @@ async def add_memory(
     memory: Operational, wanted: Annotated[NewObservation, Body(description="the memory")]
 ) -> ObservationShape:
     """Store the memory without comparing it with others."""
-    return ObservationShape.model_validate(
-        await memory.add(
-            category=wanted.category,
-            observation=wanted.observation,
-            service=wanted.service,
-            confidence=wanted.confidence,
-        )
+    receipt = await memory.add(
+        category=wanted.category,
+        observation=wanted.observation,
+        service=wanted.service,
+        confidence=wanted.confidence,
     )
+    return ObservationShape.model_validate(receipt.memory)
 
 
 @router.post(
