@@ -40,7 +40,7 @@ Format: Single paragraph, 2-4 sentences, factual and concise, at most {chars} ch
 Leave out passwords, keys and tokens. If nothing is worth remembering, answer with the one word NONE."""
 
 _DATED: Final = (
-    'Conversation of {day}. Write dates in place of "today" and "next week", and in the language of the user.'
+    'Conversation of {day}. Write dates in place of "today" and "next week", in the language of the user.'
 )
 _KNOWN: Final = (
     "Memories so far. Do not repeat them. If the conversation corrects one, give the new value and name the one it "
