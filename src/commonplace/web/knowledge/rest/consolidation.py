@@ -39,8 +39,14 @@ class RunShape(Shape):
     facts_created: int
     facts_updated: int
     facts_confirmed: int
+    facts_retracted: int
     rules_created: int
+    rules_updated: int
     rules_confirmed: int
+    rules_retracted: int
+    notes: list[str] = Field(
+        description="what the run did that the answer does not say, such as superseded facts"
+    )
     errors: list[str]
     undone_at: datetime | None
     undone_by: str | None
@@ -86,6 +92,8 @@ class UndoneShape(Shape):
     facts_retracted: int
     facts_restored: int
     rules_forgotten: int
+    rules_restored: int
+    retractions_undone: int
     confirmations_undone: int
     episodes_requeued: int
     episodes_expired: int = Field(description="episodes that could not be requeued because they have expired")
