@@ -76,7 +76,7 @@ class World:
         self._engine = engine
         self._world = world
         self._types = {memory["id"]: memory["type"] for memory in world["memories"]}
-        self._names: dict[object, str] = {}
+        self._names: dict[Any, str] = {}
 
     async def store(self) -> None:
         """Store the memories, the oldest first."""

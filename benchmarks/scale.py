@@ -127,11 +127,14 @@ async def time_steps(case: Case, progress: Progress) -> dict[str, dict[str, floa
     timed = steps(case)
     times: dict[str, list[float]] = {name: [] for name in timed}
     task = progress.add_task("asking", total=len(case.corpus.questions))
-    for number in range(len(case.corpus.questions)):
+    asked = len(case.corpus.questions)
+    for number in range(asked):
         with request_context(tenant_id=tenant_name(number % case.tenants), actor="benchmark"):
-            for name, step in timed.items():
+            for at, (name, step) in enumerate(timed.items()):
+                # Each step asks another question, because the vectors of the latest questions are kept.
+                question = (number + at * asked // len(timed)) % asked
                 began_s = time.perf_counter()
-                await step(number)
+                await step(question)
                 times[name].append((time.perf_counter() - began_s) * 1000)
         progress.advance(task)
     progress.remove_task(task)
@@ -166,7 +169,7 @@ async def store_rates(case: Case) -> dict[str, float]:
     vectors = moved_vectors(case.corpus.vectors[:STORED])
     known = PrecomputedEngine(dict(zip(texts, vectors.tolist(), strict=True)))
     await known.embed_async(None)  # its name is that of the model, which is loaded to tell it
-    seconds = dict.fromkeys(("bare", "embedded", "imported", "stored"), 0.0)
+    seconds: dict[str, float] = dict.fromkeys(("bare", "embedded", "imported", "stored"), 0.0)
     with request_context(tenant_id=tenant_name(0), actor="benchmark"):
         for start in range(0, STORED, IMPORTED_AT_ONCE):
             part = texts[start : start + IMPORTED_AT_ONCE]
@@ -221,7 +224,8 @@ async def measure(
         )
         async with await open_pool(url) as pool:
             case = Case(size=size, tenants=tenants, corpus=corpus, pool=pool, admin=admin, engine=engine)
-            sizes = {name: round(float(value), 1) for name, value in (await admin.fetchrow(SIZES)).items()}
+            (row,) = await admin.fetch(SIZES)
+            sizes = {name: round(float(value), 1) for name, value in row.items()}
             found = await index_recall(case)
             times = await time_steps(case, progress)
             stored = await store_rates(case)

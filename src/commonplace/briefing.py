@@ -298,7 +298,12 @@ def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None)
 
     async def knowledge(chars: int | None) -> str:
         block = await doors.knowledge().context(
-            prompt, butler or GLOBAL_SCOPE, token_budget=_tokens(chars), with_note=False
+            prompt,
+            butler or GLOBAL_SCOPE,
+            token_budget=_tokens(chars),
+            with_note=False,
+            with_ids=True,
+            with_dates=True,
         )
         return "" if block == CONTEXT_HEADER else block
 
@@ -332,13 +337,15 @@ async def _app_block(apps: AppMemory, app: str, chars: int | None) -> str:
 async def _sessions_block(knowledge: KnowledgeMemory, prompt: str, butler: str) -> str:
     """Return a butler's episodes about a prompt, or its latest without a prompt; one line each, newest first."""
     if prompt.strip():
+        mode = SearchMode(knowledge.database.settings.search_mode)
+        floor = knowledge.config.retrieval.min_relevance if mode is SearchMode.CONTEXTUAL else 0.0
         found = await knowledge.search(
             prompt.strip()[:MAX_PROMPT_CHARS],
             types=[MemoryType.EPISODE],
             scope=butler,
-            mode=SearchMode.CONTEXTUAL,
+            mode=mode,
             limit=SESSIONS,
-            min_relevance=knowledge.config.retrieval.min_relevance,
+            min_relevance=floor,
         )
         episodes: Sequence[Memory] = [each.memory for each in found]
     else:

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 
 from aiosql.queries import Queries
 
@@ -98,10 +97,6 @@ class FaultyDatabase:
     def fail(self, times: int, *, lock: str = "") -> None:
         """Let the next transactions fail whose lock begins so; the empty word means any."""
         self._faults[lock] = times
-
-    def load(self, directory: Path) -> Queries:
-        """Load statements."""
-        return self._inner.load(directory)
 
     @asynccontextmanager
     async def transaction(self, queries: Queries, *, lock: str | None = None) -> AsyncGenerator[Statements]:

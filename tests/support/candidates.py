@@ -43,11 +43,18 @@ def candidates(
         for number, memory in enumerate(memories, start=1)
     ]
     lists = ("types", "ids", "next_ids", "created_at")
-    arrays = ("similarity", "present", "octets", "distinct_words", "asks", "own", "importance", "vectors")
+    arrays = ("similarity", "present", "octets", "distinct_words", "asks", "own", "importance")
     columns: dict[str, Any] = {
         **{name: [row[name] for row in rows] for name in lists},
         **{name: np.array([row[name] for row in rows], np.float64) for name in arrays},
     }
+    vectors = np.array([row["vectors"] for row in rows], np.float64)
+    columns["products"] = np.array(
+        [
+            [float(vectors[at] @ vectors[at + by]) if at + by < len(rows) else 0.0 for by in range(5)]
+            for at in range(len(rows))
+        ]
+    )
     return Candidates(
         words=tuple(words), frequencies=np.array(frequencies, np.float64), total=total, **columns
     )

@@ -5,8 +5,9 @@ from uuid import UUID, uuid4
 
 import asyncpg
 
-from commonplace.knowledge.entities.registry import Entity, entity_create
+from commonplace.knowledge.entities.registry import Entity
 from commonplace.knowledge.unit_of_work import unit_of_work
+from support.on_pool import entity_create
 
 _ADD_FACT = """
 INSERT INTO facts (tenant_id, id, subject, predicate, content, scope, confidence, validity, entity_id, supersedes_id)

@@ -17,12 +17,13 @@ from pathlib import Path
 from typing import Final, Self
 
 from commonplace.access.roles import Principal, Role
-from commonplace.core.clock import Clock, format_timestamp, parse_timestamp, utc_now
+from commonplace.core.choices import require_one_of
+from commonplace.core.clock import Clock, format_timestamp, utc_now
 from commonplace.core.context import DEFAULT_TENANT, require_tenant
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageError
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.nouns import Noun
 from commonplace.storage.opening import open_database
 from commonplace.storage.store import Store
 
@@ -50,7 +51,7 @@ class TokenState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class Token(Noun):
     """One row of ``access_tokens``, without its hash."""
 
     id: int
@@ -62,20 +63,6 @@ class Token:
     last_used_at: datetime | None
     """Up to a minute old."""
     revoked_at: datetime | None
-
-    @classmethod
-    def from_row(cls, row: Row) -> Self:
-        """Return the token of a row."""
-        return cls(
-            id=row["id"],
-            name=row["name"],
-            tenant_id=row["tenant_id"],
-            role=Role(row["role"]),
-            created_at=parse_timestamp(row["created_at"]),
-            expires_at=_moment(row["expires_at"]),
-            last_used_at=_moment(row["last_used_at"]),
-            revoked_at=_moment(row["revoked_at"]),
-        )
 
     def state(self, now: datetime) -> TokenState:
         """Return the state at a moment."""
@@ -139,7 +126,7 @@ class Tokens:
         Raises:
             InvalidInputError: A value is invalid; nothing was written.
         """
-        granted = require_role(role)
+        granted = require_one_of(Role, role, field="role")
         tenant = require_tenant(tenant_id)
         shown = granted.value if name is None else require_text(name, field="name", max_chars=MAX_NAME_CHARS)
         now = self.store.now()
@@ -213,23 +200,10 @@ class Tokens:
     async def has_admin(self) -> bool:
         """Return whether there is a valid token with the role admin for the installation."""
         async with self.store.reading() as sql:
-            return await _count_admins(sql, self.store.moment()) > 0
-
-
-async def _count_admins(sql: Statements, moment: str) -> int:
-    return await sql.count_live(tenant_id=DEFAULT_TENANT, role=Role.ADMIN.value, moment=moment)
-
-
-def require_role(role: Role | str) -> Role:
-    """Return the role of a name.
-
-    Raises:
-        InvalidInputError: The name is not a role.
-    """
-    try:
-        return Role(role)
-    except ValueError:
-        raise InvalidInputError("role", f"one of {', '.join(Role)}", role) from None
+            found: int = await sql.count_live(
+                tenant_id=DEFAULT_TENANT, role=Role.ADMIN.value, moment=self.store.moment()
+            )
+        return found > 0
 
 
 def hash_of(secret: str) -> str:
@@ -244,7 +218,3 @@ def _end(now: datetime, lifetime: timedelta) -> datetime:
         return now + lifetime
     except OverflowError:
         raise InvalidInputError("expires", "a time before the year 10000", str(lifetime)) from None
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else parse_timestamp(text)

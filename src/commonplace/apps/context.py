@@ -6,6 +6,7 @@ Each memory takes exactly one line, so that no text can pass for another line. S
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Final
 
 from commonplace.apps.memories import MAX_MEMORIES, Memory
@@ -15,6 +16,7 @@ from commonplace.core.text import collapse_whitespace, trim_to
 MAX_BLOCK_CHARS: Final = 2000
 
 _INTRODUCTION: Final = "The following are memories from previous conversations with this app:"
+_NOTE: Final = "They are claims heard earlier; today is {today}. What the user says now wins."
 _CLOSING: Final = "Use these memories to provide context-aware responses."
 _BLOCK: Final = re.compile(
     rf"\(memories for app: [^\n]*\)\s*{re.escape(_INTRODUCTION)}(?:(?!\(memories for app: ).)*?{re.escape(_CLOSING)}",
@@ -30,12 +32,13 @@ class MemoryContext:
     memories: tuple[Memory, ...]
 
 
-def format_memories(app_name: str, memories: Sequence[Memory]) -> str:
+def format_memories(app_name: str, memories: Sequence[Memory], *, today: date | None = None) -> str:
     """Return the block of an app; empty if there are no memories.
 
     Args:
         app_name: The display name of the app.
         memories: Newest first; the first ten count.
+        today: For a note that says what the memories are; no note if ``None``.
 
     Returns:
         At most 2,000 characters. If the memories are longer, the longest are cut to one length, so that all ten stay.
@@ -44,7 +47,8 @@ def format_memories(app_name: str, memories: Sequence[Memory]) -> str:
     if not shown:
         return ""
     header = f"(memories for app: {collapse_whitespace(app_name)})\n{_INTRODUCTION}\n\n"
-    closing = f"\n\n{_CLOSING}"
+    note = "" if today is None else f"{_NOTE.format(today=today)}\n"
+    closing = f"\n\n{note}{_CLOSING}"
     leads = [f"{place}. [Created: {one.created_at:%Y-%m-%d}] " for place, one in enumerate(shown, 1)]
     texts = [collapse_whitespace(one.content) for one in shown]
     room = MAX_BLOCK_CHARS - len(header) - len(closing) - sum(len(lead) + 1 for lead in leads)

@@ -238,7 +238,8 @@ class AppMemory:
         """
         app = await self.registry.get(app_id)
         shown = await self.subagent.get_memories(app_id, user_id=user_id)
-        return MemoryContext(text=format_memories(app.name, shown), memories=tuple(shown))
+        text = format_memories(app.name, shown, today=self._store.now().date())
+        return MemoryContext(text=text, memories=tuple(shown))
 
     async def list_memories(self, app_id: str, *, limit: int = ALL_ROWS, offset: int = 0) -> list[Memory]:
         """Return an app's own memories from all its spaces, newest first.

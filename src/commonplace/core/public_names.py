@@ -1,19 +1,26 @@
 """Public names of a package, imported when they are first used, so that importing the package costs next to nothing."""
 
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
+
+_IMPORT: Final = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 
 
-def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package that imports its public names when they are first used.
+def public_names(package: str, directory: str) -> tuple[list[str], Callable[[str], Any]]:
+    """Return the ``__all__`` and the ``__getattr__`` of a package, which imports its public names at their first use.
+
+    The names stand in the package's stub, ``__init__.pyi``, with their modules: type checkers read the same list.
 
     Args:
         package: The package's ``__name__``.
-        homes: For each module, relative to the package, the names that it defines, separated by spaces.
+        directory: The package's directory.
     """
-    home_of = {name: f"{package}.{home}" for home, names in homes.items() for name in names.split()}
+    stub = Path(directory, "__init__.pyi").read_text(encoding="utf-8")
+    home_of = {name: home for home, name in _IMPORT.findall(stub)}
 
     def load(name: str) -> Any:  # noqa: ANN401 - the type of the name
         if name not in home_of:
@@ -22,4 +29,4 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         setattr(sys.modules[package], name, value)
         return value
 
-    return load
+    return sorted(home_of), load

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal, cast
 
 from platformdirs import user_data_path
-from pydantic import Field, ValidationError, ValidationInfo, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from commonplace.core.errors import SettingsError
 from commonplace.core.urls import mask_url
@@ -31,19 +30,21 @@ PREFIX: Final = "COMMONPLACE_"
 CONFIG_VARIABLE: Final = "COMMONPLACE_CONFIG"
 POSTGRES_SCHEMES: Final = ("postgresql://", "postgres://")
 CRON_OFF: Final = "off"
+DEFAULT_MIN_RELEVANCE: Final = 0.58
+"""Likeness that the best memory of a recall must have, or no memory is shown. Source: ADR 0010."""
 
 _OWN_VARIABLE: Final = {"memory_budget": "CLAUDEOPS_MEMORY_BUDGET"}
 """Settings whose variable a specification names (OPS-07.2)."""
 
 
-class Settings(BaseSettings):
+class Settings(BaseModel):
     """Every setting of commonplace, validated and frozen.
 
     Use :func:`load_settings` to build one. Direct construction reads no environment and no file; it is for tests and
     for programs that keep their settings elsewhere.
     """
 
-    model_config = SettingsConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
     home: Path = Field(
         default_factory=lambda: user_data_path("commonplace"),
@@ -94,6 +95,14 @@ class Settings(BaseSettings):
     prompts_directory: Path | None = Field(
         default=None, description="directory of custom tier prompts; unset: the built-in prompts"
     )
+    search_mode: Literal["semantic", "keyword", "hybrid", "contextual"] = Field(
+        default="contextual",
+        description="default mode of searches of an installed client and of the briefing; hybrid elsewhere",
+    )
+    min_relevance: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=DEFAULT_MIN_RELEVANCE,
+        description="likeness that the best memory of a recall or block must have; 0 for no floor",
+    )
     sweep_cron: str = Field(
         default="0 3 * * *", description="when facts and rules decay (cron, UTC); off: never"
     )
@@ -116,18 +125,6 @@ class Settings(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="WARNING", description="least severe log records that are printed"
     )
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 - the signature is pydantic's
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take values from the caller only; :func:`load_settings` collects them with their origins."""
-        return (init_settings,)
 
     @field_validator("home", "workspace", "prompts_directory")
     @classmethod

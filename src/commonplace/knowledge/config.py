@@ -1,10 +1,11 @@
 """Settings of knowledge memory in a host: ``[modules.memory]`` of its ``butler.toml`` (KNW-23)."""
 
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from commonplace.core.settings import DEFAULT_MIN_RELEVANCE, Settings
 from commonplace.knowledge.search.context_block import ContextQuotas
 
 MAX_LIMIT: Final = 1_000
@@ -15,10 +16,6 @@ LIST_LIMIT: Final = 50
 
 DOOR_LIMIT: Final = 10
 """Most results of a search by a tool, a command or a request, unless configured. Source: KNW-19.5."""
-
-
-DEFAULT_MIN_RELEVANCE: Final = 0.58
-"""Likeness that the best memory of a recall must have, or none is shown. Source: ADR 0010."""
 
 
 class SearchMode(StrEnum):
@@ -80,3 +77,9 @@ class MemoryModuleConfig(BaseModel):
     retrieval: RetrievalConfig = RetrievalConfig()
     purpose: Annotated[str, Field(max_length=500)] = ""
     """What the host is for, in a sentence; consolidation tells the model. Source: CNS-03."""
+
+    @classmethod
+    def of(cls, settings: Settings, *, default_mode: SearchMode = SearchMode.HYBRID) -> Self:
+        """Return the configuration outside of a host: the defaults, with the floor of the settings."""
+        retrieval = RetrievalConfig(default_mode=default_mode, min_relevance=settings.min_relevance)
+        return cls(retrieval=retrieval)

@@ -7,7 +7,7 @@ the database is opened in the background, and the first call waits for it.
 import asyncio
 import math
 from contextlib import AsyncExitStack
-from typing import Final
+from typing import Final, Self
 
 import asyncpg
 
@@ -29,7 +29,7 @@ class KnowledgeDatabase:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._opening: asyncio.Task[asyncpg.Pool] | None = None
+        self._opening: asyncio.Future[asyncpg.Pool] | None = None
         self._resources = AsyncExitStack()
         self._source: str | EmbeddedPostgres = settings.postgres_url or ""
         self.was_tried = False
@@ -37,7 +37,15 @@ class KnowledgeDatabase:
         self.answered_at = -math.inf
         """When work on the database last succeeded, in seconds of the event loop's clock."""
 
-    def begin(self) -> asyncio.Task[asyncpg.Pool]:
+    @classmethod
+    def of(cls, pool: asyncpg.Pool) -> Self:
+        """Return the database behind an open pool; whoever opened the pool closes it."""
+        database = cls(Settings())
+        database._opening = asyncio.get_running_loop().create_future()
+        database._opening.set_result(pool)
+        return database
+
+    def begin(self) -> asyncio.Future[asyncpg.Pool]:
         """Start to open the database in the background, if necessary, and return the task; do not cancel the task."""
         if self._opening is None or (self._opening.done() and _failed(self._opening)):
             self._opening = asyncio.create_task(self._open(), name="opening knowledge memory")
@@ -71,17 +79,15 @@ class KnowledgeDatabase:
             await asyncio.wait([self._opening])
         await self._resources.aclose()
 
-    def _note(self, opening: asyncio.Task[asyncpg.Pool]) -> None:
+    def _note(self, opening: asyncio.Future[asyncpg.Pool]) -> None:
         self.was_tried = True
         _failed(opening)
 
     async def _open(self) -> asyncpg.Pool:
         async with AsyncExitStack() as stack:
-            source: str | EmbeddedPostgres
-            if self.settings.postgres_url:
-                source = self.settings.postgres_url
-            else:
-                source = await stack.enter_async_context(EmbeddedPostgres(self.settings.postgres_directory))
+            source = self.settings.postgres_url or await stack.enter_async_context(
+                EmbeddedPostgres(self.settings.postgres_directory)
+            )
             await migrate_postgres(source, "memory")
             pool = await open_pool(source)
             stack.push_async_callback(_close, pool)
@@ -90,7 +96,7 @@ class KnowledgeDatabase:
             return pool
 
 
-def _failed(opening: asyncio.Task[asyncpg.Pool]) -> bool:
+def _failed(opening: asyncio.Future[asyncpg.Pool]) -> bool:
     """Return whether an opening failed; asyncio then counts its error as seen."""
     return opening.cancelled() or opening.exception() is not None
 

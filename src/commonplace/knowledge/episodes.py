@@ -1,12 +1,13 @@
 """Storing episodes: events of a session, kept for days until they are consolidated."""
 
+import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import asyncpg
 
@@ -14,10 +15,13 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.lookahead import one_ahead
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
+from commonplace.knowledge.drafts import checked, columns
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE
-from commonplace.knowledge.search_text import search_text
-from commonplace.knowledge.unit_of_work import require_context, unit_of_work
-from commonplace.knowledge.vectors import Embeddings, embed
+from commonplace.knowledge.outage import OUTAGES
+from commonplace.knowledge.session import KnowledgeSession, storage_function
+from commonplace.knowledge.vectors import embed
+
+_log = logging.getLogger(__name__)
 
 LIFETIME: Final = timedelta(days=7)
 """The time until an episode expires. Source: KNW-05.1."""
@@ -65,6 +69,140 @@ class EpisodeReceipt:
         return self.id is not None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportReceipt:
+    """The numbers of stored episodes and of their batches."""
+
+    stored: int
+    batches: int
+
+
+Prepared = dict[str, Any]
+"""Checked episodes with their vectors, as the parameters of the statement that stores them."""
+
+
+class EpisodeMethods(KnowledgeSession):
+    """The methods of knowledge memory that store episodes."""
+
+    async def store_episode(
+        self,
+        *,
+        content: str,
+        butler: str,
+        session_id: UUID | str | None = None,
+        importance: float = DEFAULT_IMPORTANCE,
+        metadata: Mapping[str, Any] | None = None,
+        created_at: datetime | None = None,
+        allow_secrets: bool = False,
+    ) -> EpisodeReceipt:
+        """Store an episode; if the database or the model is out of reach, log that and say so in the receipt.
+
+        For the parameters see :class:`~commonplace.knowledge.episodes.EpisodeDraft`.
+
+        Raises:
+            InvalidInputError: A value is malformed; nothing was written.
+            SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
+
+        Source: KNW-05.1, KNW-24.2.
+        """
+        draft = EpisodeDraft(
+            content=content,
+            butler=butler,
+            session_id=session_id,
+            importance=importance,
+            metadata=metadata,
+            created_at=created_at,
+        )
+        try:
+            (receipt,) = await self._unless_out_of_reach(
+                lambda _: self.store_episodes([draft], allow_secrets=allow_secrets)
+            )
+        except OUTAGES as error:
+            _log.error("an episode of butler %r was not stored: %s", butler, error)
+            return EpisodeReceipt(id=None, reason=str(error))
+        return receipt
+
+    async def store_episodes(
+        self, drafts: Sequence[EpisodeDraft], *, allow_secrets: bool = False
+    ) -> list[EpisodeReceipt]:
+        """Store up to 5,000 episodes with one computation of vectors and one statement, all or none.
+
+        Returns:
+            A receipt for each draft, in the order of the drafts.
+
+        Raises:
+            InvalidInputError: A value of a draft is invalid; the message names the field.
+            SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
+            EmbeddingError: The model cannot be used.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        if not drafts:
+            return []
+        prepared = await self._prepare(drafts, allow_secrets=allow_secrets)
+        return [EpisodeReceipt(id=stored) for stored in await self._insert(prepared)]
+
+    async def import_episodes(
+        self,
+        drafts: Iterable[EpisodeDraft],
+        *,
+        batch_rows: int = BATCH_ROWS,
+        on_stored: Callable[[Sequence[UUID]], object] | None = None,
+        allow_secrets: bool = False,
+    ) -> ImportReceipt:
+        """Store any number of episodes in their order, batch by batch; embed the next batch while one is stored.
+
+        Each batch is stored as a whole, and is durable when ``on_stored`` is called. A failure ends the import and
+        keeps the batches before it, so a caller that counts the ids of ``on_stored`` can go on after them.
+
+        Args:
+            drafts: Read one batch ahead; may be a generator of any length.
+            batch_rows: Episodes a batch, 1 to 5,000.
+            on_stored: Called with the ids of each batch, in the order of its drafts.
+            allow_secrets: Whether text that looks like a secret is stored.
+
+        Raises:
+            InvalidInputError: ``batch_rows`` is out of range, or a draft of the batch holds what cannot be stored.
+            SecretRefusedError: A text of the batch looks like a secret, and ``allow_secrets`` is not set.
+            EmbeddingError: The model cannot be used, or is not that of the memories.
+            StorageUnavailableError: The server cannot be reached.
+
+        Source: KNW-05.1; measured in docs/benchmarks.md.
+        """
+        rows, left = inputs.require_batch_rows(batch_rows), iter(drafts)
+
+        async def prepared() -> AsyncGenerator[Prepared]:
+            while batch := list(islice(left, rows)):
+                yield await self._prepare(batch, allow_secrets=allow_secrets)
+
+        stored = batches = 0
+        async with aclosing(one_ahead(prepared())) as ahead:
+            async for batch in ahead:
+                ids = await self._insert(batch)
+                stored, batches = stored + len(ids), batches + 1
+                if on_stored is not None:
+                    on_stored(ids)
+        return ImportReceipt(stored=stored, batches=batches)
+
+    async def _prepare(self, drafts: Sequence[EpisodeDraft], *, allow_secrets: bool) -> Prepared:
+        """Check 1 to 5,000 drafts and compute their vectors without a connection."""
+        now = self.clock()
+        episodes = [checked(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
+        texts = [episode.content for episode in episodes]
+        return columns(episodes, texts, await embed(self.engine, texts)) | {
+            "created_at": [episode.created_at or now for episode in episodes],
+            "expires_at": [now + LIFETIME for _ in episodes],
+        }
+
+    async def _insert(self, prepared: Prepared) -> list[UUID]:
+        async with self._writing() as sql:
+            await sql.insert_episodes(**prepared)
+        return prepared["id"]
+
+
+store_episodes = storage_function(EpisodeMethods, EpisodeMethods.store_episodes, needs_engine=True)
+import_episodes = storage_function(EpisodeMethods, EpisodeMethods.import_episodes, needs_engine=True)
+
+
 async def store_episode(
     pool: asyncpg.Pool,
     engine: EmbeddingEngine,
@@ -90,147 +228,5 @@ async def store_episode(
         metadata=metadata,
         created_at=created_at,
     )
-    prepared = await prepare_episodes(engine, [draft], allow_secrets=allow_secrets, clock=clock)
-    (stored,) = await insert_episodes(pool, prepared)
-    return stored
-
-
-async def store_episodes(
-    pool: asyncpg.Pool,
-    engine: EmbeddingEngine,
-    drafts: Sequence[EpisodeDraft],
-    *,
-    allow_secrets: bool = False,
-    clock: Clock = utc_now,
-) -> list[EpisodeReceipt]:
-    """Store up to 5,000 episodes with one computation of vectors and one statement, all or none.
-
-    Returns:
-        A receipt for each draft, in the order of the drafts.
-
-    Raises:
-        InvalidInputError: A value of a draft is invalid; the message names the field.
-        SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
-        TenantUnsetError: No request context is set.
-        EmbeddingError: The model cannot be used.
-        StorageUnavailableError: The server cannot be reached.
-    """
-    require_context()
-    if not drafts:
-        return []
-    prepared = await prepare_episodes(engine, drafts, allow_secrets=allow_secrets, clock=clock)
-    return [EpisodeReceipt(id=stored) for stored in await insert_episodes(pool, prepared)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreparedEpisodes:
-    """Checked episodes as columns of a statement, with their vectors."""
-
-    columns: Mapping[str, list[Any]]
-    embeddings: Embeddings
-
-
-async def prepare_episodes(
-    engine: EmbeddingEngine, drafts: Sequence[EpisodeDraft], *, allow_secrets: bool, clock: Clock
-) -> PreparedEpisodes:
-    """Check 1 to 5,000 drafts and compute their vectors without a connection; see :func:`store_episodes`."""
-    require_context()
-    now = clock()
-    rows = [_row(draft, now, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
-    columns = inputs.by_column(rows)
-    return PreparedEpisodes(columns=columns, embeddings=await embed(engine, columns["content"]))
-
-
-async def insert_episodes(pool: asyncpg.Pool, prepared: PreparedEpisodes) -> list[UUID]:
-    """Store prepared episodes, all or none, and return their ids; see :func:`store_episodes`."""
-    columns, embeddings = prepared.columns, prepared.embeddings
-    async with unit_of_work(pool) as sql:
-        await sql.insert_episodes(
-            **columns,
-            search_text=[search_text(content) for content in columns["content"]],
-            embedding=embeddings.vectors,
-            model=embeddings.model,
-            version=embeddings.version,
-        )
-    return columns["id"]
-
-
-def _row(draft: EpisodeDraft, now: datetime, *, allow_secrets: bool) -> dict[str, Any]:
-    happened_at = draft.created_at
-    return {
-        "id": uuid4(),
-        "butler": inputs.require_scope(draft.butler, field="butler", allow_secrets=allow_secrets),
-        "session_id": inputs.optional_id(draft.session_id, field="session_id"),
-        "content": inputs.require_content(draft.content, allow_secrets=allow_secrets),
-        "importance": inputs.require_importance(draft.importance),
-        "metadata": inputs.json_text(inputs.require_metadata(draft.metadata, allow_secrets=allow_secrets)),
-        "created_at": now if happened_at is None else inputs.require_moment(happened_at, field="created_at"),
-        "expires_at": now + LIFETIME,
-    }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportReceipt:
-    """The numbers of stored episodes and of their batches."""
-
-    stored: int
-    batches: int
-
-
-async def import_episodes(
-    pool: asyncpg.Pool,
-    engine: EmbeddingEngine,
-    drafts: Iterable[EpisodeDraft],
-    *,
-    batch_rows: int = BATCH_ROWS,
-    on_stored: Callable[[Sequence[UUID]], object] | None = None,
-    allow_secrets: bool = False,
-    clock: Clock = utc_now,
-) -> ImportReceipt:
-    """Store any number of episodes in their order, batch by batch; embed the next batch while one is stored.
-
-    Each batch is stored as a whole, and is durable when ``on_stored`` is called. A failure ends the import and keeps
-    the batches before it, so a caller that counts the ids of ``on_stored`` can go on after them.
-
-    Args:
-        pool: Of knowledge memory.
-        engine: Computes the vectors.
-        drafts: Read one batch ahead; may be a generator of any length.
-        batch_rows: Episodes a batch, 1 to 5,000.
-        on_stored: Called with the ids of each batch, in the order of its drafts.
-        allow_secrets: Whether text that looks like a secret is stored.
-        clock: Gives the present.
-
-    Raises:
-        InvalidInputError: ``batch_rows`` is out of range, or a draft of the batch holds what cannot be stored.
-        SecretRefusedError: A text of the batch looks like a secret, and ``allow_secrets`` is not set.
-        TenantUnsetError: No request context is set.
-        EmbeddingError: The model cannot be used, or is not that of the memories.
-        StorageUnavailableError: The server cannot be reached.
-
-    Source: KNW-05.1; measured in docs/benchmarks.md.
-    """
-    require_context()
-    rows = inputs.require_batch_rows(batch_rows)
-    stored = batches = 0
-    prepared = _prepared(engine, drafts, rows, allow_secrets=allow_secrets, clock=clock)
-    async with aclosing(one_ahead(prepared)) as ahead:
-        async for batch in ahead:
-            ids = await insert_episodes(pool, batch)
-            stored, batches = stored + len(ids), batches + 1
-            if on_stored is not None:
-                on_stored(ids)
-    return ImportReceipt(stored=stored, batches=batches)
-
-
-async def _prepared(
-    engine: EmbeddingEngine,
-    drafts: Iterable[EpisodeDraft],
-    batch_rows: int,
-    *,
-    allow_secrets: bool,
-    clock: Clock,
-) -> AsyncGenerator[PreparedEpisodes]:
-    left = iter(drafts)
-    while batch := list(islice(left, batch_rows)):
-        yield await prepare_episodes(engine, batch, allow_secrets=allow_secrets, clock=clock)
+    (receipt,) = await store_episodes(pool, engine, [draft], allow_secrets=allow_secrets, clock=clock)
+    return receipt.id

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
+from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.secrets import find_secret, find_secret_in_json
 from commonplace.core.text import clean_text, require_text
@@ -28,16 +29,9 @@ MAX_BATCH_ROWS: Final = 5_000
 _Row = TypeVar("_Row")
 
 
-def require_memory_type(value: str, *, field: str = "memory_type") -> MemoryType:
-    """Return a kind of memory.
-
-    Raises:
-        InvalidInputError: The word is not a kind of memory.
-    """
-    try:
-        return MemoryType(value)
-    except ValueError:
-        raise InvalidInputError(field, f"one of {', '.join(MemoryType)}", value) from None
+def require_memory_type(value: object, *, field: str = "memory_type") -> MemoryType:
+    """Return a kind of memory; see :func:`~commonplace.core.choices.require_one_of`."""
+    return require_one_of(MemoryType, value, field=field)
 
 
 def require_id(value: object, *, field: str) -> UUID:
@@ -54,35 +48,38 @@ def require_id(value: object, *, field: str) -> UUID:
         raise InvalidInputError(field, "a UUID", value) from None
 
 
+def require_memory(memory_type: object, memory_id: object) -> tuple[MemoryType, UUID]:
+    """Return the kind and the id of a memory; see :func:`require_memory_type` and :func:`require_id`."""
+    return require_memory_type(memory_type), require_id(memory_id, field="memory_id")
+
+
 def optional_id(value: object, *, field: str) -> UUID | None:
     """Return an id, or ``None`` for ``None``; see :func:`require_id`."""
     return None if value is None else require_id(value, field=field)
 
 
-def require_content(value: object, *, field: str = "content", allow_secrets: bool) -> str:
-    """Return the cleaned text of a memory.
+def require_safe_text(value: object, *, field: str, max_chars: int, allow_secrets: bool) -> str:
+    """Return a cleaned text.
 
     Raises:
-        InvalidInputError: The value is not a text, is empty, or has over 1,000,000 characters.
+        InvalidInputError: The value is not a text, is empty, or is too long.
         SecretRefusedError: The text looks like a secret, and the operator did not allow secrets.
     """
-    return _without_secret(
-        require_text(value, field=field, max_chars=MAX_CONTENT_CHARS), field, allowed=allow_secrets
-    )
-
-
-def require_key(value: object, *, field: str, allow_secrets: bool) -> str:
-    """Return a cleaned subject or predicate; see :func:`require_content`."""
-    return _without_secret(
-        require_text(value, field=field, max_chars=MAX_KEY_CHARS), field, allowed=allow_secrets
-    )
-
-
-def _without_secret(text: str, field: str, *, allowed: bool) -> str:
-    secret = None if allowed else find_secret(text)
+    text = require_text(value, field=field, max_chars=max_chars)
+    secret = None if allow_secrets else find_secret(text)
     if secret is not None:
         raise SecretRefusedError(field, secret.kind)
     return text
+
+
+def require_content(value: object, *, field: str = "content", allow_secrets: bool) -> str:
+    """Return the cleaned text of a memory, 1 to 1,000,000 characters; see :func:`require_safe_text`."""
+    return require_safe_text(value, field=field, max_chars=MAX_CONTENT_CHARS, allow_secrets=allow_secrets)
+
+
+def require_key(value: object, *, field: str, allow_secrets: bool) -> str:
+    """Return a cleaned subject or predicate; see :func:`require_safe_text`."""
+    return require_safe_text(value, field=field, max_chars=MAX_KEY_CHARS, allow_secrets=allow_secrets)
 
 
 def require_scope(value: object, *, field: str = "scope", allow_secrets: bool = True) -> str:
@@ -92,13 +89,11 @@ def require_scope(value: object, *, field: str = "scope", allow_secrets: bool = 
         InvalidInputError: Not a text, empty, or over 100 characters.
         SecretRefusedError: It looks like a secret.
     """
-    return _without_secret(
-        require_text(value, field=field, max_chars=MAX_SCOPE_CHARS), field, allowed=allow_secrets
-    )
+    return require_safe_text(value, field=field, max_chars=MAX_SCOPE_CHARS, allow_secrets=allow_secrets)
 
 
-def optional_scope(value: object, *, field: str, allow_secrets: bool) -> str | None:
-    """Return the name of a butler, or ``None`` for ``None``; see :func:`require_scope`."""
+def optional_scope(value: object, *, field: str = "scope", allow_secrets: bool = True) -> str | None:
+    """Return the name of a scope or butler, or ``None`` for ``None``; see :func:`require_scope`."""
     return None if value is None else require_scope(value, field=field, allow_secrets=allow_secrets)
 
 
@@ -128,13 +123,11 @@ def require_tags(value: object, *, allow_secrets: bool) -> list[str]:
     given = cast("Collection[object]", value)
     if len(given) > MAX_TAGS:
         raise InvalidInputError("tags", form, f"{len(given)} tags")
-    cleaned = [
-        _without_secret(
-            require_text(tag, field="tags", max_chars=MAX_TAG_CHARS), "tags", allowed=allow_secrets
-        )
+    tags = (
+        require_safe_text(tag, field="tags", max_chars=MAX_TAG_CHARS, allow_secrets=allow_secrets)
         for tag in given
-    ]
-    return list(dict.fromkeys(cleaned))
+    )
+    return list(dict.fromkeys(tags))
 
 
 def require_moment(value: object, *, field: str) -> datetime:
@@ -182,24 +175,18 @@ def _clean_json(value: object, *, depth: int) -> object:
         raise InvalidInputError("metadata", f"JSON of at most {MAX_METADATA_DEPTH} levels", "more levels")
     if isinstance(value, str):
         return clean_text(value)
-    if value is None or isinstance(value, bool):
+    if value is None or (isinstance(value, float) and math.isfinite(value)):
         return value
     if isinstance(value, int):
         if value.bit_length() > MAX_METADATA_BITS:
-            raise InvalidInputError(
-                "metadata",
-                f"whole numbers of at most {MAX_METADATA_BITS} bits",
-                f"a number of {value.bit_length()} bits",
-            )
-        return value
-    if isinstance(value, float) and math.isfinite(value):
+            form = f"whole numbers of at most {MAX_METADATA_BITS} bits"
+            raise InvalidInputError("metadata", form, f"a number of {value.bit_length()} bits")
         return value
     if isinstance(value, Mapping):
         items = cast("Mapping[object, object]", value).items()
         return {_json_key(key): _clean_json(item, depth=depth + 1) for key, item in items}
     if isinstance(value, list | tuple):
-        given = cast("Iterable[object]", value)
-        return [_clean_json(item, depth=depth + 1) for item in given]
+        return [_clean_json(item, depth=depth + 1) for item in cast("Iterable[object]", value)]
     raise InvalidInputError("metadata", "values that JSON can hold", value)
 
 
@@ -229,11 +216,6 @@ def require_batch_rows(batch_rows: int) -> int:
     if isinstance(batch_rows, bool) or not 1 <= batch_rows <= MAX_BATCH_ROWS:
         raise InvalidInputError("batch", f"1 to {MAX_BATCH_ROWS} rows", batch_rows)
     return batch_rows
-
-
-def by_column(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Return rows of equal keys as one list for each key, as statements with ``unnest`` take them."""
-    return {name: [row[name] for row in rows] for name in rows[0]}
 
 
 def json_text(value: object) -> str:

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, Self
 from uuid import UUID
 
 from commonplace.core.confidence import effective_confidence
 from commonplace.knowledge.lifecycle.maturity import Maturity
 from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.storage.database import Row
+from commonplace.storage.nouns import read_row
 
 DEFAULT_IMPORTANCE: Final = 5.0
 MAX_IMPORTANCE: Final = 10.0
@@ -48,8 +49,20 @@ class EpisodeStatus(StrEnum):
     DEAD_LETTER = "dead_letter"
 
 
+class _Read:
+    __slots__ = ()
+
+    @classmethod
+    def from_row(cls, row: Row, *, now: datetime) -> Self:
+        """Return the memory of a row, with the confidence that is left at a moment; an episode does not decay."""
+        if not hasattr(cls, "effective_confidence"):
+            return read_row(cls, row)
+        left = effective_confidence(row["confidence"], row["decay_rate"], row["last_confirmed_at"], now)
+        return read_row(cls, row, effective_confidence=left)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Episode:
+class Episode(_Read):
     """An event of a session.
 
     Attributes:
@@ -80,17 +93,9 @@ class Episode:
     last_referenced_at: datetime | None
     metadata: Mapping[str, Any]
 
-    @classmethod
-    def from_row(cls, row: Row, *, now: datetime) -> "Episode":
-        """Return the episode of a row; ``now`` is not used, as an episode does not decay."""
-        del now
-        values: dict[str, Any] = {name: row[name] for name in COLUMNS[MemoryType.EPISODE]}
-        values["consolidation_status"] = EpisodeStatus(row["consolidation_status"])
-        return cls(**values)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(_Read):
     """A statement about a subject.
 
     Attributes:
@@ -125,16 +130,6 @@ class Fact:
     tags: tuple[str, ...]
     metadata: Mapping[str, Any]
 
-    @classmethod
-    def from_row(cls, row: Row, *, now: datetime) -> "Fact":
-        """Return the fact of a row, with the confidence that is left at a moment."""
-        values: dict[str, Any] = {name: row[name] for name in COLUMNS[MemoryType.FACT]} | {
-            "permanence": Permanence(row["permanence"]),
-            "validity": Validity(row["validity"]),
-            "tags": tuple(row["tags"]),
-        }
-        return cls(**values, effective_confidence=_decayed(row, now))
-
     @property
     def is_fading(self) -> bool:
         """Whether the fact is active and the last sweep marked it as fading."""
@@ -142,7 +137,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(_Read):
     """Guidance for how to act.
 
     Attributes:
@@ -178,15 +173,6 @@ class Rule:
     tags: tuple[str, ...]
     metadata: Mapping[str, Any]
 
-    @classmethod
-    def from_row(cls, row: Row, *, now: datetime) -> "Rule":
-        """Return the rule of a row, with the confidence that is left at a moment."""
-        values: dict[str, Any] = {name: row[name] for name in COLUMNS[MemoryType.RULE]} | {
-            "maturity": Maturity(row["maturity"]),
-            "tags": tuple(row["tags"]),
-        }
-        return cls(**values, effective_confidence=_decayed(row, now))
-
     @property
     def is_forgotten(self) -> bool:
         """Whether the rule was forgotten, or expired."""
@@ -206,21 +192,18 @@ class Rule:
 Memory = Episode | Fact | Rule
 _NOT_STORED: Final = frozenset({"memory_type", "effective_confidence"})
 
+NOUNS: Final[Mapping[MemoryType, type[Memory]]] = {
+    MemoryType.EPISODE: Episode,
+    MemoryType.FACT: Fact,
+    MemoryType.RULE: Rule,
+}
+"""The noun of each kind of memory."""
 
-def _columns(noun: type[Memory]) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(noun) if each.name not in _NOT_STORED)
-
-
-COLUMNS: Final[Mapping[MemoryType, tuple[str, ...]]] = {
-    MemoryType.EPISODE: _columns(Episode),
-    MemoryType.FACT: _columns(Fact),
-    MemoryType.RULE: _columns(Rule),
+COLUMNS: Final = {
+    kind: tuple(each.name for each in fields(noun) if each.name not in _NOT_STORED)
+    for kind, noun in NOUNS.items()
 }
 """The columns that a memory is read from."""
 
 COLUMN_GAPS: Final = {f"{kind}_columns": ", ".join(columns) for kind, columns in COLUMNS.items()}
 """The words that stand for these columns in SQL files."""
-
-
-def _decayed(row: Row, now: datetime) -> float:
-    return effective_confidence(row["confidence"], row["decay_rate"], row["last_confirmed_at"], now)

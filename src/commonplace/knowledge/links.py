@@ -1,19 +1,17 @@
 """Links between memories: origin, support, contradiction and replacement (KNW-26)."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 from uuid import UUID
 
-import asyncpg
-
-from commonplace.core.clock import Clock, utc_now
+from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.kinds import MemoryType
-from commonplace.knowledge.unit_of_work import unit_of_work
-from commonplace.storage.database import Row
+from commonplace.knowledge.session import KnowledgeSession, storage_function
+from commonplace.storage.nouns import Noun
 
 Direction = Literal["outgoing", "incoming", "both"]
 
@@ -29,7 +27,7 @@ class Relation(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Link:
+class Link(Noun):
     """A link from one memory to another."""
 
     source_type: MemoryType
@@ -38,16 +36,6 @@ class Link:
     target_id: UUID
     relation: Relation
     created_at: datetime
-
-    @classmethod
-    def from_row(cls, row: Row) -> "Link":
-        """Return the link of a row."""
-        values: dict[str, Any] = {each.name: row[each.name] for each in fields(cls)} | {
-            "source_type": MemoryType(row["source_type"]),
-            "target_type": MemoryType(row["target_type"]),
-            "relation": Relation(row["relation"]),
-        }
-        return cls(**values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,80 +47,74 @@ class LinkReceipt:
     is_new: bool
 
 
-async def create_link(
-    pool: asyncpg.Pool,
-    *,
-    source_type: str,
-    source_id: UUID | str,
-    target_type: str,
-    target_id: UUID | str,
-    relation: str,
-    clock: Clock = utc_now,
-) -> LinkReceipt:
-    """Link two memories; two memories have at most one link in each direction, and the first one stays.
+class LinkMethods(KnowledgeSession):
+    """The methods of knowledge memory that link memories."""
 
-    Raises:
-        InvalidInputError: A type, an id or the relation is not valid.
-        NotFoundError: One of the memories does not exist in this tenant.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
+    async def create_link(
+        self,
+        *,
+        source_type: str,
+        source_id: UUID | str,
+        target_type: str,
+        target_id: UUID | str,
+        relation: str,
+    ) -> LinkReceipt:
+        """Link two memories; two memories have at most one link in each direction, and the first one stays.
 
-    Source: KNW-05.5, KNW-26.2.
-    """
-    source = inputs.require_id(source_id, field="source_id")
-    target = inputs.require_id(target_id, field="target_id")
-    from_type = inputs.require_memory_type(source_type, field="source_type")
-    to_type = inputs.require_memory_type(target_type, field="target_type")
-    async with unit_of_work(pool) as sql:
-        outcome = await sql.create_link(
-            source_type=from_type,
-            source_id=source,
-            target_type=to_type,
-            target_id=target,
-            relation=_require_relation(relation),
-            now=clock(),
-        )
-    if not outcome["source_exists"]:
-        raise NotFoundError(from_type, str(source))
-    if not outcome["target_exists"]:
-        raise NotFoundError(to_type, str(target))
-    return LinkReceipt(source_id=source, target_id=target, is_new=outcome["is_new"])
+        Raises:
+            InvalidInputError: A type, an id or the relation is not valid.
+            NotFoundError: One of the memories does not exist in this tenant.
+            StorageUnavailableError: The server cannot be reached.
 
+        Source: KNW-05.5, KNW-26.2.
+        """
+        source = inputs.require_id(source_id, field="source_id")
+        target = inputs.require_id(target_id, field="target_id")
+        from_type = inputs.require_memory_type(source_type, field="source_type")
+        to_type = inputs.require_memory_type(target_type, field="target_type")
+        async with self._writing() as sql:
+            outcome = await sql.create_link(
+                source_type=from_type,
+                source_id=source,
+                target_type=to_type,
+                target_id=target,
+                relation=require_one_of(Relation, relation, field="relation"),
+                now=self.clock(),
+            )
+        if not outcome["source_exists"]:
+            raise NotFoundError(from_type, str(source))
+        if not outcome["target_exists"]:
+            raise NotFoundError(to_type, str(target))
+        return LinkReceipt(source_id=source, target_id=target, is_new=outcome["is_new"])
 
-async def get_links(
-    pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str, *, direction: Direction = "both"
-) -> list[Link]:
-    """Return the links of a memory, oldest first.
+    async def get_links(
+        self, memory_type: str, memory_id: UUID | str, *, direction: Direction = "both"
+    ) -> list[Link]:
+        """Return the links of a memory, oldest first.
 
-    Args:
-        pool: The pool of the database.
-        memory_type: ``"episode"``, ``"fact"`` or ``"rule"``.
-        memory_id: The id of the memory.
-        direction: ``"outgoing"`` if the memory is the source, ``"incoming"`` if it is the target, or ``"both"``.
+        Args:
+            memory_type: ``"episode"``, ``"fact"`` or ``"rule"``.
+            memory_id: The id of the memory.
+            direction: ``"outgoing"`` if the memory is the source, ``"incoming"`` if it is the target, or ``"both"``.
 
-    Raises:
-        InvalidInputError: A parameter is malformed.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
+        Raises:
+            InvalidInputError: A parameter is malformed.
+            StorageUnavailableError: The server cannot be reached.
 
-    Source: KNW-26.1.
-    """
-    if direction not in get_args(Direction):
-        raise InvalidInputError("direction", f"one of {', '.join(get_args(Direction))}", direction)
-    kind = inputs.require_memory_type(memory_type)
-    key = inputs.require_id(memory_id, field="memory_id")
-    async with unit_of_work(pool, readonly=True) as sql:
-        rows = await sql.get_links(
-            memory_type=kind,
-            memory_id=key,
-            outgoing=direction != "incoming",
-            incoming=direction != "outgoing",
-        )
-    return [Link.from_row(row) for row in rows]
+        Source: KNW-26.1.
+        """
+        if direction not in get_args(Direction):
+            raise InvalidInputError("direction", f"one of {', '.join(get_args(Direction))}", direction)
+        kind, key = inputs.require_memory(memory_type, memory_id)
+        async with self._reading() as sql:
+            rows = await sql.get_links(
+                memory_type=kind,
+                memory_id=key,
+                outgoing=direction != "incoming",
+                incoming=direction != "outgoing",
+            )
+        return [Link.from_row(row) for row in rows]
 
 
-def _require_relation(relation: str) -> Relation:
-    try:
-        return Relation(relation)
-    except ValueError:
-        raise InvalidInputError("relation", f"one of {', '.join(Relation)}", relation) from None
+create_link = storage_function(LinkMethods, LinkMethods.create_link)
+get_links = storage_function(LinkMethods, LinkMethods.get_links)

@@ -4,17 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
-from uuid import UUID, uuid4
+from uuid import UUID
 
-import asyncpg
-
-from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import InvalidInputError
-from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
+from commonplace.knowledge.drafts import checked, columns, known_sources
 from commonplace.knowledge.kinds import GLOBAL_SCOPE
-from commonplace.knowledge.search_text import search_text
-from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+from commonplace.knowledge.session import KnowledgeSession, storage_function
 from commonplace.knowledge.vectors import Embeddings, embed
 from commonplace.storage.database import Statements
 
@@ -55,118 +50,87 @@ class RuleReceipt:
     id: UUID
 
 
-async def store_rule(
-    pool: asyncpg.Pool,
-    engine: EmbeddingEngine,
-    *,
-    content: str,
-    scope: str = GLOBAL_SCOPE,
-    tags: Sequence[str] | None = None,
-    source_butler: str | None = None,
-    source_episode_id: UUID | str | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    allow_secrets: bool = False,
-    clock: Clock = utc_now,
-) -> UUID:
-    """Store a rule and return its id; see :class:`RuleDraft` and :func:`store_rules`.
+class RuleMethods(KnowledgeSession):
+    """The methods of knowledge memory that store rules."""
 
-    Source: KNW-05.4.
-    """
-    draft = RuleDraft(
-        content=content,
-        scope=scope,
-        tags=tags,
-        source_butler=source_butler,
-        source_episode_id=source_episode_id,
-        metadata=metadata,
-    )
-    (receipt,) = await store_rules(pool, engine, [draft], allow_secrets=allow_secrets, clock=clock)
-    return receipt.id
+    async def store_rule(
+        self,
+        *,
+        content: str,
+        scope: str = GLOBAL_SCOPE,
+        tags: Sequence[str] | None = None,
+        source_butler: str | None = None,
+        source_episode_id: UUID | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        allow_secrets: bool = False,
+    ) -> RuleReceipt:
+        """Store a rule as a candidate; for the parameters see :class:`RuleDraft`, for the errors :meth:`store_rules`.
+
+        Source: KNW-05.4.
+        """
+        draft = RuleDraft(
+            content=content,
+            scope=scope,
+            tags=tags,
+            source_butler=source_butler,
+            source_episode_id=source_episode_id,
+            metadata=metadata,
+        )
+        (receipt,) = await self.store_rules([draft], allow_secrets=allow_secrets)
+        return receipt
+
+    async def store_rules(
+        self, drafts: Sequence[RuleDraft], *, allow_secrets: bool = False
+    ) -> list[RuleReceipt]:
+        """Store up to 5,000 rules with one computation of vectors and one statement, all or none.
+
+        Returns:
+            A receipt for each draft, in the order of the drafts.
+
+        Raises:
+            InvalidInputError: A value of a draft is invalid, or names an episode that does not exist; the message names
+                the field.
+            SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
+            EmbeddingError: The model cannot be used.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        if not drafts:
+            return []
+        rules = [checked_rule(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
+        embeddings = await embed(self.engine, [rule.content for rule in rules])
+        async with self._writing() as sql:
+            return await insert_rules(sql, rules, embeddings, now=self.clock())
 
 
-async def store_rules(
-    pool: asyncpg.Pool,
-    engine: EmbeddingEngine,
-    drafts: Sequence[RuleDraft],
-    *,
-    allow_secrets: bool = False,
-    clock: Clock = utc_now,
-) -> list[RuleReceipt]:
-    """Store up to 5,000 rules with one computation of vectors and one statement, all or none.
+store_rule = storage_function(
+    RuleMethods, RuleMethods.store_rule, needs_engine=True, take=lambda receipt: receipt.id
+)
+store_rules = storage_function(RuleMethods, RuleMethods.store_rules, needs_engine=True)
 
-    Returns:
-        A receipt for each draft, in the order of the drafts.
 
-    Raises:
-        InvalidInputError: A value of a draft is invalid, or names an episode that does not exist; the message names
-            the field.
-        SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
-        TenantUnsetError: No request context is set.
-        EmbeddingError: The model cannot be used.
-        StorageUnavailableError: The server cannot be reached.
-    """
-    require_context()
-    if not drafts:
-        return []
-    rows = [rule_row(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
-    embeddings = await embed(engine, [row["content"] for row in rows])
-    async with unit_of_work(pool) as sql:
-        stored = await insert_rules(sql, rows, embeddings, now=clock())
-    return [RuleReceipt(id=rule_id) for rule_id in stored]
+def checked_rule(draft: RuleDraft, *, allow_secrets: bool = False) -> RuleDraft:
+    """Return a draft that can be stored; see :func:`~commonplace.knowledge.drafts.checked`."""
+    return checked(draft, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
 
 
 async def insert_rules(
-    sql: Statements, rows: Sequence[Mapping[str, Any]], embeddings: Embeddings, *, now: datetime
-) -> list[UUID]:
+    sql: Statements, rules: Sequence[RuleDraft], embeddings: Embeddings, *, now: datetime
+) -> list[RuleReceipt]:
     """Insert rules within an open transaction.
 
     Args:
         sql: The transaction.
-        rows: From :func:`rule_row`, at least one.
-        embeddings: Of the content of each row.
+        rules: From :func:`checked_rule`, at least one.
+        embeddings: Of the content of each rule.
         now: The present.
 
     Returns:
-        The ids, in the order of the rows.
+        A receipt for each rule, in the order of the rules.
 
     Raises:
-        InvalidInputError: A row names an episode that does not exist; roll back the transaction or savepoint.
+        InvalidInputError: A rule names an episode that does not exist; roll back the transaction or savepoint.
     """
-    columns = inputs.by_column(rows)
-    try:
-        await sql.insert_rules(
-            **columns,
-            search_text=[search_text(content) for content in columns["content"]],
-            embedding=embeddings.vectors,
-            decay_rate=DECAY_RATE,
-            model=embeddings.model,
-            version=embeddings.version,
-            now=now,
-        )
-    except asyncpg.ForeignKeyViolationError:
-        sources = sorted({str(row["source_episode_id"]) for row in rows if row["source_episode_id"]})
-        raise InvalidInputError("source_episode_id", "the id of an existing episode", sources) from None
-    return columns["id"]
-
-
-def rule_row(draft: RuleDraft, *, allow_secrets: bool = False) -> dict[str, Any]:
-    """Return the checked columns of a draft, with a new id.
-
-    Raises:
-        InvalidInputError: A value of the draft is invalid; the message names the field.
-        SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
-    """
-    metadata = inputs.require_metadata(
-        draft.metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets
-    )
-    return {
-        "id": uuid4(),
-        "content": inputs.require_content(draft.content, allow_secrets=allow_secrets),
-        "scope": inputs.require_scope(draft.scope, allow_secrets=allow_secrets),
-        "source_butler": inputs.optional_scope(
-            draft.source_butler, field="source_butler", allow_secrets=allow_secrets
-        ),
-        "source_episode_id": inputs.optional_id(draft.source_episode_id, field="source_episode_id"),
-        "tags": inputs.json_text(inputs.require_tags(draft.tags, allow_secrets=allow_secrets)),
-        "metadata": inputs.json_text(metadata),
-    }
+    parameters = columns(rules, [rule.content for rule in rules], embeddings)
+    with known_sources(rules):
+        await sql.insert_rules(**parameters, decay_rate=DECAY_RATE, now=now)
+    return [RuleReceipt(id=rule_id) for rule_id in parameters["id"]]

@@ -1,11 +1,12 @@
 """A tenant and an actor at work on the database of knowledge memory: opening, closing, and who acts."""
 
 import asyncio
+import inspect
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from functools import partial
-from typing import Any, Final, Self, TypeVar
+from functools import partial, wraps
+from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
 
 import asyncpg
 
@@ -17,12 +18,15 @@ from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, get_embeddi
 from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.knowledge.database import KnowledgeDatabase
 from commonplace.knowledge.outage import open_soon, while_it_answers
-from commonplace.knowledge.unit_of_work import require_context
+from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+from commonplace.storage.database import Statements
 
 OPERATOR: Final = "operator"
 
 _log = logging.getLogger(__name__)
+_P = ParamSpec("_P")
 _R = TypeVar("_R")
+_S = TypeVar("_S", bound="KnowledgeSession")
 
 
 class KnowledgeSession:
@@ -78,7 +82,8 @@ class KnowledgeSession:
             actor: Who changes memories, for the audit trail.
             engine: An engine to use in place of the one that this process shares.
             clock: Gives the present.
-            config: The section ``[modules.memory]`` of ``butler.toml``.
+            config: The section ``[modules.memory]`` of ``butler.toml``; without it the defaults, with the floor of the
+                settings.
             lazy: Return at once: the first call or :meth:`begin` opens the database.
 
         Raises:
@@ -93,7 +98,7 @@ class KnowledgeSession:
             tenant_id=tenant_id,
             actor=actor,
             clock=clock,
-            config=config,
+            config=config or MemoryModuleConfig.of(settings),
         )
         try:
             if not lazy:
@@ -134,6 +139,18 @@ class KnowledgeSession:
         with request_context(tenant_id=self.tenant_id, actor=self.actor):
             yield await self.database.pool()
 
+    @asynccontextmanager
+    async def _reading(self) -> AsyncGenerator[Statements]:
+        """Open a consistent view of this tenant; see :func:`~commonplace.knowledge.unit_of_work.unit_of_work`."""
+        async with self.acting() as pool, unit_of_work(pool, readonly=True) as sql:
+            yield sql
+
+    @asynccontextmanager
+    async def _writing(self) -> AsyncGenerator[Statements]:
+        """Open a transaction of this tenant; see :func:`~commonplace.knowledge.unit_of_work.unit_of_work`."""
+        async with self.acting() as pool, unit_of_work(pool) as sql:
+            yield sql
+
     async def _unless_out_of_reach(self, work: Callable[[asyncpg.Pool], Coroutine[Any, Any, _R]]) -> _R:
         """Return the result of some work, but do not wait for a database that does not answer (KNW-24).
 
@@ -151,6 +168,48 @@ class KnowledgeSession:
         await self.database.close()
 
 
-def _log_failure(event: str, task: asyncio.Task[Any]) -> None:
+def storage_function(
+    of: type[_S],
+    method: Callable[Concatenate[_S, _P], Coroutine[Any, Any, _R]],
+    *,
+    needs_engine: bool = False,
+    take: Callable[[_R], Any] | None = None,
+) -> Callable[..., Coroutine[Any, Any, Any]]:
+    """Return a method as the function of a pool that the specification names.
+
+    The function takes the pool, the engine if it needs one, the parameters of the method, and ``clock``. It works as
+    the tenant and actor of the request context.
+
+    Args:
+        of: The class of the method.
+        method: The method.
+        needs_engine: Whether the function takes an embedding engine.
+        take: Makes the result of the function from the result of the method.
+    """
+    own = list(inspect.signature(method).parameters.values())[1:]
+    positional = ["pool", "engine"] if needs_engine else ["pool"]
+    signature = inspect.Signature(
+        [
+            *(inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in positional),
+            *own,
+            inspect.Parameter("clock", inspect.Parameter.KEYWORD_ONLY, default=utc_now),
+        ]
+    )
+
+    @wraps(method)
+    async def function(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - those of the method
+        given = signature.bind(*arguments, **options).arguments
+        database = KnowledgeDatabase.of(given.pop("pool"))
+        engine = given.pop("engine") if needs_engine else get_embedding_engine()
+        clock, context = given.pop("clock", utc_now), require_context()
+        session = of(database, engine, tenant_id=context.tenant_id, actor=context.actor, clock=clock)
+        result = await cast("Callable[..., Coroutine[Any, Any, _R]]", method)(session, **given)
+        return result if take is None else take(result)
+
+    function.__signature__ = signature  # pyright: ignore[reportAttributeAccessIssue] - help() reads it
+    return function
+
+
+def _log_failure(event: str, task: asyncio.Future[Any]) -> None:
     if not task.cancelled() and task.exception() is not None:
         _log.error("%s: %s", event, task.exception())

@@ -12,41 +12,13 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool, ToolResult
 
 from commonplace.access import Principal, Role
+from commonplace.mcp.knowledge.server import OFFERS
+from commonplace.mcp.knowledge.tool import refusal
+from commonplace.workspace import TOOLS
 
 ROLES: Final[Mapping[str, Role]] = {
-    # memory_get and memory_recall count a use of the memories, which does not change their content.
-    **dict.fromkeys(
-        (
-            "memory_search",
-            "memory_recall",
-            "memory_get",
-            "memory_context",
-            "memory_stats",
-            "entity_get",
-            "entity_resolve",
-        ),
-        Role.READER,
-    ),
-    **dict.fromkeys(
-        (
-            "memory_store",
-            "memory_delete",
-            "memory_store_episode",
-            "memory_store_fact",
-            "memory_store_rule",
-            "memory_confirm",
-            "memory_mark_helpful",
-            "memory_mark_harmful",
-            "memory_forget",
-            "entity_create",
-            "entity_update",
-        ),
-        Role.WRITER,
-    ),
-    **dict.fromkeys(
-        ("memory_run_consolidation", "memory_run_episode_cleanup", "entity_merge"),
-        Role.ADMIN,
-    ),
+    **{tool.name: Role.READER if tool.reads_only else Role.WRITER for tool in TOOLS},
+    **{offer.run.__name__: offer.role for offer in OFFERS},
 }
 """The tools of both servers; any other tool requires an admin."""
 
@@ -84,12 +56,7 @@ class RoleGate(Middleware):
         if who.role.includes(needed):
             return await call_next(context)
         message = f"{name} requires the role {needed}, but the token has the role {who.role}"
-        hint = "Continue without this tool; the same call will be refused again."
-        return ToolResult(
-            content=f"{message}. {hint}",
-            structured_content={"error": {"message": message, "hint": hint}},
-            is_error=True,
-        )
+        return refusal(message, hint="Continue without this tool; the same call will be refused again.")
 
     async def check_resource_access(
         self, context: MiddlewareContext[mcp_types.ReadResourceRequestParams]

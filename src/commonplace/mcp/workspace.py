@@ -4,8 +4,6 @@ Start it with ``python -m commonplace.mcp.workspace``. A client may wait no long
 so nothing imported here needs a database or a model.
 """
 
-import asyncio
-import signal
 import sys
 from typing import Any
 
@@ -15,8 +13,8 @@ from fastmcp.tools import ToolResult
 from mcp_types import ToolAnnotations
 from pydantic import PrivateAttr
 
-from commonplace.core.errors import CommonplaceError
-from commonplace.core.settings import Settings, load_settings
+from commonplace.core.settings import Settings
+from commonplace.mcp import stdio
 from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.workspace import TOOLS, Tool, WorkspaceMemory, call_tool, system_prompt_section
 
@@ -74,20 +72,12 @@ async def serve_stdio(settings: Settings) -> None:
     async with WorkspaceMemory.open(settings) as memory:
         server = build_server(memory)
         add_briefing(server, from_settings(settings))
-        await server.run_stdio_async(show_banner=False, log_level="WARNING")
+        await stdio.run(server)
 
 
 def main() -> int:
     """Serve the workspace of the settings, by default the current directory, and return the exit status."""
-    # Each call is durable on its own, and a thread waits on standard input: an interrupt may end the process at once.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    try:
-        settings = load_settings(read_current_directory=False).settings
-        asyncio.run(serve_stdio(settings))
-    except CommonplaceError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return 1
-    return 0
+    return stdio.serve(serve_stdio)
 
 
 if __name__ == "__main__":

@@ -333,6 +333,15 @@ class OperationalMemory:
         async with self._store.reading() as sql:
             return await reviews.find(sql, decided=decided, limit=limit, offset=offset)
 
+    async def get_review(self, review_id: int) -> Review:
+        """Return a pair, decided or not.
+
+        Raises:
+            NotFoundError: No review has this id.
+        """
+        async with self._store.reading() as sql:
+            return await reviews.get(sql, review_id)
+
     async def count_reviews(self, *, decided: bool = False) -> int:
         """Return how many pairs wait for a decision, or were decided."""
         async with self._store.reading() as sql:

@@ -58,17 +58,13 @@ class Database(Protocol):
     where: str
     """The database in words, for messages; never holds a password."""
 
-    def load(self, directory: Path) -> Queries:
-        """Load the named statements of every ``.sql`` file of a directory."""
-        ...
-
     def transaction(
         self, queries: Queries, *, lock: str | None = None
     ) -> AbstractAsyncContextManager[Statements]:
         """Open a transaction that commits at the end of the block and rolls back on any exception.
 
         Args:
-            queries: The result of :meth:`load`.
+            queries: The result of :func:`load_queries`.
             lock: Transactions with the same lock run one after the other, in all processes. Use it for a step that
                 reads, decides and writes, and that no row lock covers.
 

@@ -1,37 +1,35 @@
-"""Nouns of the memories: values that are read from rows, a field from the column of its name."""
+"""Nouns: dataclasses whose fields are columns, so that a column is spelled once in Python."""
 
 import json
 from collections.abc import Callable
+from dataclasses import fields
 from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
 from types import NoneType
-from typing import Any, Self, get_args, get_origin, get_type_hints
+from typing import Any, Self, TypeVar, get_args, get_origin
 
 from commonplace.core.clock import parse_timestamp
 from commonplace.core.errors import NotFoundError
 from commonplace.storage.database import Row
 
+_N = TypeVar("_N")
 _Reader = Callable[[Any], Any]
 
 
 class Noun:
-    """A frozen dataclass that is one row of a table or a query."""
+    """The base of a dataclass that is read from the rows of one table or statement."""
 
     __slots__ = ()
 
     @classmethod
     def from_row(cls, row: Row) -> Self:
-        """Read a row.
-
-        Texts become times, enums, JSON objects and values with ``from_json``, and integers become booleans, as the
-        fields' types say.
-        """
-        return cls(**{name: read(row[name]) if read else row[name] for name, read in _readers(cls)})
+        """Return the noun of a row."""
+        return read_row(cls, row)
 
     @classmethod
     def existing(cls, row: Row | None, identity: object) -> Self:
-        """Read the row with an id.
+        """Return the noun of the row with an id.
 
         Raises:
             NotFoundError: There is no row; the message names the noun and its id.
@@ -41,28 +39,60 @@ class Noun:
         return cls.from_row(row)
 
 
+def read_row(noun: type[_N], row: Row, **others: object) -> _N:
+    """Return the noun of a row; further columns of the row are ignored.
+
+    Columns become members of enumerations, tuples, truth values, aware datetimes, JSON objects and values with
+    ``from_json`` where the fields have these types.
+
+    Args:
+        noun: A dataclass.
+        row: Holds a column for each field of the constructor.
+        **others: Fields that are not read from a column of their name.
+    """
+    plain, read = _columns(noun, *others)
+    values: dict[str, Any] = {name: row[name] for name in plain}
+    for name, reader in read:
+        value = row[name]
+        values[name] = None if value is None else reader(value)
+    return noun(**values, **others)
+
+
 @cache
-def _readers(noun: type[Noun]) -> tuple[tuple[str, _Reader | None], ...]:
-    return tuple((name, _reader(hint)) for name, hint in get_type_hints(noun).items())
+def _columns(noun: type[Any], *others: str) -> tuple[tuple[str, ...], tuple[tuple[str, _Reader], ...]]:
+    """Return the columns of a noun that are taken as they are, and the others with their readers."""
+    readers = {
+        each.name: _reader(each.type) for each in fields(noun) if each.init and each.name not in others
+    }
+    return (
+        tuple(name for name, reader in readers.items() if reader is None),
+        tuple((name, reader) for name, reader in readers.items() if reader is not None),
+    )
 
 
-def _reader(hint: Any) -> _Reader | None:  # noqa: ANN401 - any annotation
-    types = [each for each in get_args(hint) or (hint,) if each is not NoneType]
-    kind = get_origin(types[0]) or types[0]
-    read: _Reader | None = None
+def _reader(annotation: Any) -> _Reader | None:  # noqa: ANN401 - of a field
+    """Return what reads a column of a type; ``None`` if the column is taken as it is."""
+    kinds = [kind for kind in get_args(annotation) if kind is not NoneType]
+    if len(kinds) == 1 and NoneType in get_args(annotation):
+        return _reader(kinds[0])
+    kind = get_origin(annotation) or annotation
     if kind is datetime:
-        read = _moment
-    elif kind is dict:
-        read = json.loads
-    elif hasattr(kind, "from_json"):
-        read = kind.from_json
-    elif kind is bool or (isinstance(kind, type) and issubclass(kind, Enum)):
-        read = kind
-    if read is None or NoneType not in get_args(hint):
-        return read
-    return lambda value: None if value is None else read(value)
+        return _moment
+    if kind is dict:
+        return _object
+    if hasattr(kind, "from_json"):
+        return kind.from_json
+    is_read = isinstance(kind, type) and issubclass(kind, (Enum, bool, tuple))
+    return kind if is_read else None
 
 
-def _moment(text: str) -> datetime:
-    """Read a timestamp of ours, or one that SQLite filled in for another program: UTC without T and Z."""
-    return parse_timestamp(text) if "T" in text else datetime.fromisoformat(text).replace(tzinfo=UTC)
+def _moment(value: datetime | str) -> datetime:
+    """Return a moment; SQLite keeps texts: ours, or one that it filled in for another program, UTC without T and Z."""
+    if isinstance(value, datetime):
+        return value
+    return parse_timestamp(value) if "T" in value else datetime.fromisoformat(value).replace(tzinfo=UTC)
+
+
+def _object(value: dict[str, Any] | str) -> dict[str, Any]:
+    """Return a JSON object; SQLite keeps texts."""
+    return json.loads(value) if isinstance(value, str) else value

@@ -58,6 +58,7 @@ async def open_pool(
         min_size=1,
         max_size=max_size,
         command_timeout=statement_timeout_s + CLIENT_GRACE_S,
+        max_cacheable_statement_size=0,  # statements of a search are longer than the default allows
         connect=partial(_connect_again, source, access.where),  # pyright: ignore[reportArgumentType] - asyncpg asks for less
         init=partial(_set_codecs, access.vector_schema),
         server_settings=settings,

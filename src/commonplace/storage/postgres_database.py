@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
-from pathlib import Path
 from typing import Final
 
 import asyncpg
@@ -10,7 +9,7 @@ from aiosql.queries import Queries
 
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.tracing import span
-from commonplace.storage.database import Dialect, Statements, load_queries
+from commonplace.storage.database import Dialect, Statements
 from commonplace.storage.postgres import open_pool
 from commonplace.storage.postgres_url import describe_url
 
@@ -55,10 +54,6 @@ class PostgresDatabase:
             StorageUnavailableError: The server cannot be reached or used.
         """
         return cls(await open_pool(url), describe_url(url))
-
-    def load(self, directory: Path) -> Queries:
-        """Load the named statements of every ``.sql`` file of a directory."""
-        return load_queries([directory], self.dialect)
 
     @asynccontextmanager
     async def transaction(self, queries: Queries, *, lock: str | None = None) -> AsyncGenerator[Statements]:

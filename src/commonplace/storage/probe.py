@@ -24,10 +24,9 @@ async def probe_postgres(settings: Settings) -> str:
     """
     async with AsyncExitStack() as stack:
         where = "by URL" if settings.postgres_url else f"embedded, {settings.postgres_directory}"
-        if settings.postgres_url:
-            source: str | EmbeddedPostgres = settings.postgres_url
-        else:
-            source = await stack.enter_async_context(EmbeddedPostgres(settings.postgres_directory))
+        source = settings.postgres_url or await stack.enter_async_context(
+            EmbeddedPostgres(settings.postgres_directory)
+        )
         with translated_errors(where):
             pool = await stack.enter_async_context(await open_pool(source, max_size=1))
             async with pool.acquire() as connection:

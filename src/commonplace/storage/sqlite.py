@@ -22,7 +22,7 @@ from aiosql.queries import Queries
 
 from commonplace.core.errors import StorageError, StorageUnavailableError
 from commonplace.core.tracing import span
-from commonplace.storage.database import Dialect, Statements, load_queries
+from commonplace.storage.database import Dialect, Statements
 
 BUSY_TIMEOUT_S: Final = 10.0
 """How long a writer waits for the writers of other processes."""
@@ -136,10 +136,6 @@ class SQLiteDatabase:
             await writer.close()
             raise
         return cls(path, writer, reader)
-
-    def load(self, directory: Path) -> Queries:
-        """Load the named statements of every ``.sql`` file of a directory."""
-        return load_queries([directory], self.dialect)
 
     @asynccontextmanager
     async def transaction(self, queries: Queries, *, lock: str | None = None) -> AsyncGenerator[Statements]:

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 from commonplace.core.clock import Clock, format_timestamp
-from commonplace.storage.database import Database, Statements
+from commonplace.storage.database import Database, Statements, load_queries
 
 
 class Store:
@@ -19,7 +19,7 @@ class Store:
 
     def __init__(self, database: Database, directory: Path, clock: Clock) -> None:
         self._database = database
-        self._queries = database.load(directory)
+        self._queries = load_queries([directory], database.dialect)
         self._clock = clock
 
     def now(self) -> datetime:

@@ -8,7 +8,7 @@ from typing import Final
 
 from aiosql.queries import Queries
 
-from commonplace.storage.database import Database, Dialect, Statements
+from commonplace.storage.database import Database, Dialect, Statements, load_queries
 
 SQL_DIRECTORY: Final = Path(__file__).parent / "sql"
 
@@ -27,7 +27,7 @@ async def trial(database: Database) -> AsyncGenerator[Database]:
     Raises:
         StorageUnavailableError: The database cannot be reached or written.
     """
-    steps = database.load(SQL_DIRECTORY)
+    steps = load_queries([SQL_DIRECTORY], database.dialect)
     with suppress(_TrialOverError):
         async with database.transaction(steps) as sql:
             yield _TrialDatabase(database, sql)
@@ -40,13 +40,8 @@ class _TrialDatabase:
     def __init__(self, database: Database, steps: Statements) -> None:
         self.dialect: Dialect = database.dialect
         self.where = database.where
-        self._database = database
         self._steps = steps
         self._busy = asyncio.Lock()
-
-    def load(self, directory: Path) -> Queries:
-        """Load the named statements of every ``.sql`` file of a directory."""
-        return self._database.load(directory)
 
     @asynccontextmanager
     async def transaction(self, queries: Queries, *, lock: str | None = None) -> AsyncGenerator[Statements]:

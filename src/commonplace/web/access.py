@@ -68,14 +68,16 @@ def caller_of(connection: HTTPConnection) -> Caller:
     return caller
 
 
+def of_another_tenant(who: Principal) -> str:
+    """Return the reason why a caller of another tenant than the installation's is refused."""
+    return f"only the tenant of the installation has access; the token is for tenant {who.tenant_id!r}"
+
+
 def _requires(role: Role, *, installation: bool) -> Callable[[Request], Principal]:
     def principal(request: Request) -> Principal:
         who = caller_of(request).principal
         if installation and not who.of_installation:
-            raise ProblemError(
-                FORBIDDEN,
-                f"only the tenant of the installation has access; the token is for tenant {who.tenant_id!r}",
-            )
+            raise ProblemError(FORBIDDEN, of_another_tenant(who))
         if not who.role.includes(role):
             raise ProblemError(FORBIDDEN, f"this requires the role {role}; the token has the role {who.role}")
         return who

@@ -11,9 +11,10 @@ from typing import Any, Final, cast
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from commonplace.web.api import PARAMETERS
+from commonplace.web.plain_pages import plain_page
 from commonplace.web.problems import KINDS, MEDIA_TYPE
 
 JSON: Final = "application/json"
@@ -32,11 +33,6 @@ _CODE: Final = re.compile(r"`([^`]+)`")
 def _with_code(text: str) -> Markup:
     """Return a text as HTML, with text between backticks as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
-
-
-_TEMPLATES: Final = Environment(
-    loader=PackageLoader("commonplace.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +59,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
             routes=app.routes,
         )
         for _, _, operation in _operations(document):
+            _describe_parameters(operation, PARAMETERS.get(operation["operationId"], {}))
             answers = dict(sorted(operation["responses"].items()))
             for status, answer in answers.items():
                 if status >= FIRST_ERROR and JSON in answer["content"]:
@@ -72,6 +69,17 @@ def describe(app: FastAPI) -> dict[str, Any]:
         document["security"] = [{"token": []}, {}]
         app.openapi_schema = document
     return app.openapi_schema
+
+
+def _describe_parameters(operation: dict[str, Any], descriptions: dict[str, str]) -> None:
+    """Describe the parameters and the body of an operation."""
+    parameters: dict[str, dict[str, Any]] = {each["name"]: each for each in operation.get("parameters", ())}
+    for name, description in descriptions.items():
+        if name == "body":
+            schema = operation["requestBody"]["content"][JSON]["schema"]
+        else:
+            parameters[name]["description"], schema = description, parameters[name]["schema"]
+        schema["description"] = description
 
 
 def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -117,7 +125,12 @@ router = APIRouter(include_in_schema=False)
 async def documentation(request: Request) -> HTMLResponse:
     """Show the documentation of the API."""
     document = describe(request.app)
-    page = _TEMPLATES.get_template("documentation.html").render(
-        info=document["info"], tags=operations_by_tag(document), kinds=KINDS, with_code=_with_code
+    page = plain_page(
+        "documentation.html",
+        info=document["info"],
+        tags=operations_by_tag(document),
+        kinds=KINDS,
+        with_code=_with_code,
     )
-    return HTMLResponse(page, headers=POLICY)
+    page.headers.update(POLICY)
+    return page

@@ -46,21 +46,29 @@ class State(StrEnum):
 
 
 class PartShape(Shape):
-    """The state of a part of the service."""
+    """The state of a part of the service.
+
+    Attributes:
+        detail: the reason if the part does not work
+        ms: the duration of the check in milliseconds
+    """
 
     status: State
-    detail: str = Field(description="the reason if the part does not work")
-    ms: float = Field(description="the duration of the check in milliseconds")
+    detail: str
+    ms: float
 
 
 class HealthShape(Shape):
-    """The state of a service that works."""
+    """The state of a service that works.
+
+    Attributes:
+        version: the version of commonplace
+        parts: each part of the service; only for callers of the installation
+    """
 
     status: State
-    version: str = Field(description="the version of commonplace")
-    parts: dict[str, PartShape] | None = Field(
-        default=None, description="each part of the service; only for callers of the installation"
-    )
+    version: str
+    parts: dict[str, PartShape] | None = None
 
 
 class HealthProblem(Problem):

@@ -1,6 +1,8 @@
-"""The largest numbers that requests may contain."""
+"""The largest numbers that requests may contain, and a parameter that several routes take."""
 
-from typing import Final
+from typing import Annotated, Final
+
+from fastapi import Query
 
 LARGEST_ID: Final = 2**31 - 1
 """The largest value of an integer column."""
@@ -10,3 +12,13 @@ MAX_OFFSET: Final = 2**31 - 1
 
 MAX_BUDGET_TOKENS: Final = 1_000_000
 """More than any model accepts."""
+
+BudgetTokens = Annotated[
+    int | None,
+    Query(
+        alias="budgetTokens",
+        ge=0,
+        le=MAX_BUDGET_TOKENS,
+        description="the length of the text, at most; by default as configured",
+    ),
+]

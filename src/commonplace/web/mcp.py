@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from commonplace.core.context import request_context
 from commonplace.memories import Memories
-from commonplace.web.access import actor_of, caller_of
+from commonplace.web.access import actor_of, caller_of, of_another_tenant
 from commonplace.web.problems import FORBIDDEN
 from commonplace.web.refusals import problem_response
 
@@ -38,8 +38,8 @@ class McpServers:
 
     def mount(self, app: FastAPI) -> None:
         """Mount the servers at their paths, with and without a slash at the end."""
-        app.mount(WORKSPACE, _InstallationOnly(_Loaded(self, "workspace")), name="mcp workspace")
-        app.mount(KNOWLEDGE, _Acting(_Loaded(self, "knowledge")), name="mcp knowledge")
+        app.mount(WORKSPACE, _acting(self._loaded("workspace"), installation=True), name="mcp workspace")
+        app.mount(KNOWLEDGE, _acting(self._loaded("knowledge")), name="mcp knowledge")
         app.add_middleware(_WithSlash)
 
     @asynccontextmanager
@@ -53,11 +53,16 @@ class McpServers:
             self._stopping.set()
             await owner
 
-    async def application(self, name: str) -> ASGIApp:
-        """Return a server as an application, as soon as it is loaded."""
-        if self._loading is None:
-            raise RuntimeError("the lifespan of the service is not running")
-        return (await asyncio.shield(self._loading))[name]
+    def _loaded(self, name: str) -> ASGIApp:
+        """Return an application that passes requests to a server as soon as it is loaded."""
+
+        async def load(scope: Scope, receive: Receive, send: Send) -> None:
+            if self._loading is None:
+                raise RuntimeError("the lifespan of the service is not running")
+            servers = await asyncio.shield(self._loading)
+            await servers[name](scope, receive, send)
+
+        return load
 
     async def _own(self, loading: asyncio.Future[Mapping[str, ASGIApp]]) -> None:
         """Enter and leave the lifespans of the servers, in one task as they require."""
@@ -75,42 +80,23 @@ class McpServers:
             await self._stopping.wait()
 
 
-class _Loaded:
-    """Passes requests to a server as soon as it is loaded."""
+def _acting(app: ASGIApp, *, installation: bool = False) -> ASGIApp:
+    """Return an application that runs each request in the context of its caller.
 
-    def __init__(self, servers: McpServers, name: str) -> None:
-        self._servers = servers
-        self._name = name
+    Args:
+        app: The server.
+        installation: Whether to refuse callers of other tenants than the installation's.
+    """
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        application = await self._servers.application(self._name)
-        await application(scope, receive, send)
-
-
-class _Acting:
-    """Runs each request in the context of its caller."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def act(scope: Scope, receive: Receive, send: Send) -> None:
         who = caller_of(HTTPConnection(scope)).principal
-        with request_context(tenant_id=who.tenant_id, actor=actor_of(who)):
-            await self._app(scope, receive, send)
-
-
-class _InstallationOnly(_Acting):
-    """Refuses callers of other tenants: the workspace belongs to the installation."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        who = caller_of(HTTPConnection(scope)).principal
-        if not who.of_installation:
-            detail = (
-                f"only the tenant of the installation has access; the token is for tenant {who.tenant_id!r}"
-            )
-            await problem_response(FORBIDDEN.problem(detail))(scope, receive, send)
+        if installation and not who.of_installation:
+            await problem_response(FORBIDDEN.problem(of_another_tenant(who)))(scope, receive, send)
             return
-        await super().__call__(scope, receive, send)
+        with request_context(tenant_id=who.tenant_id, actor=actor_of(who)):
+            await app(scope, receive, send)
+
+    return act
 
 
 class _WithSlash:

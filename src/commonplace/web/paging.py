@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Annotated, Final, TypeVar
 
 from fastapi import Depends, Query
-from pydantic import Field
 
 from commonplace.web.limits import MAX_OFFSET
 from commonplace.web.shape import Shape
@@ -18,17 +17,27 @@ Offset = Annotated[int, Query(ge=0, le=MAX_OFFSET, description="the number of it
 
 
 class PageShape(Shape):
-    """The position of a page in its list."""
+    """The position of a page in its list.
 
-    limit: int = Field(description="the number of items on a page, at most")
-    offset: int = Field(description="the number of items before the page")
-    next_offset: int | None = Field(description="the offset of the next page; null on the last page")
+    Attributes:
+        limit: the number of items on a page, at most
+        offset: the number of items before the page
+        next_offset: the offset of the next page; null on the last page
+    """
+
+    limit: int
+    offset: int
+    next_offset: int | None
 
 
 class CountedPageShape(PageShape):
-    """The position of a page in a list of known length."""
+    """The position of a page in a list of known length.
 
-    total: int = Field(description="the number of items that match the filters, on all pages")
+    Attributes:
+        total: the number of items that match the filters, on all pages
+    """
+
+    total: int
 
 
 _Envelope = TypeVar("_Envelope", bound=PageShape)

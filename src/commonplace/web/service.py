@@ -97,18 +97,10 @@ def create_app(
 
 def _add_routes(app: FastAPI) -> None:
     answers = may_answer(FOREIGN_HOST, UNAUTHENTICATED, FORBIDDEN, FORGED, TOO_MANY, STORAGE_UNAVAILABLE)
-    for router in (
-        admin.router,
-        rest.router,
-        operational.router,
-        workspace.router,
-        knowledge.router,
-        entities.router,
-        upkeep.router,
-        consolidation.router,
-        briefing.router,
-    ):
+    for router in (admin.router, rest.router):
         app.include_router(router, responses=answers)
+    for part in (operational, workspace, knowledge, entities, upkeep, consolidation, briefing):
+        app.include_router(part.api.router, responses=answers)
     app.include_router(health.router, responses=may_answer(FOREIGN_HOST, TOO_MANY))
     app.include_router(monitoring.router, responses=answers, dependencies=[Depends(installation_reader)])
     app.include_router(documentation.router)

@@ -4,58 +4,6 @@ An agent stores, searches and deletes facts with three tools. The facts that mat
 prompt of every model call. Import from here: the names below are public, and each one loads when it is first used.
 """
 
-from typing import TYPE_CHECKING
+from commonplace.core.public_names import public_names
 
-from commonplace.core.public_names import lazy_names
-
-if TYPE_CHECKING:
-    from commonplace.workspace.config import InjectMode, MemoryConfig
-    from commonplace.workspace.context import HEADER, Message
-    from commonplace.workspace.entries import MAX_TAGS, Memory, Scope
-    from commonplace.workspace.guidance import system_prompt_section
-    from commonplace.workspace.lines import Problem
-    from commonplace.workspace.memory import WorkspaceMemory
-    from commonplace.workspace.name import butler_of
-    from commonplace.workspace.receipts import DeleteReceipt, StoreReceipt
-    from commonplace.workspace.relevance import Relevance
-    from commonplace.workspace.search import MAX_RESULTS, SearchResult
-    from commonplace.workspace.tools import TOOLS, Tool, call_tool
-
-__all__ = [
-    "HEADER",
-    "MAX_RESULTS",
-    "MAX_TAGS",
-    "TOOLS",
-    "DeleteReceipt",
-    "InjectMode",
-    "Memory",
-    "MemoryConfig",
-    "Message",
-    "Problem",
-    "Relevance",
-    "Scope",
-    "SearchResult",
-    "StoreReceipt",
-    "Tool",
-    "WorkspaceMemory",
-    "butler_of",
-    "call_tool",
-    "system_prompt_section",
-]
-
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "config": "InjectMode MemoryConfig",
-        "context": "HEADER Message",
-        "entries": "MAX_TAGS Memory Scope",
-        "guidance": "system_prompt_section",
-        "lines": "Problem",
-        "memory": "WorkspaceMemory",
-        "name": "butler_of",
-        "receipts": "DeleteReceipt StoreReceipt",
-        "relevance": "Relevance",
-        "search": "MAX_RESULTS SearchResult",
-        "tools": "TOOLS Tool call_tool",
-    },
-)
+__all__, __getattr__ = public_names(__name__, __path__[0])

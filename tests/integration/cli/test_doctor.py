@@ -11,7 +11,7 @@ from commonplace.apps.energy import EnergyPolicy
 from commonplace.cli.checks import check_apps, check_operational
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import SQL_DIRECTORY, OperationalMemory
-from commonplace.storage.database import Database
+from commonplace.storage.database import Database, load_queries
 from commonplace.storage.opening import open_database
 from commonplace.storage.trial import trial
 from support.service import open_app_memory
@@ -58,7 +58,7 @@ async def test_a_check_leaves_every_table_as_it_was(used: Settings, check: Check
 
 
 async def _delete_and_fail(database: Database, memory_id: int) -> None:
-    async with database.transaction(database.load(SQL_DIRECTORY)) as sql:
+    async with database.transaction(load_queries([SQL_DIRECTORY], database.dialect)) as sql:
         assert await sql.delete_memory(id=memory_id) is not None
         raise ZeroDivisionError
 

@@ -80,6 +80,25 @@ def test_an_operator_looks_after_what_is_stored(knowledge: Knowledge) -> None:
     assert "forgotten" in knowledge("stats", "--scope", "web").out
 
 
+@pytest.mark.requirement("RCL-01.1", "RCL-04.1")
+def test_a_pinned_rule_is_in_every_block(knowledge: Knowledge) -> None:
+    """With the short id that the other commands take, and the floor as an option."""
+    rule_id = knowledge("store-rule", "Be brief", "--json").json["id"]
+    knowledge("store-fact", "staging", "port", "It listens on 5433")
+    asked = ("context", "--prompt", "Who won the cup?", "--butler", "web")
+    assert knowledge("pin", "rule", rule_id).out == f"pinned rule {rule_id}\n"
+    block = knowledge(*asked, "--ids", "--dates").out
+    assert "5433" not in block
+    short_id = block.rpartition("[")[2].partition("]")[0]
+    assert ", as of " in knowledge(*asked, "--dates", "--min-relevance", "0").out
+    assert knowledge("helpful", short_id, "--json").json["id"] == rule_id
+    assert knowledge("unpin", "rule", short_id).out == f"unpinned rule {short_id}\n"
+    assert knowledge(*asked).out == "# Memory Context\n"
+    assert knowledge("recall", "Who won the cup?", "--min-relevance", "0", "--json").json["count"] == 2
+    found = knowledge("search", "Who won the cup?", "--mode", "contextual", "--min-relevance", "0.58")
+    assert found.out == "no memories\n"
+
+
 @pytest.mark.requirement("KNW-15.2")
 def test_a_cleanup_by_hand_keeps_what_the_setting_says(
     commonplace: CommandLine, knowledge_url: str, knowledge: Knowledge

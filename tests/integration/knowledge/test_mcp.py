@@ -30,10 +30,14 @@ TOOLS = {
     "memory_store_rule": {"content": ..., "scope": "global", "tags": None},
     "memory_search": {
         "query": ..., "types": None, "scope": None, "mode": "hybrid", "limit": 10, "min_confidence": 0.2,
+        "min_relevance": 0.0,
     },
-    "memory_recall": {"topic": ..., "scope": None, "limit": 10},
+    "memory_recall": {"topic": ..., "scope": None, "limit": 10, "min_relevance": None},
     "memory_get": {"memory_type": ..., "memory_id": ...},
-    "memory_context": {"trigger_prompt": ..., "butler": ..., "token_budget": 3000},
+    "memory_context": {
+        "trigger_prompt": ..., "butler": ..., "token_budget": 3000, "min_relevance": None, "with_ids": False,
+        "with_dates": False,
+    },
     "memory_confirm": {"memory_type": ..., "memory_id": ...},
     "memory_mark_helpful": {"rule_id": ...},
     "memory_mark_harmful": {"rule_id": ..., "reason": None},

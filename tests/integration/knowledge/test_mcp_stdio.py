@@ -42,6 +42,20 @@ def start(home: Path, **variables: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(SERVE, stdin=pipe, stdout=pipe, stderr=pipe, env=uncounted)
 
 
+@pytest.mark.parametrize(
+    ("variables", "mode"), [({}, "contextual"), ({"COMMONPLACE_SEARCH_MODE": "keyword"}, "keyword")]
+)
+async def test_an_installed_client_searches_by_the_configured_mode(
+    knowledge_url: str, tmp_path: Path, variables: dict[str, str], mode: str
+) -> None:
+    """The best mode, unless the setting names another; the tool shows it as its default."""
+    async with client(
+        tmp_path, tmp_path / "log", COMMONPLACE_POSTGRES_URL=knowledge_url, **variables
+    ) as opened:
+        (tool,) = [each for each in await opened.list_tools() if each.name == "memory_search"]
+    assert tool.input_schema["properties"]["mode"]["default"] == mode
+
+
 @pytest.mark.requirement("KNW-19.1", "KNW-19.2", "KNW-29.1")
 async def test_two_clients_share_what_they_know(knowledge_url: str, tmp_path: Path) -> None:
     """Two servers at once on one database, with the real model; the process's settings and environment name it."""

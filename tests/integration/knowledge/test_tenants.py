@@ -188,6 +188,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "get_memory": lambda m, w: m.get_memory(*w.memory()),
     "context": lambda m, w: m.context(w.word(), "ops"),
     "confirm_memory": lambda m, w: m.confirm_memory(*w.memory()),
+    "pin_memory": lambda m, w: m.pin_memory(*w.memory()),
     "mark_helpful": lambda m, w: m.mark_helpful(w.pick("rule")),
     "mark_harmful": lambda m, w: m.mark_harmful(w.pick("rule"), reason=w.text()),
     "invert_to_anti_pattern": lambda m, w: m.invert_to_anti_pattern(w.pick("rule")),
@@ -275,9 +276,14 @@ def statements(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(unit_of_work, "queries", lambda: loose)
         assert CONDITION.fullmatch(search_statements._OWN)
         monkeypatch.setattr(search_statements, "_OWN", "true")
-        search_statements.search_queries.cache_clear()
+        _forget_search_statements()
     yield
-    search_statements.search_queries.cache_clear()
+    _forget_search_statements()
+
+
+def _forget_search_statements() -> None:
+    for made in ("search_queries", "ranking_queries", "reading_queries", "spelling_queries"):
+        getattr(search_statements, made).cache_clear()
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from commonplace.web.dashboard.assets import asset, has_asset, static_app
 from commonplace.web.dashboard.cards import Card, read_cards
 from support.deadlines import DEADLINE_S
 from support.secured import STRANGER, Secured, secured
+from support.streams import encode, init, result, says
 
 PAGE = {"accept": "text/html"}
 PART = {**PAGE, "hx-request": "true"}
@@ -196,3 +197,33 @@ async def test_a_card_that_fails_takes_no_other_with_it() -> None:
         ("the server is down", {}),
         ("", {"count": 1}),
     ]
+
+
+@pytest.mark.requirement("JDG-04.1")
+async def test_a_pair_is_decided_without_scripts(service: Secured) -> None:
+    """The form leads back to the queue; a reader sees the pair and the count, but no answers."""
+    operational = service.memories.operational
+
+    async def stream(name: str, text: str) -> AsyncIterator[bytes]:
+        line = says(f"[MEMORY:behavior:gate] {text}", session_id=name)
+        yield encode(init(name), line, result(session_id=name))
+
+    await operational.ingest(stream("one", "Use the west gate for deliveries"))
+    await operational.ingest(stream("two", "The west gate is closed for deliveries"))
+    (review,) = await operational.reviews()
+    async with service.client("reader", **PAGE) as client:
+        page = (await client.get("/reviews")).text
+        refused = await client.post(f"/reviews/{review.id}", data={"verdict": "same"})
+    assert review.new_observation in page
+    assert 'name="verdict"' not in page
+    assert '1<span class="visually-hidden"> waiting</span>' in page
+    assert refused.status_code == 403
+    async with service.client("writer", **PAGE) as client:
+        assert 'name="verdict"' in (await client.get("/reviews")).text
+        assert (await client.post(f"/reviews/{review.id}", data={"verdict": "perhaps"})).status_code == 409
+        decided = await client.post(f"/reviews/{review.id}", data={"verdict": "corrects"})
+        assert (decided.status_code, decided.headers["location"]) == (303, "/reviews")
+        assert (await operational.get(review.old_id)).confidence == pytest.approx(0.5)
+        taken_back = await client.post(f"/reviews/{review.id}/undo")
+        assert taken_back.status_code == 303
+    assert [one.id for one in await operational.reviews()] == [review.id]

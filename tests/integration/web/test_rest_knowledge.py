@@ -132,6 +132,32 @@ async def test_memories_are_confirmed_judged_and_forgotten(client: httpx2.AsyncC
         assert (await client.request(method, path)).status_code == 404
 
 
+@pytest.mark.requirement("RCL-01.1", "RCL-04.1")
+async def test_a_block_has_a_floor_pins_and_short_ids(client: httpx2.AsyncClient) -> None:
+    """The pinned rule is in every block, and its short id leads to it."""
+    rule = (await client.post("/rules", json={"content": "Answer in short sentences."})).json()["id"]
+    fact = {"subject": "port", "predicate": "is", "content": "The staging port is 5433."}
+    await client.post("/facts", json=fact)
+    pinned = (await client.put(f"/memories/rule/{rule}/pin")).json()
+    assert pinned["tags"] == ["pinned"]
+    asked = "/context?prompt=Who+won+the+cup&butler=ops&withIds=true&withDates=true"
+    block = (await client.get(asked)).json()["text"]
+    assert "5433" not in block
+    short_id = block.rpartition("[")[2].partition("]")[0]
+    assert short_id.startswith("r:")
+    whole = (await client.get(f"{asked}&minRelevance=0")).json()["text"]
+    assert "The staging port is 5433. (confidence: 1.00, as of " in whole
+    assert (await client.post(f"/memories/rule/{short_id}/confirm")).json() == {"confirmed": True}
+    assert (await client.post(f"/rules/{short_id}/helpful")).json()["id"] == rule
+    assert (await client.delete(f"/memories/rule/{short_id}/pin")).json()["tags"] == []
+    assert (await client.get(asked)).json()["text"] == "# Memory Context\n"
+    assert (await client.delete(f"/memories/rule/{short_id}")).json() == {"forgotten": True}
+    for path in ("/recall?topic=port", "/search?query=port&mode=contextual", asked):
+        assert (await client.get(f"{path}&minRelevance=0.9")).status_code == 200
+        assert (await client.get(f"{path}&minRelevance=2")).status_code == 422
+    assert (await client.get("/memories/rule/r:1")).status_code == 422
+
+
 @pytest.mark.requirement("KNW-16.1", "KNW-17.1", "KNW-18.1")
 async def test_entities_are_kept_resolved_and_merged(client: httpx2.AsyncClient) -> None:
     """And a merge is undone."""

@@ -27,6 +27,17 @@ def test_the_block_is_as_specified() -> None:
     )
 
 
+def test_a_note_says_what_the_memories_are() -> None:
+    """Before the closing line, with the date, because the lines name days; a reader of blocks removes it, too."""
+    block = format_memories("Calendar", [memory(1)], today=MOMENT.date())
+
+    assert block.endswith(
+        "\n\nThey are claims heard earlier; today is 2026-03-01. What the user says now wins.\n"
+        "Use these memories to provide context-aware responses."
+    )
+    assert without_blocks(f"before {block} after") == "before  after"
+
+
 @pytest.mark.requirement("APP-06.2")
 def test_the_block_holds_ten() -> None:
     """The first ten that are given."""

@@ -11,6 +11,9 @@ from commonplace.knowledge.unit_of_work import SQL_DIRECTORIES
 _WRITTEN = re.compile(
     r"INSERT INTO memory_events[^;]*?current_setting\('commonplace\.tenant_id'\),\s+'(\w+)'(?!\s*\|\|)"
 )
+_PINNED = re.compile(r"'(\w+_(?:un)?pinned)'")
+"""The events of a pin; one statement writes either."""
+
 _SWEPT = re.compile(r"changing\.left_over, '\$\{memory_type\}(\w+)'")
 """The endings of the events of the sweep, whose statement is filled in for facts and for rules."""
 
@@ -28,7 +31,7 @@ def test_every_word_that_a_statement_writes_is_known() -> None:
     (sweep,) = files("commonplace.knowledge.upkeep").joinpath("sql_by_table").iterdir()
     endings = _SWEPT.findall(sweep.read_text(encoding="utf-8"))
     swept = {f"{memory_type}{ending}" for memory_type in ("fact", "rule") for ending in endings}
-    written = {*_WRITTEN.findall(statements), *swept, *_ENDED}
+    written = {*_WRITTEN.findall(statements), *_PINNED.findall(statements), *swept, *_ENDED}
     assert written <= set(EventType)
     assert set(EventType) - written == {
         EventType.RULE_HELPFUL,

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from starlette.requests import Request
 
 from commonplace.web.dashboard import wording
 from commonplace.web.dashboard.navigation import Entry
-from commonplace.web.dashboard.paging import counted_pager, cut_page, read_page
+from commonplace.web.dashboard.paging import Filters, counted_pager, cut_page, read_page
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -68,12 +69,28 @@ def test_pager() -> None:
     assert (nothing.first, nothing.last, nothing.previous_url, nothing.next_url) == (0, 0, None, None)
 
 
-def test_pager_of_a_list_that_nobody_counted() -> None:
-    """The item behind the page shows that another page follows."""
-    rows, pager = cut_page(list(range(51)), "/facts", {}, 50)
-    assert list(rows) == list(range(50))
-    assert (pager.first, pager.last, pager.total, pager.next_url) == (51, 100, None, "/facts?offset=100")
-    assert cut_page([], "/facts", {}, 0)[1].next_url is None
+class Named(Filters):
+    """A filter by name."""
+
+    name: str = ""
+
+
+def asked_for(path: str) -> Request:
+    """Return a request for a path."""
+    return Request({"type": "http", "path": path, "headers": [], "query_string": b""})
+
+
+@pytest.mark.parametrize(("count", "next_url"), [(51, "/facts?name=a&offset=100"), (0, None)])
+async def test_pager_of_a_list_that_nobody_counted(count: int, next_url: str | None) -> None:
+    """The item behind the page shows that another page follows; only filters that are set are passed on."""
+
+    async def read(*, name: str, limit: int, offset: int) -> list[int]:
+        assert (name, limit, offset) == ("a", 51, 50)
+        return list(range(count))
+
+    rows, pager = await cut_page(asked_for("/facts"), Named(name=" a ", offset=50), read)
+    assert list(rows) == list(range(min(count, 50)))
+    assert (pager.last, pager.total, pager.next_url) == (50 + len(rows), None, next_url)
 
 
 @pytest.mark.parametrize(("total", "offset"), [(0, 0), (1, 0), (50, 0), (51, 50), (120, 100)])
@@ -96,10 +113,10 @@ class Listed:
 async def test_behind_the_end_of_a_list_is_its_last_page(total: int, asked: int, shown: int) -> None:
     """A list that became shorter meanwhile shows no empty page."""
 
-    async def read(offset: int) -> Listed:
-        return Listed(offset=offset, total=total)
+    async def read(*, limit: int, offset: int) -> Listed:
+        return Listed(offset=offset, total=total if limit else 0)
 
-    page, pager = await read_page(read, "/memories", {}, asked)
+    page, pager = await read_page(asked_for("/memories"), Named(offset=asked), read)
     assert (page.offset, pager.offset) == (shown, shown)
 
 

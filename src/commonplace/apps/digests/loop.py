@@ -141,7 +141,7 @@ class SensitiveLoop:
 
     def format_memories_for_context(self, app: App, memories: Sequence[Memory]) -> str:
         """Return the block of an app; empty if there are no memories."""
-        return format_memories(app.name, memories)
+        return format_memories(app.name, memories, today=self._store.now().date())
 
     async def focus_on_unanswered(
         self, conversation_id: str | None = None, *, app_id: str | None = None

@@ -8,6 +8,7 @@ from commonplace.cli.command import Answer, commands
 from commonplace.cli.knowledge import consolidation, entities, reembed, upkeep
 from commonplace.cli.knowledge.options import (
     IdArgument,
+    RelevanceOption,
     ScopeOption,
     TypeArgument,
     opened,
@@ -128,6 +129,10 @@ async def search(
     min_confidence: Annotated[
         float, typer.Option(min=0, max=1, help="Least confidence of facts and rules today.")
     ] = DEFAULT_MIN_CONFIDENCE,
+    min_relevance: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Likeness that the best memory must have; in mode contextual only."),
+    ] = 0.0,
     explain: ExplainOption = False,
 ) -> Answer:
     """Find memories, the best first."""
@@ -138,6 +143,7 @@ async def search(
         mode=mode,
         limit=limit,
         min_confidence=min_confidence,
+        min_relevance=min_relevance,
         explain=explain,
     )
     return results(found)
@@ -150,10 +156,11 @@ async def recall(
     *,
     scope: ScopeOption = None,
     limit: LimitOption = DOOR_LIMIT,
+    min_relevance: RelevanceOption = None,
     explain: ExplainOption = False,
 ) -> Answer:
     """Recall the facts and rules that matter most for a topic, and count a use of each."""
-    found = await memory.recall(topic, scope=scope, limit=limit, explain=explain)
+    found = await memory.recall(topic, scope=scope, limit=limit, min_relevance=min_relevance, explain=explain)
     return results(found, if_empty="no memory covers this")
 
 
@@ -173,9 +180,14 @@ async def context(
     budget: Annotated[
         int | None, typer.Option(min=0, help="Tokens for the block.", show_default="3000")
     ] = None,
+    min_relevance: RelevanceOption = None,
+    ids: Annotated[bool, typer.Option("--ids", help="End lines with short ids.")] = False,
+    dates: Annotated[bool, typer.Option("--dates", help="Show dates of facts.")] = False,
 ) -> Answer:
     """Print the block of facts and rules for a session's prompt."""
-    block = await memory.context(prompt, butler, token_budget=budget)
+    block = await memory.context(
+        prompt, butler, token_budget=budget, min_relevance=min_relevance, with_ids=ids, with_dates=dates
+    )
     return Answer({"text": block}, lambda _: typer.echo(block, nl=False))
 
 

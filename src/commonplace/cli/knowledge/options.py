@@ -31,7 +31,17 @@ ButlerOption = Annotated[
     str | None, typer.Option("--butler", help="Only this butler's episodes.", show_default="all butlers")
 ]
 TypeArgument = Annotated[MemoryType, typer.Argument(metavar="TYPE", help="episode, fact or rule.")]
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A UUID.")]
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A UUID, or a short id: f:3k7q2.")]
+RelevanceOption = Annotated[
+    float | None,
+    typer.Option(
+        "--min-relevance",
+        min=0,
+        max=1,
+        help="Likeness that the best memory must have, or none is shown; 0 for no floor.",
+        show_default="min_relevance of the settings",
+    ),
+]
 
 
 def opened(tenant: TenantOption = DEFAULT_TENANT) -> AbstractAsyncContextManager[KnowledgeMemory]:

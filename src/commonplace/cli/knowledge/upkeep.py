@@ -1,4 +1,4 @@
-"""``commonplace knowledge confirm``, ``forget``, ``helpful``, ``harmful``, ``stats``, ``cleanup`` and ``sweep``."""
+"""The commands of ``commonplace knowledge`` that change single memories, and its upkeep."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -59,6 +59,20 @@ async def confirm(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id:
     """Confirm that a fact or rule still holds; its decay restarts."""
     await memory.confirm_memory(memory_type, memory_id)
     return _done("confirmed", memory_type, memory_id)
+
+
+@command()
+async def pin(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
+    """Show a fact or rule in every prompt's block; this adds the tag pinned."""
+    await memory.pin_memory(memory_type, memory_id)
+    return _done("pinned", memory_type, memory_id)
+
+
+@command()
+async def unpin(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
+    """Show a fact or rule only where it is relevant; this removes the tag pinned."""
+    await memory.pin_memory(memory_type, memory_id, pinned=False)
+    return _done("unpinned", memory_type, memory_id)
 
 
 @command()

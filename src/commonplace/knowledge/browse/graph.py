@@ -4,11 +4,9 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 from uuid import UUID
 
-import asyncpg
-
 from commonplace.core.errors import NotFoundError
 from commonplace.knowledge import inputs
-from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.session import KnowledgeSession
 from commonplace.storage.database import Row
 
 MOST_ENTITIES: Final = 30
@@ -48,28 +46,30 @@ class Graph:
         self.nodes.setdefault(node.id, node)
 
 
-async def knowledge_graph(pool: asyncpg.Pool, *, entity_id: UUID | str | None = None) -> Graph:
-    """Return an entity with its most important active facts and the memories that they are linked to.
+class GraphMethods(KnowledgeSession):
+    """The method of knowledge memory that draws entities, facts and links."""
 
-    Without an entity: the 30 entities with the most active facts, five facts each.
+    async def knowledge_graph(self, *, entity_id: UUID | str | None = None) -> Graph:
+        """Return an entity with its most important active facts and the memories that they are linked to.
 
-    Raises:
-        InvalidInputError: The id is malformed.
-        NotFoundError: The entity does not exist, or was merged into another.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
-    """
-    key = inputs.optional_id(entity_id, field="entity_id")
-    async with unit_of_work(pool, readonly=True) as sql:
-        entities = await sql.graph_entities(entity_id=key, limit=MOST_ENTITIES)
-        if key is not None and not entities:
-            raise NotFoundError("entity", str(key))
-        facts = await sql.graph_facts(
-            entity_ids=[entity["id"] for entity in entities],
-            per_entity=FACTS_OF_EACH if key is None else FACTS_OF_ONE,
-        )
-        links = await sql.graph_links(ids=[fact["id"] for fact in facts], limit=MOST_LINKS)
-    return _drawn(entities, facts, links)
+        Without an entity: the 30 entities with the most active facts, five facts each.
+
+        Raises:
+            InvalidInputError: The id is malformed.
+            NotFoundError: The entity does not exist, or was merged into another.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        key = inputs.optional_id(entity_id, field="entity_id")
+        async with self._reading() as sql:
+            entities = await sql.graph_entities(entity_id=key, limit=MOST_ENTITIES)
+            if key is not None and not entities:
+                raise NotFoundError("entity", str(key))
+            facts = await sql.graph_facts(
+                entity_ids=[entity["id"] for entity in entities],
+                per_entity=FACTS_OF_EACH if key is None else FACTS_OF_ONE,
+            )
+            links = await sql.graph_links(ids=[fact["id"] for fact in facts], limit=MOST_LINKS)
+        return _drawn(entities, facts, links)
 
 
 def _drawn(entities: list[Row], facts: list[Row], links: list[Row]) -> Graph:

@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -17,9 +17,9 @@ from commonplace.knowledge.consolidation.policy import OUTAGES
 from commonplace.knowledge.consolidation.runs import ActionKind
 from commonplace.knowledge.consolidation.siblings import plain
 from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, Steps, StoreFact, StoreRule
-from commonplace.knowledge.facts import GLOBAL_SCOPE, fact_key, fact_row, insert_facts
+from commonplace.knowledge.facts import GLOBAL_SCOPE, insert_facts
 from commonplace.knowledge.inputs import MemoryType
-from commonplace.knowledge.rules import insert_rules, rule_row
+from commonplace.knowledge.rules import insert_rules
 from commonplace.knowledge.vectors import refused_vectors
 from commonplace.storage.database import Statements
 
@@ -90,7 +90,7 @@ async def _lock(sql: Statements, steps: Steps, butler: str) -> None:
     named = [step for step in steps.steps if isinstance(step, Confirm | Retract)]
     targets = {step.target_id for step in facts if step.target_id is not None}
     rules = {step.target_id for step in steps.steps if isinstance(step, StoreRule) and step.target_id}
-    await sql.serialise_fact_keys(keys=[fact_key(asdict(step.draft)) for step in facts])
+    await sql.serialise_fact_keys(keys=[step.draft.key for step in facts])
     await sql.lock_facts(
         ids=list(targets | {step.memory_id for step in named if step.memory_type is MemoryType.FACT}),
         scopes=sorted({GLOBAL_SCOPE, butler} | {step.draft.scope for step in facts}),
@@ -150,7 +150,7 @@ async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, now: datetim
     if same is not None:
         await _link(sql, MemoryType.FACT, same, step, now)
         return await _confirm(sql, MemoryType.FACT, same, now)
-    (receipt,) = await insert_facts(sql, [fact_row(draft)], step.embeddings, now=now)
+    (receipt,) = await insert_facts(sql, [draft], step.embeddings, now=now)
     await _link(sql, MemoryType.FACT, receipt.id, step, now)
     if receipt.superseded_id is None:
         return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id)
@@ -162,7 +162,7 @@ async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, now: datetim
         memory_id=receipt.id,
         superseded_ids=[receipt.superseded_id],
         note=f"superseded the known fact {receipt.superseded_id} of {draft.subject} {draft.predicate}"
-        + (f", which matters: decide with commonplace review k{waits}" if waits else ""),
+        + (", which matters: decide with commonplace review" if waits else ""),
     )
 
 
@@ -183,7 +183,7 @@ async def _updated_fact(sql: Statements, step: StoreFact, now: datetime) -> _Don
     if same_key and plain(target["content"]) == plain(draft.content):
         await _link(sql, MemoryType.FACT, target["id"], step, now)
         return await _confirm(sql, MemoryType.FACT, target["id"], now)
-    (receipt,) = await insert_facts(sql, [fact_row(draft)], step.embeddings, now=now)
+    (receipt,) = await insert_facts(sql, [draft], step.embeddings, now=now)
     superseded = [] if receipt.superseded_id is None else [receipt.superseded_id]
     if target_id not in superseded:
         # The answer changed the subject or predicate, so the key did not find the target.
@@ -198,9 +198,9 @@ async def _new_rule(sql: Statements, step: StoreRule, butler: str, now: datetime
     if same is not None:
         await _link(sql, MemoryType.RULE, same, step, now)
         return await _confirm(sql, MemoryType.RULE, same, now)
-    (rule_id,) = await insert_rules(sql, [rule_row(step.draft)], step.embeddings, now=now)
-    await _link(sql, MemoryType.RULE, rule_id, step, now)
-    return _Done(action=ActionKind.RULE_CREATED, memory_id=rule_id)
+    (receipt,) = await insert_rules(sql, [step.draft], step.embeddings, now=now)
+    await _link(sql, MemoryType.RULE, receipt.id, step, now)
+    return _Done(action=ActionKind.RULE_CREATED, memory_id=receipt.id)
 
 
 async def _updated_rule(sql: Statements, step: StoreRule, now: datetime) -> _Done:
@@ -215,18 +215,18 @@ async def _updated_rule(sql: Statements, step: StoreRule, now: datetime) -> _Don
     if plain(content) == plain(step.draft.content):
         await _link(sql, MemoryType.RULE, step.target_id, step, now)
         return await _confirm(sql, MemoryType.RULE, step.target_id, now)
-    (rule_id,) = await insert_rules(sql, [rule_row(step.draft)], step.embeddings, now=now)
+    (receipt,) = await insert_rules(sql, [step.draft], step.embeddings, now=now)
     await sql.forget_rule(id=step.target_id)
     await sql.create_link(
         source_type=MemoryType.RULE,
-        source_id=rule_id,
+        source_id=receipt.id,
         target_type=MemoryType.RULE,
         target_id=step.target_id,
         relation="supersedes",
         now=now,
     )
-    await _link(sql, MemoryType.RULE, rule_id, step, now)
-    return _Done(action=ActionKind.RULE_UPDATED, memory_id=rule_id, superseded_ids=[step.target_id])
+    await _link(sql, MemoryType.RULE, receipt.id, step, now)
+    return _Done(action=ActionKind.RULE_UPDATED, memory_id=receipt.id, superseded_ids=[step.target_id])
 
 
 async def _retract(sql: Statements, step: Retract, now: datetime) -> _Done:

@@ -6,7 +6,7 @@ the text may hold the secret that is refused.
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Final, assert_never
 from uuid import UUID
 
@@ -26,10 +26,10 @@ from commonplace.knowledge.consolidation.results import (
     UpdatedFact,
     UpdatedRule,
 )
-from commonplace.knowledge.facts import DEFAULT_IMPORTANCE, FactDraft, fact_key, fact_row, fact_text
+from commonplace.knowledge.facts import DEFAULT_IMPORTANCE, FactDraft, checked_fact, fact_text
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.lifecycle.permanence import Permanence
-from commonplace.knowledge.rules import RuleDraft, rule_row
+from commonplace.knowledge.rules import RuleDraft, checked_rule
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.knowledge.vectors import Embeddings, embed
 
@@ -154,21 +154,21 @@ def _told_apart(steps: Sequence[Step], decided_apart: Collection[str]) -> list[S
     targets: defaultdict[str, set[UUID]] = defaultdict(set)
     for step in steps:
         if isinstance(step, StoreFact):
-            contents[_key(step.draft)].add(siblings.plain(step.draft.content))
-            targets[_key(step.draft)].update({step.target_id} - {None})
+            contents[step.draft.key].add(siblings.plain(step.draft.content))
+            targets[step.draft.key].update({step.target_id} - {None})
     told: list[Step] = []
     used: dict[str, str] = {}
     for step in steps:
         if not isinstance(step, StoreFact):
             told.append(step)
             continue
-        draft, key = step.draft, _key(step.draft)
+        draft, key = step.draft, step.draft.key
         is_new = step.target_id is None
         twice = len(contents[key]) > 1 and (is_new or len(targets[key]) > 1)
         named = not is_new and siblings.names_a_value(step.said)
         if twice or named or step.place in decided_apart or siblings.holds_several(step.said):
             draft = _with_own_key(draft, used)
-        used[_key(draft)] = siblings.plain(draft.content)
+        used[draft.key] = siblings.plain(draft.content)
         told.append(replace(step, draft=draft))
     return told
 
@@ -178,14 +178,10 @@ def _with_own_key(draft: FactDraft, used: Mapping[str, str]) -> FactDraft:
     content, number = siblings.plain(draft.content), 1
     valued = siblings.with_value(draft.subject, draft.predicate, draft.content)
     own = replace(draft, predicate=valued)
-    while used.get(_key(own), content) != content:
+    while used.get(own.key, content) != content:
         number += 1
         own = replace(draft, predicate=f"{valued}_{number}")
     return own
-
-
-def _key(draft: FactDraft) -> str:
-    return fact_key(asdict(draft))
 
 
 def _without_text(error: InvalidInputError) -> str:
@@ -250,10 +246,9 @@ def _rule(place: str, rule: NewRule | UpdatedRule, group: Group, target: KnownRu
         source_butler=group.butler,
         source_episode_id=evidence[-1],
     )
-    rule_row(draft)
     return StoreRule(
         place=place,
-        draft=draft,
+        draft=checked_rule(draft),
         evidence=evidence,
         embeddings=_NO_VECTORS,
         target_id=None if target is None else target.id,
@@ -280,7 +275,7 @@ def _fact(place: str, fact: NewFact | UpdatedFact, group: Group, target: KnownFa
         source_butler=group.butler,
         source_episode_id=evidence[-1],
     )
-    fact_row(draft)
+    draft = checked_fact(draft)
     return StoreFact(
         place=place,
         draft=draft,
@@ -294,7 +289,7 @@ def _fact(place: str, fact: NewFact | UpdatedFact, group: Group, target: KnownFa
 async def _with_vectors(engine: EmbeddingEngine, steps: Sequence[Step]) -> tuple[Step, ...]:
     """Return the steps with the vectors of new memories, which are computed together."""
     texts = {
-        step.place: fact_text(asdict(step.draft)) if isinstance(step, StoreFact) else step.draft.content
+        step.place: fact_text(step.draft) if isinstance(step, StoreFact) else step.draft.content
         for step in steps
         if isinstance(step, StoreFact | StoreRule)
     }

@@ -178,9 +178,9 @@ class _Undoing:
         """Lock all memories that undoing can change, and return the ids of the facts among them."""
         named = {each for action in self._actions for each in (action.memory_id, *action.superseded_ids)}
         ids = list(named.union(*self._replaced.values()))
-        await self._sql.serialise_fact_keys(
-            keys=[fact_key(row) for row in await self._sql.fact_keys(ids=ids)]
-        )
+        rows = await self._sql.fact_keys(ids=ids)
+        keys = [fact_key(row["scope"], row["predicate"], row["entity_id"] or row["subject"]) for row in rows]
+        await self._sql.serialise_fact_keys(keys=keys)
         facts = await self._sql.lock_facts(ids=ids, scopes=[], subjects=[], predicates=[])
         await self._sql.lock_rules(ids=ids)
         return [row["id"] for row in facts]

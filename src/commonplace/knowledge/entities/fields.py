@@ -3,10 +3,10 @@
 from enum import StrEnum
 from typing import Any, Final, cast
 
-from commonplace.core.errors import InvalidInputError, SecretRefusedError
-from commonplace.core.secrets import find_secret
-from commonplace.core.text import require_text
+from commonplace.core.choices import require_one_of
+from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.entities.names import normal_name, without_repeats
+from commonplace.knowledge.inputs import require_safe_text
 
 MAX_NAME_CHARS: Final = 500
 MAX_ALIASES: Final = 200
@@ -28,29 +28,15 @@ class EntityType(StrEnum):
 
 
 def require_type(value: object) -> EntityType:
-    """Return an entity's type.
-
-    Raises:
-        InvalidInputError: The type is unknown; the message lists the types (KNW-16.3).
-    """
-    try:
-        return EntityType(cast("str", value))
-    except ValueError:
-        raise InvalidInputError("entity_type", f"one of {', '.join(EntityType)}", value) from None
+    """Return an entity's type; the error lists the types. Source: KNW-16.3."""
+    return require_one_of(EntityType, value, field="entity_type")
 
 
 def require_name(value: object, *, field: str, allow_secrets: bool) -> str:
-    """Return a name as it is stored.
-
-    Raises:
-        InvalidInputError: The name is not a text of 1 to 500 characters.
-        SecretRefusedError: The name looks like a secret, and ``allow_secrets`` is not set.
-    """
-    name = normal_name(require_text(value, field=field, max_chars=MAX_NAME_CHARS))
-    finding = None if allow_secrets else find_secret(name)
-    if finding is not None:
-        raise SecretRefusedError(field, finding.kind)
-    return name
+    """Return a name of 1 to 500 characters as it is stored; see :func:`.inputs.require_safe_text`."""
+    return normal_name(
+        require_safe_text(value, field=field, max_chars=MAX_NAME_CHARS, allow_secrets=allow_secrets)
+    )
 
 
 def require_aliases(value: object, *, allow_secrets: bool) -> list[str]:

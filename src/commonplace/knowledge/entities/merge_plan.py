@@ -11,11 +11,12 @@ Source: KNW-18.1 to KNW-18.3.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
 from commonplace.storage.database import Row
+from commonplace.storage.nouns import Noun, read_row
 
 ACTIVE: Final = "active"
 SUPERSEDED: Final = "superseded"
@@ -23,27 +24,12 @@ _FIELDS: Final = ("entity_id", "validity", "supersedes_id")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Noun):
     """The fields of a fact that a merge can change."""
 
     entity_id: UUID
     validity: str
     supersedes_id: UUID | None
-
-    def to_json(self) -> dict[str, str | None]:
-        """Return the place as JSON, for an event."""
-        superseded = None if self.supersedes_id is None else str(self.supersedes_id)
-        return {"entity_id": str(self.entity_id), "validity": self.validity, "supersedes_id": superseded}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Place":
-        """Read a place from an event."""
-        superseded = data["supersedes_id"]
-        return cls(
-            entity_id=UUID(data["entity_id"]),
-            validity=data["validity"],
-            supersedes_id=None if superseded is None else UUID(superseded),
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +45,7 @@ class FactState:
     @classmethod
     def from_row(cls, row: Row) -> "FactState":
         """Read a row of ``facts``."""
-        place = Place(**{name: row[name] for name in Place.__slots__})
-        return cls(place=place, **{name: row[name] for name in cls.__slots__ if name != "place"})
+        return read_row(cls, row, place=Place.from_row(row))
 
     @property
     def is_active(self) -> bool:
@@ -76,22 +61,19 @@ class FactChange:
     before: Place
     after: Place
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the change as JSON, for an event."""
-        return {
-            "fact_id": str(self.fact_id),
-            "before": self.before.to_json(),
-            "after": self.after.to_json(),
-        }
-
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "FactChange":
         """Read a change from an event."""
-        return cls(
-            fact_id=UUID(data["fact_id"]),
-            before=Place.from_json(data["before"]),
-            after=Place.from_json(data["after"]),
-        )
+        return cls(fact_id=UUID(data["fact_id"]), before=_place(data["before"]), after=_place(data["after"]))
+
+
+def _place(data: Mapping[str, Any]) -> Place:
+    superseded = data["supersedes_id"]
+    return Place(
+        entity_id=UUID(data["entity_id"]),
+        validity=data["validity"],
+        supersedes_id=None if superseded is None else UUID(superseded),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,14 +180,14 @@ def plan_unmerge(record: Iterable[FactChange], facts: Sequence[FactState]) -> Un
 
 def _restore(done: FactChange, now: Place) -> tuple[Place, list[str]]:
     """Return the restored place of a fact, and the fields that changed after the merge."""
-    values: dict[str, Any] = {}
-    later: list[str] = []
+    restored, later = now, list[str]()
     for field in _FIELDS:
-        before, after, current = getattr(done.before, field), getattr(done.after, field), getattr(now, field)
-        values[field] = before if current == after else current
-        if before != after and current not in (before, after):
+        before, after, current = (getattr(place, field) for place in (done.before, done.after, now))
+        if current == after:
+            restored = replace(restored, **{field: before})
+        elif current != before != after:
             later.append(field)
-    return Place(**values), later
+    return restored, later
 
 
 def _conflicts(facts: Mapping[UUID, FactState], places: Mapping[UUID, Place]) -> tuple[str, ...]:

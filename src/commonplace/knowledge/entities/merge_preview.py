@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-import asyncpg
-
 from commonplace.knowledge.entities.merge_plan import FactState, plan_merge
 from commonplace.knowledge.entities.merging import added_names, require_two_ids
 from commonplace.knowledge.entities.registry import Entity, require_living
-from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.session import KnowledgeSession
 from commonplace.storage.database import Row, Statements
+from commonplace.storage.nouns import read_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,8 +25,7 @@ class PreviewedFact:
     @classmethod
     def from_row(cls, row: Row, target_id: UUID) -> "PreviewedFact":
         """Read a row of ``facts``."""
-        values = {name: row[name] for name in cls.__slots__ if name != "of_target"}
-        return cls(**values, of_target=row["entity_id"] == target_id)
+        return read_row(cls, row, of_target=row["entity_id"] == target_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,33 +49,33 @@ class MergePreview:
     names: tuple[str, ...]
 
 
-async def preview_merge(
-    pool: asyncpg.Pool, source_entity_id: UUID | str, target_entity_id: UUID | str
-) -> MergePreview:
-    """Return the effects of merging one entity into another, without changing anything.
+class MergePreviewMethods(KnowledgeSession):
+    """The method of knowledge memory that previews merges."""
 
-    Raises:
-        InvalidInputError: Both ids are the same, an id names no entity, or an entity was already merged.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
+    async def preview_merge(self, source_entity_id: UUID | str, target_entity_id: UUID | str) -> MergePreview:
+        """Return the effects of merging one entity into another, without changing anything.
 
-    Source: KNW-18.
-    """
-    source_id, target_id = require_two_ids(source_entity_id, target_entity_id)
-    async with unit_of_work(pool, readonly=True) as sql:
-        source = await _living(sql, source_id, field="source_entity_id")
-        target = await _living(sql, target_id, field="target_entity_id")
-        rows = await sql.facts_of_entities(entity_ids=[source_id, target_id])
-    plan = plan_merge(source_id, target_id, [FactState.from_row(row) for row in rows])
-    shown = {row["id"]: PreviewedFact.from_row(row, target_id) for row in rows}
-    return MergePreview(
-        source=source,
-        target=target,
-        moving=plan.repointed,
-        history=plan.history,
-        conflicts=tuple((shown[winner], shown[loser]) for winner, loser in plan.supersessions),
-        names=tuple(added_names(source, target)),
-    )
+        Raises:
+            InvalidInputError: Both ids are the same, an id names no entity, or an entity was already merged.
+            StorageUnavailableError: The server cannot be reached.
+
+        Source: KNW-18.
+        """
+        source_id, target_id = require_two_ids(source_entity_id, target_entity_id)
+        async with self._reading() as sql:
+            source = await _living(sql, source_id, field="source_entity_id")
+            target = await _living(sql, target_id, field="target_entity_id")
+            rows = await sql.facts_of_entities(entity_ids=[source_id, target_id])
+        plan = plan_merge(source_id, target_id, [FactState.from_row(row) for row in rows])
+        shown = {row["id"]: PreviewedFact.from_row(row, target_id) for row in rows}
+        return MergePreview(
+            source=source,
+            target=target,
+            moving=plan.repointed,
+            history=plan.history,
+            conflicts=tuple((shown[winner], shown[loser]) for winner, loser in plan.supersessions),
+            names=tuple(added_names(source, target)),
+        )
 
 
 async def _living(sql: Statements, entity_id: UUID, *, field: str) -> Entity:

@@ -1,10 +1,9 @@
 """Merging an entity into another in one transaction, with a record from which the merge can be undone (KNW-18)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
-
-import asyncpg
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.entities.fields import MERGED_INTO
@@ -19,7 +18,8 @@ from commonplace.knowledge.entities.registry import (
 )
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id
-from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.serialization import json_safe
+from commonplace.knowledge.session import KnowledgeSession
 from commonplace.storage.database import Statements
 
 
@@ -46,35 +46,38 @@ class MergeReceipt:
     event_id: UUID
 
 
-async def entity_merge(
-    pool: asyncpg.Pool,
-    source_entity_id: UUID | str,
-    target_entity_id: UUID | str,
-    *,
-    tenant_id: str | None = None,
-) -> MergeReceipt:
-    """Merge one entity into another; the source stays as a tombstone that names the target.
+class MergingMethods(KnowledgeSession):
+    """The method of knowledge memory that merges entities."""
 
-    Facts move as in :mod:`.merge_plan`. The target gets the source's names and the metadata keys that it lacks. Both
-    entities are locked in the order of their ids, then their facts.
+    async def entity_merge(
+        self,
+        source_entity_id: UUID | str,
+        target_entity_id: UUID | str,
+        *,
+        tenant_id: str | None = None,
+    ) -> MergeReceipt:
+        """Merge one entity into another; the source stays as a tombstone that names the target.
 
-    Raises:
-        InvalidInputError: Both ids are the same, an id names no entity, or an entity was already merged. Nothing was
-            written.
-    """
-    require_tenant(tenant_id)
-    source_id, target_id = require_two_ids(source_entity_id, target_entity_id)
-    async with unit_of_work(pool) as sql:
-        found = await lock_entities(sql, source_id, target_id)
-        source = require_living(found.get(source_id), source_id, field="source_entity_id")
-        target = require_living(found.get(target_id), target_id, field="target_entity_id")
-        plan = plan_merge(source_id, target_id, await lock_facts(sql, entities=[source_id, target_id]))
-        # Validities first: a key has one active fact at any moment.
-        await set_validities(sql, plan.changes)
-        await point_facts(sql, plan.changes)
-        links = await _link(sql, plan)
-        after = await _write_both(sql, source, target)
-        return await _record(sql, before=(source, target), after=after, plan=plan, links=links)
+        Facts move as in :mod:`.merge_plan`. The target gets the source's names and the metadata keys that it lacks.
+        Both entities are locked in the order of their ids, then their facts.
+
+        Raises:
+            InvalidInputError: Both ids are the same, an id names no entity, or an entity was already merged. Nothing
+                was written.
+        """
+        require_tenant(self.tenant_id, tenant_id)
+        source_id, target_id = require_two_ids(source_entity_id, target_entity_id)
+        async with self._writing() as sql:
+            found = await lock_entities(sql, source_id, target_id)
+            source = require_living(found.get(source_id), source_id, field="source_entity_id")
+            target = require_living(found.get(target_id), target_id, field="target_entity_id")
+            plan = plan_merge(source_id, target_id, await lock_facts(sql, entities=[source_id, target_id]))
+            # Validities first: a key has one active fact at any moment.
+            await set_validities(sql, plan.changes)
+            await point_facts(sql, plan.changes)
+            links = await _link(sql, plan)
+            after = await _write_both(sql, source, target)
+            return await _record(sql, before=(source, target), after=after, plan=plan, links=links)
 
 
 def require_two_ids(source_entity_id: UUID | str, target_entity_id: UUID | str) -> tuple[UUID, UUID]:
@@ -133,21 +136,33 @@ async def _link(sql: Statements, plan: MergePlan) -> list[tuple[UUID, UUID]]:
 
 
 async def _write_both(sql: Statements, source: Entity, target: Entity) -> tuple[Entity, Entity]:
-    buried = await write_entity(
-        sql,
-        source.id,
-        canonical_name=source.canonical_name,
-        aliases=list(source.aliases),
-        metadata={**source.metadata, MERGED_INTO: str(target.id)},
-    )
-    richer = await write_entity(
-        sql,
-        target.id,
-        canonical_name=target.canonical_name,
-        aliases=[*target.aliases, *added_names(source, target)],
+    buried = replace(source, metadata={**source.metadata, MERGED_INTO: str(target.id)})
+    richer = replace(
+        target,
+        aliases=(*target.aliases, *added_names(source, target)),
         metadata={**source.metadata, **target.metadata},
     )
-    return buried, richer
+    return await write_entity(sql, buried), await write_entity(sql, richer)
+
+
+def payload_of(
+    before: tuple[Entity, Entity],
+    after: tuple[Entity, Entity],
+    changes: Sequence[FactChange],
+    links: Sequence[tuple[UUID, UUID]],
+    counts: Mapping[str, int],
+) -> dict[str, Any]:
+    """Return the payload of the event of a merge or an unmerge, for a source and its target."""
+    source, target = before
+    return {
+        "source_entity_id": str(source.id),
+        "target_entity_id": str(target.id),
+        **counts,
+        "before": {"source": source.image(), "target": target.image()},
+        "after": {"source": after[0].image(), "target": after[1].image()},
+        "facts": json_safe(changes),
+        "links": json_safe(links),
+    }
 
 
 async def _record(
@@ -158,21 +173,13 @@ async def _record(
     plan: MergePlan,
     links: list[tuple[UUID, UUID]],
 ) -> MergeReceipt:
-    source, target = after
+    source, target = before
     counts = {
         "facts_repointed": plan.repointed,
         "facts_superseded": len(plan.supersessions),
         "history_repointed": plan.history,
-        "aliases_added": len(target.aliases) - len(before[1].aliases),
+        "aliases_added": len(after[1].aliases) - len(target.aliases),
     }
-    payload = {
-        "source_entity_id": str(source.id),
-        "target_entity_id": str(target.id),
-        **counts,
-        "before": {"source": before[0].image(), "target": before[1].image()},
-        "after": {"source": source.image(), "target": target.image()},
-        "facts": [change.to_json() for change in plan.changes],
-        "links": [[str(winner), str(loser)] for winner, loser in links],
-    }
+    payload = payload_of(before, after, plan.changes, links, counts)
     event_id = await record_event(sql, EventType.ENTITY_MERGED, payload=payload)
     return MergeReceipt(source_entity_id=source.id, target_entity_id=target.id, event_id=event_id, **counts)

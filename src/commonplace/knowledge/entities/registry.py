@@ -4,16 +4,16 @@ A change and its event are one transaction. The database keeps name and type uni
 entity at once get one entity and one error.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 import asyncpg
 
 from commonplace.core.clock import format_timestamp
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge.entities.fields import (
     MERGED_INTO,
     RESERVED_METADATA,
@@ -25,8 +25,9 @@ from commonplace.knowledge.entities.fields import (
 from commonplace.knowledge.entities.names import fold_names
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id, require_metadata
-from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+from commonplace.knowledge.session import KnowledgeSession
 from commonplace.storage.database import Row, Statements
+from commonplace.storage.nouns import read_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,15 +60,10 @@ class Entity:
         return None if target is None else UUID(target)
 
     @classmethod
-    def from_row(cls, row: Row) -> "Entity":
+    def from_row(cls, row: Row) -> Self:
         """Read a row of ``entities``; without ``survivor_id``, only the first step of a chain of merges is known."""
-        metadata: dict[str, Any] = row["metadata"]
-        survivor = row.get("survivor_id") or UUID(metadata.get(MERGED_INTO) or str(row["id"]))
-        values: dict[str, Any] = {name: row[name] for name in cls.__slots__ if name != "survivor_id"} | {
-            "entity_type": EntityType(row["entity_type"]),
-            "aliases": tuple(row["aliases"]),
-        }
-        return cls(**values, survivor_id=survivor)
+        survivor = row.get("survivor_id") or UUID(row["metadata"].get(MERGED_INTO) or str(row["id"]))
+        return read_row(cls, row, survivor_id=survivor)
 
     def image(self) -> dict[str, Any]:
         """Return the fields that can change, for an event."""
@@ -79,152 +75,142 @@ class Entity:
         }
 
 
-def require_tenant(tenant_id: str | None) -> None:
-    """Refuse a tenant other than the request's; ``None`` passes.
+def require_tenant(own: str, tenant_id: str | None) -> None:
+    """Refuse a tenant other than the request's own; ``None`` passes.
 
     Raises:
         InvalidInputError: The tenant is not the request's.
-        TenantUnsetError: The request has no tenant.
     """
-    context = require_context()
-    if tenant_id is not None and tenant_id != context.tenant_id:
-        raise InvalidInputError("tenant_id", f"the tenant of this request ({context.tenant_id!r})", tenant_id)
+    if tenant_id not in (None, own):
+        raise InvalidInputError("tenant_id", f"the tenant of this request ({own!r})", tenant_id)
 
 
-async def entity_create(
-    pool: asyncpg.Pool,
-    *,
-    canonical_name: str,
-    entity_type: str,
-    tenant_id: str | None = None,
-    aliases: object = None,
-    metadata: object = None,
-    allow_secrets: bool = False,
-) -> Entity:
-    """Add an entity.
+class RegistryMethods(KnowledgeSession):
+    """The methods of knowledge memory that create, read and change entities."""
 
-    Args:
-        pool: The pool of the knowledge database.
-        canonical_name: 1 to 500 characters.
-        entity_type: ``person``, ``organization``, ``place`` or ``other``.
-        tenant_id: The request's tenant, if given.
-        aliases: A list of at most 200 further names; repeats in other case are left out.
-        metadata: A JSON object of at most 65,536 characters.
-        allow_secrets: Store text that looks like a secret; only an operator may set this.
+    async def entity_create(
+        self,
+        *,
+        canonical_name: str,
+        entity_type: str,
+        tenant_id: str | None = None,
+        aliases: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        allow_secrets: bool = False,
+    ) -> Entity:
+        """Add an entity.
 
-    Raises:
-        InvalidInputError: A value is malformed, or an entity with this name and type exists, possibly merged
-            (KNW-16.2); the message names it. Nothing was written.
-        SecretRefusedError: A name, an alias or the metadata looks like a secret.
+        Args:
+            canonical_name: 1 to 500 characters.
+            entity_type: ``person``, ``organization``, ``place`` or ``other``.
+            tenant_id: The request's tenant, if given.
+            aliases: A list of at most 200 further names; repeats in other case are left out.
+            metadata: A JSON object of at most 65,536 characters.
+            allow_secrets: Store text that looks like a secret; only an operator may set this.
 
-    Source: KNW-16.
-    """
-    require_tenant(tenant_id)
-    kind = require_type(entity_type)
-    name = require_name(canonical_name, field="canonical_name", allow_secrets=allow_secrets)
-    others = require_aliases(aliases, allow_secrets=allow_secrets)
-    data = require_metadata(metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
-    async with unit_of_work(pool) as sql:
-        row = await sql.entity_insert(
-            canonical_name=name,
-            entity_type=kind,
-            aliases=others,
-            metadata=data,
-            name_keys=fold_names(name, others),
-        )
-        if row is None:
-            raise await _name_taken(sql, name, kind)
-        entity = Entity.from_row(row)
-        await record_event(sql, EventType.ENTITY_CREATED, payload=_change(entity.id, None, entity))
-        return entity
+        Raises:
+            InvalidInputError: A value is malformed, or an entity with this name and type exists, possibly merged
+                (KNW-16.2); the message names it. Nothing was written.
+            SecretRefusedError: A name, an alias or the metadata looks like a secret.
 
-
-async def entity_get(
-    pool: asyncpg.Pool, entity_id: UUID | str, *, tenant_id: str | None = None
-) -> Entity | None:
-    """Return one entity, or ``None``; the ``survivor_id`` of a merged entity names the entity that replaced it.
-
-    Raises:
-        InvalidInputError: The id is not a UUID, or the tenant is not the request's.
-    """
-    require_tenant(tenant_id)
-    wanted = require_id(entity_id, field="entity_id")
-    async with unit_of_work(pool, readonly=True) as sql:
-        row = await sql.entity_by_id(id=wanted)
-    return None if row is None else Entity.from_row(row)
-
-
-async def entity_update(
-    pool: asyncpg.Pool,
-    entity_id: UUID | str,
-    *,
-    tenant_id: str | None = None,
-    canonical_name: str | None = None,
-    aliases: object = None,
-    metadata: object = None,
-    allow_secrets: bool = False,
-) -> Entity:
-    """Change an entity; a field that is ``None`` stays as it is.
-
-    Args:
-        pool: The pool of the knowledge database.
-        entity_id: The entity.
-        tenant_id: The request's tenant, if given.
-        canonical_name: The new name.
-        aliases: The new list of aliases; an empty list removes all.
-        metadata: Keys to set; other keys stay.
-        allow_secrets: Store text that looks like a secret; only an operator may set this.
-
-    Raises:
-        InvalidInputError: A value is malformed, no field is given, no entity has the id, the entity was merged, or
-            another entity has the name. Nothing was written.
-        SecretRefusedError: A name, an alias or the metadata looks like a secret.
-
-    Source: KNW-16.4.
-    """
-    require_tenant(tenant_id)
-    wanted = require_id(entity_id, field="entity_id")
-    if canonical_name is None and aliases is None and metadata is None:
-        raise InvalidInputError("entity_update", "a canonical_name, aliases or metadata to change", None)
-    name = None
-    if canonical_name is not None:
+        Source: KNW-16.
+        """
+        require_tenant(self.tenant_id, tenant_id)
+        kind = require_type(entity_type)
         name = require_name(canonical_name, field="canonical_name", allow_secrets=allow_secrets)
-    others = require_aliases(aliases, allow_secrets=allow_secrets)
-    data = require_metadata(metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
-    try:
-        async with unit_of_work(pool) as sql:
-            before = require_living((await lock_entities(sql, wanted)).get(wanted), wanted)
-            after = await write_entity(
-                sql,
-                wanted,
-                canonical_name=name or before.canonical_name,
-                aliases=list(before.aliases) if aliases is None else others,
-                metadata=_merged(before.metadata, data),
+        others = require_aliases(aliases, allow_secrets=allow_secrets)
+        data = require_metadata(metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
+        async with self._writing() as sql:
+            row = await sql.entity_insert(
+                canonical_name=name,
+                entity_type=kind,
+                aliases=others,
+                metadata=data,
+                name_keys=fold_names(name, others),
             )
-            await record_event(sql, EventType.ENTITY_UPDATED, payload=_change(wanted, before, after))
-            return after
-    except asyncpg.UniqueViolationError:
-        async with unit_of_work(pool, readonly=True) as sql:
+            if row is None:
+                raise await _name_taken(sql, name, kind)
+            entity = Entity.from_row(row)
+            await record_event(sql, EventType.ENTITY_CREATED, payload=_change(entity.id, None, entity))
+            return entity
+
+    async def entity_get(self, entity_id: UUID | str, *, tenant_id: str | None = None) -> Entity:
+        """Return an entity; the ``survivor_id`` of a merged entity names the entity that replaced it.
+
+        Raises:
+            InvalidInputError: The id is malformed, or the tenant is not the request's.
+            NotFoundError: The entity does not exist.
+        """
+        require_tenant(self.tenant_id, tenant_id)
+        wanted = require_id(entity_id, field="entity_id")
+        async with self._reading() as sql:
             row = await sql.entity_by_id(id=wanted)
-            raise await _name_taken(sql, name or "", EntityType(row["entity_type"])) from None
+        if row is None:
+            raise NotFoundError("entity", str(wanted))
+        return Entity.from_row(row)
+
+    async def entity_update(
+        self,
+        entity_id: UUID | str,
+        *,
+        tenant_id: str | None = None,
+        canonical_name: str | None = None,
+        aliases: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        allow_secrets: bool = False,
+    ) -> Entity:
+        """Change an entity; a field that is ``None`` stays as it is.
+
+        Args:
+            entity_id: The entity.
+            tenant_id: The request's tenant, if given.
+            canonical_name: The new name.
+            aliases: The new list of aliases; an empty list removes all.
+            metadata: Keys to set; other keys stay.
+            allow_secrets: Store text that looks like a secret; only an operator may set this.
+
+        Raises:
+            InvalidInputError: A value is malformed, no field is given, no entity has the id, the entity was merged, or
+                another entity has the name. Nothing was written.
+            SecretRefusedError: A name, an alias or the metadata looks like a secret.
+
+        Source: KNW-16.4.
+        """
+        require_tenant(self.tenant_id, tenant_id)
+        wanted = require_id(entity_id, field="entity_id")
+        if canonical_name is None and aliases is None and metadata is None:
+            raise InvalidInputError("entity_update", "a canonical_name, aliases or metadata to change", None)
+        name = None
+        if canonical_name is not None:
+            name = require_name(canonical_name, field="canonical_name", allow_secrets=allow_secrets)
+        others = require_aliases(aliases, allow_secrets=allow_secrets)
+        data = require_metadata(metadata, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
+        try:
+            async with self._writing() as sql:
+                before = require_living((await lock_entities(sql, wanted)).get(wanted), wanted)
+                changed = replace(
+                    before,
+                    canonical_name=name or before.canonical_name,
+                    aliases=before.aliases if aliases is None else tuple(others),
+                    metadata=_merged(before.metadata, data),
+                )
+                after = await write_entity(sql, changed)
+                await record_event(sql, EventType.ENTITY_UPDATED, payload=_change(wanted, before, after))
+                return after
+        except asyncpg.UniqueViolationError:
+            async with self._reading() as sql:
+                row = await sql.entity_by_id(id=wanted)
+                raise await _name_taken(sql, name or "", EntityType(row["entity_type"])) from None
 
 
-async def write_entity(
-    sql: Statements,
-    entity_id: UUID,
-    *,
-    canonical_name: str,
-    aliases: list[str],
-    metadata: Mapping[str, Any],
-    updated_at: datetime | None = None,
-) -> Entity:
+async def write_entity(sql: Statements, entity: Entity, *, updated_at: datetime | None = None) -> Entity:
     """Write the fields of a locked entity that can change; ``updated_at`` defaults to now."""
     row = await sql.entity_write(
-        id=entity_id,
-        canonical_name=canonical_name,
-        aliases=aliases,
-        metadata=dict(metadata),
-        name_keys=fold_names(canonical_name, aliases),
+        id=entity.id,
+        canonical_name=entity.canonical_name,
+        aliases=list(entity.aliases),
+        metadata=dict(entity.metadata),
+        name_keys=fold_names(entity.canonical_name, entity.aliases),
         updated_at=updated_at,
     )
     return Entity.from_row(row)

@@ -5,14 +5,13 @@ Folded names decide, see :mod:`.names`; the database only narrows the search. So
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-import asyncpg
-
-from commonplace.knowledge.entities.fields import EntityType, require_name, require_type
+from commonplace.core.choices import optional_one_of
+from commonplace.knowledge.entities.fields import EntityType, require_name
 from commonplace.knowledge.entities.names import (
     BASE_SCORES,
     NameMatch,
@@ -29,8 +28,9 @@ from commonplace.knowledge.entities.neighbourhood import (
 )
 from commonplace.knowledge.entities.registry import require_tenant
 from commonplace.knowledge.entities.trigrams import MIN_CHARS, THRESHOLD, most_similar, required_pieces
-from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.session import KnowledgeSession
 from commonplace.storage.database import Row, Statements
+from commonplace.storage.nouns import read_row
 
 MAX_CANDIDATES: Final = 500
 """The most candidates from exact, alias and prefix matches together, and again from fuzzy matches."""
@@ -87,101 +87,91 @@ class NamedEntity:
     @classmethod
     def from_row(cls, row: Row) -> "NamedEntity":
         """Read a row of ``entities``; the names of a row that another program wrote are folded now."""
-        return cls(
-            id=row["id"],
-            canonical_name=row["canonical_name"],
-            entity_type=EntityType(row["entity_type"]),
-            aliases=tuple(row["aliases"]),
-            name_keys=row["name_keys"] or fold_names(row["canonical_name"], row["aliases"]),
+        return read_row(
+            cls, row, name_keys=row["name_keys"] or fold_names(row["canonical_name"], row["aliases"])
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Find:
-    """An entity and its best match."""
+class ResolutionMethods(KnowledgeSession):
+    """The method of knowledge memory that resolves names."""
 
-    entity: NamedEntity
-    match: NameMatch
+    async def entity_resolve(
+        self,
+        name: str,
+        *,
+        tenant_id: str | None = None,
+        entity_type: str | None = None,
+        context_hints: Mapping[str, Any] | None = None,
+        enable_fuzzy: bool = False,
+    ) -> list[Candidate]:
+        """Return the entities that a name may mean, the likeliest first; an empty list if no entity matches.
 
+        The search ignores case, the encoding of accents and runs of spaces; ``%`` and ``_`` have no special meaning.
+        Merged entities are left out.
 
-async def entity_resolve(
-    pool: asyncpg.Pool,
-    name: str,
-    *,
-    tenant_id: str | None = None,
-    entity_type: str | None = None,
-    context_hints: object = None,
-    enable_fuzzy: bool = False,
-) -> list[Candidate]:
-    """Return the entities that a name may mean, the likeliest first; an empty list if no entity matches.
+        Args:
+            name: 1 to 500 characters.
+            tenant_id: The request's tenant, if given.
+            entity_type: Only entities of this type.
+            context_hints: Hints about the entity, see :func:`~.neighbourhood.require_hints`.
+            enable_fuzzy: Also find similar names, if the name has three or more characters.
 
-    The search ignores case, the encoding of accents and runs of spaces; ``%`` and ``_`` have no special meaning. Merged
-    entities are left out.
+        Returns:
+            Candidates by score, then canonical name, then id; at most 500 by name and 500 by similarity.
 
-    Args:
-        pool: The pool of the knowledge database.
-        name: 1 to 500 characters.
-        tenant_id: The request's tenant, if given.
-        entity_type: Only entities of this type.
-        context_hints: Hints about the entity, see :func:`~.neighbourhood.require_hints`.
-        enable_fuzzy: Also find similar names, if the name has three or more characters.
+        Raises:
+            InvalidInputError: A value is malformed.
 
-    Returns:
-        Candidates by score, then canonical name, then id; at most 500 by name and 500 by similarity.
-
-    Raises:
-        InvalidInputError: A value is malformed.
-
-    Source: KNW-17, R-KNW-7, R-KNW-10.
-    """
-    require_tenant(tenant_id)
-    wanted = require_name(name, field="name", allow_secrets=True)
-    kind = None if entity_type is None else require_type(entity_type)
-    hints = require_hints(context_hints)
-    fuzzy = enable_fuzzy and len(wanted) >= MIN_CHARS
-    key = fold_name(wanted)
-    async with unit_of_work(pool, readonly=True) as sql:
-        finds = await _by_name(sql, key, kind, hints)
-        similar, possible = await _similar(sql, key, kind) if fuzzy else ([], [])
-    if possible:
-        similar = await asyncio.to_thread(_closest, key, possible)
-    for entity in similar:
-        finds.setdefault(entity.id, Find(entity=entity, match=NameMatch.FUZZY))
-    boosts = await _boosts(pool, finds, hints.terms) if hints.terms and finds else {}
-    return rank(finds.values(), boosts, hints.domain_scores)
+        Source: KNW-17, R-KNW-7, R-KNW-10.
+        """
+        require_tenant(self.tenant_id, tenant_id)
+        wanted = require_name(name, field="name", allow_secrets=True)
+        kind = optional_one_of(EntityType, entity_type, field="entity_type")
+        hints = require_hints(context_hints)
+        fuzzy = enable_fuzzy and len(wanted) >= MIN_CHARS
+        key = fold_name(wanted)
+        async with self._reading() as sql:
+            finds = await _by_name(sql, key, kind, hints)
+            similar, possible = await _similar(sql, key, kind) if fuzzy else ([], [])
+        if possible:
+            similar = await asyncio.to_thread(_closest, key, possible)
+        for entity in similar:
+            finds.setdefault(entity, NameMatch.FUZZY)
+        boosts: Mapping[UUID, float] = {}
+        if hints.terms and finds:
+            async with self._reading() as sql:
+                boosts = await _boosts(sql, [entity.id for entity in finds], hints.terms)
+        return rank(finds, boosts, hints.domain_scores)
 
 
 def rank(
-    finds: Iterable[Find], boosts: Mapping[UUID, float], domain_scores: Mapping[UUID, float]
+    finds: Mapping[NamedEntity, NameMatch], boosts: Mapping[UUID, float], domain_scores: Mapping[UUID, float]
 ) -> list[Candidate]:
     """Return candidates by score, then canonical name, then id (KNW-17.7)."""
     candidates = [
         Candidate(
-            entity_id=find.entity.id,
-            canonical_name=find.entity.canonical_name,
-            entity_type=find.entity.entity_type,
+            entity_id=entity.id,
+            canonical_name=entity.canonical_name,
+            entity_type=entity.entity_type,
             score=round(
-                BASE_SCORES[find.match]
-                + boosts.get(find.entity.id, 0.0)
-                + domain_scores.get(find.entity.id, 0.0),
-                4,
+                BASE_SCORES[match] + boosts.get(entity.id, 0.0) + domain_scores.get(entity.id, 0.0), 4
             ),
-            name_match=find.match,
-            aliases=find.entity.aliases,
+            name_match=match,
+            aliases=entity.aliases,
         )
-        for find in finds
+        for entity, match in finds.items()
     ]
     return sorted(candidates, key=lambda each: (-each.score, each.canonical_name, each.entity_id))
 
 
 async def _by_name(
     sql: Statements, key: str, entity_type: EntityType | None, hints: ContextHints
-) -> dict[UUID, Find]:
+) -> dict[NamedEntity, NameMatch]:
     rows = await sql.entity_search(
         key=key, entity_type=entity_type, preferred=list(hints.domain_scores), limit=MAX_CANDIDATES
     )
     matched = ((entity, match_name(key, entity.name_keys)) for entity in map(NamedEntity.from_row, rows))
-    return {entity.id: Find(entity=entity, match=match) for entity, match in matched if match is not None}
+    return {entity: match for entity, match in matched if match is not None}
 
 
 async def _similar(
@@ -208,9 +198,8 @@ def _closest(key: str, entities: list[NamedEntity]) -> list[NamedEntity]:
     return order[:MAX_CANDIDATES]
 
 
-async def _boosts(pool: asyncpg.Pool, ids: Iterable[UUID], terms: frozenset[str]) -> dict[UUID, float]:
-    async with unit_of_work(pool, readonly=True) as sql:
-        rows = await sql.entity_neighbourhood(ids=list(ids), limit=MAX_FACTS)
+async def _boosts(sql: Statements, ids: list[UUID], terms: frozenset[str]) -> dict[UUID, float]:
+    rows = await sql.entity_neighbourhood(ids=ids, limit=MAX_FACTS)
     texts: defaultdict[UUID, list[str]] = defaultdict(list)
     for row in rows:
         texts[row["entity_id"]] += (row["predicate"], row["content"])

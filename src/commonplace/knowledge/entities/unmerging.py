@@ -7,22 +7,20 @@ says why.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
-
-import asyncpg
 
 from commonplace.core.clock import parse_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.entities.fields import MERGED_INTO
 from commonplace.knowledge.entities.merge_plan import FactChange, UnmergePlan, plan_unmerge
-from commonplace.knowledge.entities.merging import lock_facts, point_facts, set_validities
+from commonplace.knowledge.entities.merging import lock_facts, payload_of, point_facts, set_validities
 from commonplace.knowledge.entities.registry import Entity, lock_entities, require_tenant, write_entity
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id
-from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.session import KnowledgeSession
 from commonplace.storage.database import Statements
 
 _SHOWN_CONFLICTS: Final = 5
@@ -60,36 +58,38 @@ class _Record:
     links: tuple[tuple[UUID, UUID], ...]
 
 
-async def entity_unmerge(
-    pool: asyncpg.Pool, source_entity_id: UUID | str, *, tenant_id: str | None = None
-) -> UnmergeReceipt:
-    """Undo the merge of an entity into another.
+class UnmergingMethods(KnowledgeSession):
+    """The method of knowledge memory that undoes merges."""
 
-    Args:
-        pool: The pool of the knowledge database.
-        source_entity_id: The entity that was merged.
-        tenant_id: The request's tenant, if given.
+    async def entity_unmerge(
+        self, source_entity_id: UUID | str, *, tenant_id: str | None = None
+    ) -> UnmergeReceipt:
+        """Undo the merge of an entity into another.
 
-    Raises:
-        InvalidInputError: No entity has the id, the entity was not merged, its target was merged further, the merge has
-            no record, or later facts conflict; the message says which. Nothing was written.
-    """
-    require_tenant(tenant_id)
-    source_id = require_id(source_entity_id, field="source_entity_id")
-    async with unit_of_work(pool) as sql:
-        source, target = await _lock_pair(sql, source_id)
-        record = await _read_record(sql, source, target)
-        involved = [change.fact_id for change in record.facts]
-        facts = await lock_facts(sql, entities=[source.id, target.id], facts=involved)
-        plan = plan_unmerge(record.facts, facts)
-        if plan.conflicts:
-            reasons = "; ".join(plan.conflicts[:_SHOWN_CONFLICTS])
-            raise _refused(f"a merge without conflicting later facts; {reasons}", source_id)
-        # Facts move back before they become active: a key has one active fact at any moment.
-        await point_facts(sql, plan.changes)
-        await set_validities(sql, plan.changes)
-        await _unlink(sql, record)
-        return await _restore_both(sql, source, target, record, plan)
+        Args:
+            source_entity_id: The entity that was merged.
+            tenant_id: The request's tenant, if given.
+
+        Raises:
+            InvalidInputError: No entity has the id, the entity was not merged, its target was merged further, the merge
+                has no record, or later facts conflict; the message says which. Nothing was written.
+        """
+        require_tenant(self.tenant_id, tenant_id)
+        source_id = require_id(source_entity_id, field="source_entity_id")
+        async with self._writing() as sql:
+            source, target = await _lock_pair(sql, source_id)
+            record = await _read_record(sql, source, target)
+            involved = [change.fact_id for change in record.facts]
+            facts = await lock_facts(sql, entities=[source.id, target.id], facts=involved)
+            plan = plan_unmerge(record.facts, facts)
+            if plan.conflicts:
+                reasons = "; ".join(plan.conflicts[:_SHOWN_CONFLICTS])
+                raise _refused(f"a merge without conflicting later facts; {reasons}", source_id)
+            # Facts move back before they become active: a key has one active fact at any moment.
+            await point_facts(sql, plan.changes)
+            await set_validities(sql, plan.changes)
+            await _unlink(sql, record)
+            return await _restore_both(sql, source, target, record, plan)
 
 
 async def _lock_pair(sql: Statements, source_id: UUID) -> tuple[Entity, Entity]:
@@ -120,7 +120,7 @@ async def _read_record(sql: Statements, source: Entity, target: Entity) -> _Reco
         event_id=row["id"],
         before=payload["before"],
         after=payload["after"],
-        facts=tuple(FactChange.from_json(change) for change in payload["facts"]),
+        facts=tuple(map(FactChange.from_json, payload["facts"])),
         links=tuple((UUID(winner), UUID(loser)) for winner, loser in payload["links"]),
     )
 
@@ -134,53 +134,33 @@ async def _unlink(sql: Statements, record: _Record) -> None:
 async def _restore_both(
     sql: Statements, source: Entity, target: Entity, record: _Record, plan: UnmergePlan
 ) -> UnmergeReceipt:
+    without_target = {key: value for key, value in source.metadata.items() if key != MERGED_INTO}
     risen = await write_entity(
-        sql,
-        source.id,
-        canonical_name=source.canonical_name,
-        aliases=list(source.aliases),
-        metadata={key: value for key, value in source.metadata.items() if key != MERGED_INTO},
-        updated_at=_updated_at(source, record, "source"),
+        sql, replace(source, metadata=without_target), updated_at=_updated_at(source, record, "source")
     )
     metadata, changed_keys = _metadata_without(target, record)
-    aliases = _aliases_without(target, record)
     poorer = await write_entity(
         sql,
-        target.id,
-        canonical_name=target.canonical_name,
-        aliases=aliases,
-        metadata=metadata,
+        replace(target, aliases=_aliases_without(target, record), metadata=metadata),
         updated_at=_updated_at(target, record, "target"),
     )
     kept = (*plan.kept, *(f"metadata {key!r} of the target" for key in changed_keys))
     counts = {
         "facts_restored": len(plan.changes),
-        "aliases_removed": len(target.aliases) - len(aliases),
+        "aliases_removed": len(target.aliases) - len(poorer.aliases),
     }
-    payload = {
-        "source_entity_id": str(source.id),
-        "target_entity_id": str(target.id),
-        "merge_event_id": str(record.event_id),
-        **counts,
-        "kept": list(kept),
-        "before": {"source": source.image(), "target": target.image()},
-        "after": {
-            "source": risen.image(),
-            "target": poorer.image(),
-        },
-        "facts": [change.to_json() for change in plan.changes],
-        "links": [[str(winner), str(loser)] for winner, loser in record.links],
-    }
+    payload = payload_of((source, target), (risen, poorer), plan.changes, record.links, counts)
+    payload |= {"merge_event_id": str(record.event_id), "kept": list(kept)}
     event_id = await record_event(sql, EventType.ENTITY_UNMERGED, payload=payload)
     return UnmergeReceipt(
         source_entity_id=source.id, target_entity_id=target.id, kept=kept, event_id=event_id, **counts
     )
 
 
-def _aliases_without(target: Entity, record: _Record) -> list[str]:
+def _aliases_without(target: Entity, record: _Record) -> tuple[str, ...]:
     """Return the target's aliases without the aliases that the merge added."""
     added = set(record.after["target"]["aliases"]) - set(record.before["target"]["aliases"])
-    return [alias for alias in target.aliases if alias not in added]
+    return tuple(alias for alias in target.aliases if alias not in added)
 
 
 def _metadata_without(target: Entity, record: _Record) -> tuple[dict[str, Any], list[str]]:

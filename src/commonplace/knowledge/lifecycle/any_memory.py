@@ -1,5 +1,7 @@
-"""Reading, confirming and forgetting a memory of any kind."""
+"""Reading, confirming, pinning and forgetting a memory of any kind, by its id or its short id."""
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import asdict
 from typing import Any, assert_never
 from uuid import UUID
@@ -9,113 +11,128 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
-from commonplace.knowledge.browse.reading import read_one
-from commonplace.knowledge.kinds import Episode, Fact, Memory, MemoryType, Rule
-from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.browse.reading import read_one, require_found
+from commonplace.knowledge.kinds import Memory, MemoryType
+from commonplace.knowledge.session import KnowledgeSession, storage_function
+from commonplace.knowledge.short_ids import find_id, parse_id
+from commonplace.storage.database import Statements
+
+
+class AnyMemoryMethods(KnowledgeSession):
+    """The methods of knowledge memory for a memory of any kind."""
+
+    async def get_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
+        """Count one use of a memory, and return it.
+
+        Returns:
+            The memory after counting; a fact whatever its validity.
+
+        Raises:
+            InvalidInputError: The type or id is malformed, or several memories have the short id.
+            NotFoundError: The memory does not exist, the episode has expired, or the rule is forgotten.
+            StorageUnavailableError: The server cannot be reached.
+
+        Source: KNW-05.6, R-KNW-7.
+        """
+        now = self.clock()
+        async with self._changing(memory_type, memory_id) as (sql, kind, key):
+            count = {
+                MemoryType.EPISODE: sql.bump_episode,
+                MemoryType.FACT: sql.bump_fact,
+                MemoryType.RULE: sql.bump_rule,
+            }
+            return require_found(await count[kind](id=key, now=now), kind, key, now=now)
+
+    async def confirm_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
+        """Restart the decay of an active fact, or of a rule that is not forgotten, and return it.
+
+        Raises:
+            InvalidInputError: The type or id is malformed, several memories have the short id, or the memory is an
+                episode, which has no confidence.
+            NotFoundError: No such active fact or rule exists.
+            StorageUnavailableError: The server cannot be reached.
+
+        Source: KNW-05.7.
+        """
+        now = self.clock()
+        async with self._changing(memory_type, memory_id, no_episode="has no confidence") as (sql, kind, key):
+            confirm = sql.confirm_fact if kind is MemoryType.FACT else sql.confirm_rule
+            if await confirm(id=key, now=now) is None:
+                raise NotFoundError(kind, str(key))
+            return await read_one(sql, kind, key, now=now)
+
+    async def pin_memory(self, memory_type: str, memory_id: UUID | str, *, pinned: bool = True) -> Memory:
+        """Add the tag ``pinned`` to an active fact, or to a rule that is not forgotten, or remove it.
+
+        A pinned memory is in every block of its scope.
+
+        Raises:
+            InvalidInputError: The type or id is malformed, several memories have the short id, or the memory is an
+                episode, which is in no block.
+            NotFoundError: No such active fact or rule exists.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        async with self._changing(memory_type, memory_id, no_episode="is in no block") as (sql, kind, key):
+            pin = sql.pin_fact if kind is MemoryType.FACT else sql.pin_rule
+            if await pin(id=key, pinned=pinned) is None:
+                raise NotFoundError(kind, str(key))
+            return await read_one(sql, kind, key, now=self.clock())
+
+    async def forget_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
+        """Take a memory out of every search: an episode expires now, a fact is retracted, a rule is marked.
+
+        The row stays for the audit trail; the row of an episode stays until the next cleanup.
+
+        Returns:
+            The memory as it is now, also if it was forgotten before.
+
+        Raises:
+            InvalidInputError: The type or id is malformed, or several memories have the short id.
+            NotFoundError: The memory does not exist.
+            StorageUnavailableError: The server cannot be reached.
+
+        Source: KNW-02.3, KNW-05.8, KNW-05.9.
+        """
+        now = self.clock()
+        async with self._changing(memory_type, memory_id) as (sql, kind, key):
+            match kind:
+                case MemoryType.EPISODE:
+                    await sql.forget_episode(id=key, now=now)
+                case MemoryType.FACT:
+                    await sql.retract_fact(id=key)
+                case MemoryType.RULE:
+                    await sql.forget_rule(id=key)
+                case _:
+                    assert_never(kind)
+            return await read_one(sql, kind, key, now=now)
+
+    @asynccontextmanager
+    async def _changing(
+        self, memory_type: str, memory_id: UUID | str, *, no_episode: str = ""
+    ) -> AsyncGenerator[tuple[Statements, MemoryType, UUID]]:
+        """Open a transaction that changes a memory; ``no_episode`` says why the memory cannot be an episode."""
+        kind = inputs.require_memory_type(memory_type)
+        if no_episode and kind is MemoryType.EPISODE:
+            raise InvalidInputError("memory_type", f"fact or rule, for an episode {no_episode}", str(kind))
+        wanted = parse_id(memory_id, kind, field="memory_id")
+        async with self._writing() as sql:
+            yield sql, kind, await find_id(sql, wanted, kind, field="memory_id")
+
+
+confirm_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.confirm_memory)
+pin_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.pin_memory)
+forget_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.forget_memory)
+_get_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.get_memory)
 
 
 async def get_memory(
     pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str, *, clock: Clock = utc_now
 ) -> dict[str, Any] | None:
-    """Return the fields of a memory after counting this use; ``None`` if :func:`use_memory` does not find it.
+    """Return the fields of a memory after counting this use; ``None`` if the memory is not found.
 
     Source: KNW-05.6, R-KNW-9.
     """
     try:
-        return asdict(await use_memory(pool, memory_type, memory_id, clock=clock))
+        return asdict(await _get_memory(pool, memory_type, memory_id, clock=clock))
     except NotFoundError:
         return None
-
-
-async def use_memory(
-    pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str, *, clock: Clock = utc_now
-) -> Memory:
-    """Count one use of a memory, and return it.
-
-    Returns:
-        The memory after counting; a fact whatever its validity.
-
-    Raises:
-        InvalidInputError: The type or id is malformed.
-        NotFoundError: The memory does not exist, the episode has expired, or the rule is forgotten.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
-
-    Source: KNW-05.6, R-KNW-7.
-    """
-    kind = inputs.require_memory_type(memory_type)
-    key = inputs.require_id(memory_id, field="memory_id")
-    now = clock()
-    async with unit_of_work(pool) as sql:
-        noun: type[Memory]
-        match kind:
-            case MemoryType.EPISODE:
-                noun, row = Episode, await sql.bump_episode(id=key, now=now)
-            case MemoryType.FACT:
-                noun, row = Fact, await sql.bump_fact(id=key, now=now)
-            case MemoryType.RULE:
-                noun, row = Rule, await sql.bump_rule(id=key, now=now)
-            case _:
-                assert_never(kind)
-    if row is None:
-        raise NotFoundError(kind, str(key))
-    return noun.from_row(row, now=now)
-
-
-async def confirm_memory(
-    pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str, *, clock: Clock = utc_now
-) -> Memory:
-    """Restart the decay of an active fact, or of a rule that is not forgotten, and return it.
-
-    Raises:
-        InvalidInputError: The type or id is malformed, or the memory is an episode, which has no confidence.
-        NotFoundError: No such active fact or rule exists.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
-
-    Source: KNW-05.7.
-    """
-    kind = inputs.require_memory_type(memory_type)
-    if kind is MemoryType.EPISODE:
-        raise InvalidInputError("memory_type", "fact or rule, for an episode has no confidence", str(kind))
-    key = inputs.require_id(memory_id, field="memory_id")
-    now = clock()
-    async with unit_of_work(pool) as sql:
-        confirm = sql.confirm_fact if kind is MemoryType.FACT else sql.confirm_rule
-        if await confirm(id=key, now=now) is None:
-            raise NotFoundError(kind, str(key))
-        return await read_one(sql, kind, key, now=now)
-
-
-async def forget_memory(
-    pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str, *, clock: Clock = utc_now
-) -> Memory:
-    """Take a memory out of every search: an episode expires now, a fact is retracted, a rule is marked.
-
-    The row stays for the audit trail; the row of an episode stays until the next cleanup.
-
-    Returns:
-        The memory as it is now, also if it was forgotten before.
-
-    Raises:
-        InvalidInputError: The type or id is malformed.
-        NotFoundError: The memory does not exist.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
-
-    Source: KNW-02.3, KNW-05.8, KNW-05.9.
-    """
-    kind = inputs.require_memory_type(memory_type)
-    key = inputs.require_id(memory_id, field="memory_id")
-    now = clock()
-    async with unit_of_work(pool) as sql:
-        match kind:
-            case MemoryType.EPISODE:
-                await sql.forget_episode(id=key, now=now)
-            case MemoryType.FACT:
-                await sql.retract_fact(id=key)
-            case MemoryType.RULE:
-                await sql.forget_rule(id=key)
-            case _:
-                assert_never(kind)
-        return await read_one(sql, kind, key, now=now)

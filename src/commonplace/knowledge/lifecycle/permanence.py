@@ -5,7 +5,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.choices import require_one_of
 
 
 class Permanence(StrEnum):
@@ -30,13 +30,6 @@ DECAY_RATES: Final[Mapping[Permanence, float]] = MappingProxyType(
 """Share of the confidence lost per day, continuously. Source: KNW-04.1."""
 
 
-def require_permanence(value: str) -> Permanence:
-    """Return a permanence.
-
-    Raises:
-        InvalidInputError: The word is not a permanence; the message lists the five (KNW-04.2).
-    """
-    try:
-        return Permanence(value)
-    except ValueError:
-        raise InvalidInputError("permanence", f"one of {', '.join(Permanence)}", value) from None
+def require_permanence(value: object) -> Permanence:
+    """Return a permanence; the error lists the five. Source: KNW-04.2."""
+    return require_one_of(Permanence, value, field="permanence")

@@ -1,6 +1,6 @@
 """Filling in the next model's vectors beside the vectors in use: a walk through all tables of all tenants."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
@@ -30,21 +30,20 @@ class Batch:
 
 async def count_rows_to_embed(pool: asyncpg.Pool, move: Move) -> int:
     """Return the number of memories of all tenants without a vector of the move's model."""
-    count = 0
-    for tenant in await tenants(pool):
-        async with work_of(pool, tenant, readonly=True) as sql:
-            for table in TEXTS:
-                count += await of_table(table, sql).count_rows_to_embed(version=move.to.version)
-    return count
+    return await _count(pool, lambda sql: sql.count_rows_to_embed(version=move.to.version))
 
 
 async def count_missed(pool: asyncpg.Pool) -> int:
     """Return the number of memories of all tenants that were stored or changed after the walk had passed."""
+    return await _count(pool, lambda sql: sql.count_missed())
+
+
+async def _count(pool: asyncpg.Pool, rows: Callable[[Statements], Awaitable[int]]) -> int:
     count = 0
     for tenant in await tenants(pool):
         async with work_of(pool, tenant, readonly=True) as sql:
             for table in TEXTS:
-                count += await of_table(table, sql).count_missed()
+                count += await rows(of_table(table, sql))
     return count
 
 

@@ -1,14 +1,14 @@
 """The indexes of a move, built while memories are stored and searched."""
 
-from typing import Final, Literal
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Final
 
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from commonplace.knowledge.reembedding.statements import TEXTS, table_queries
 from commonplace.storage.postgres_database import translated_errors
-
-Kind = Literal["missed", "next"]
 
 LONGEST_S: Final = 24 * 3600.0
 """The time limit of one index; a million vectors take minutes."""
@@ -35,14 +35,11 @@ async def build_indexes(pool: asyncpg.Pool) -> None:
     Raises:
         StorageUnavailableError: The server cannot be reached.
     """
-    with translated_errors(_WHERE):
-        async with pool.acquire() as connection:
-            for setting in _SETTINGS:
-                await connection.execute(setting)
-            for table in TEXTS:
-                for kind in ("missed", "next"):
-                    await _build(connection, table, kind)
-                await _run(connection, table, "analyse")
+    async with _connection(pool) as connection:
+        for table in TEXTS:
+            for kind in _NAMES:
+                await _build(connection, table, kind)
+            await _run(connection, table, "analyse")
 
 
 async def drop_indexes(pool: asyncpg.Pool) -> None:
@@ -51,16 +48,22 @@ async def drop_indexes(pool: asyncpg.Pool) -> None:
     Raises:
         StorageUnavailableError: The server cannot be reached.
     """
+    async with _connection(pool) as connection:
+        for table in TEXTS:
+            for kind in _NAMES:
+                await _run(connection, table, f"drop_index_{kind}")
+
+
+@asynccontextmanager
+async def _connection(pool: asyncpg.Pool) -> AsyncGenerator[PoolConnectionProxy]:
     with translated_errors(_WHERE):
         async with pool.acquire() as connection:
             for setting in _SETTINGS:
                 await connection.execute(setting)
-            for table in TEXTS:
-                for kind in ("missed", "next"):
-                    await _run(connection, table, f"drop_index_{kind}")
+            yield connection
 
 
-async def _build(connection: PoolConnectionProxy, table: str, kind: Kind) -> None:
+async def _build(connection: PoolConnectionProxy, table: str, kind: str) -> None:
     valid = await connection.fetchval(_IS_VALID, _NAMES[kind].format(table))
     if valid:
         return

@@ -5,7 +5,6 @@ from typing import Final
 
 import asyncpg
 
-from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.knowledge.inputs import require_batch_rows
 from commonplace.knowledge.reembedding.filling import clear
@@ -14,71 +13,70 @@ from commonplace.knowledge.reembedding.moves import (
     BATCH_ROWS,
     Move,
     MoveState,
+    MoveStatus,
     alone,
     reembedding_status,
     require_ownership,
     work_of,
 )
+from commonplace.knowledge.session import KnowledgeSession
 
 PATIENCE_S: Final = 30.0
+"""How long to wait for another process that moves memories."""
+
 POLL_S: Final = 0.1
 
 
-async def abort_reembedding(
-    pool: asyncpg.Pool,
-    *,
-    batch_rows: int = BATCH_ROWS,
-    patience_s: float = PATIENCE_S,
-    clock: Clock = utc_now,
-) -> int:
-    """End the running move and remove its vectors; if interrupted, run it again.
+class LeftoverMethods(KnowledgeSession):
+    """The methods of knowledge memory that show a move, abort it, and remove vectors that are not in use."""
 
-    A process that is moving memories stops at its next batch.
+    async def reembedding_status(self) -> MoveStatus:
+        """Return the active model and the newest move."""
+        async with self.acting() as pool:
+            return await reembedding_status(pool)
 
-    Args:
-        pool: The pool of the knowledge database, as the owner of its tables.
-        batch_rows: Memories per batch, 1 to 5,000.
-        patience_s: How long to wait for the other process.
-        clock: Gives the present.
+    async def abort_reembedding(self, *, batch_rows: int = BATCH_ROWS) -> int:
+        """End the running move and remove its vectors; if interrupted, run it again.
 
-    Returns:
-        The number of removed vectors.
+        A process that is moving memories stops at its next batch.
 
-    Raises:
-        InvalidInputError: ``batch_rows`` is out of range, or no move is running: the last move has switched.
-        StorageUnavailableError: The server cannot be reached, or the other process does not stop.
-    """
-    last = await _last_move(pool, batch_rows)
-    if last is None or last.state is MoveState.SWITCHED:
-        raise InvalidInputError(
-            "abort", "a running move", "no move" if last is None else "a move that has switched"
-        )
-    async with work_of(pool) as sql:
-        await sql.abort_reembedding(now=clock())
-    return await _remove_unused(pool, batch_rows, patience_s)
+        Args:
+            batch_rows: Memories per batch, 1 to 5,000.
 
+        Returns:
+            The number of removed vectors.
 
-async def drop_former_vectors(
-    pool: asyncpg.Pool, *, batch_rows: int = BATCH_ROWS, patience_s: float = PATIENCE_S
-) -> int:
-    """Remove the former model's vectors, which make going back quick.
+        Raises:
+            InvalidInputError: ``batch_rows`` is out of range, or no move is running: the last move has switched.
+            StorageUnavailableError: The server cannot be reached, or the other process does not stop.
+        """
+        async with self.acting() as pool:
+            last = await _last_move(pool, batch_rows)
+            if last is None or last.state is MoveState.SWITCHED:
+                found = "no move" if last is None else "a move that has switched"
+                raise InvalidInputError("abort", "a running move", found)
+            async with work_of(pool) as sql:
+                await sql.abort_reembedding(now=self.clock())
+            return await _remove_unused(pool, batch_rows)
 
-    Args:
-        pool: The pool of the knowledge database, as the owner of its tables.
-        batch_rows: Memories per batch, 1 to 5,000.
-        patience_s: How long to wait for a process that has just switched.
+    async def drop_former_vectors(self, *, batch_rows: int = BATCH_ROWS) -> int:
+        """Remove the former model's vectors, which make going back quick.
 
-    Returns:
-        The number of removed vectors.
+        Args:
+            batch_rows: Memories per batch, 1 to 5,000.
 
-    Raises:
-        InvalidInputError: ``batch_rows`` is out of range, or a move is running.
-        StorageUnavailableError: The server cannot be reached, or another process moves memories.
-    """
-    last = await _last_move(pool, batch_rows)
-    if last is not None and last.state is MoveState.RUNNING:
-        raise InvalidInputError("drop-former", "no running move", f"a move to {last.to}")
-    return await _remove_unused(pool, batch_rows, patience_s)
+        Returns:
+            The number of removed vectors.
+
+        Raises:
+            InvalidInputError: ``batch_rows`` is out of range, or a move is running.
+            StorageUnavailableError: The server cannot be reached, or another process moves memories.
+        """
+        async with self.acting() as pool:
+            last = await _last_move(pool, batch_rows)
+            if last is not None and last.state is MoveState.RUNNING:
+                raise InvalidInputError("drop-former", "no running move", f"a move to {last.to}")
+            return await _remove_unused(pool, batch_rows)
 
 
 async def _last_move(pool: asyncpg.Pool, batch_rows: int) -> Move | None:
@@ -87,14 +85,14 @@ async def _last_move(pool: asyncpg.Pool, batch_rows: int) -> Move | None:
     return (await reembedding_status(pool)).last
 
 
-async def _remove_unused(pool: asyncpg.Pool, batch_rows: int, patience_s: float) -> int:
+async def _remove_unused(pool: asyncpg.Pool, batch_rows: int) -> int:
     try:
-        async with asyncio.timeout(patience_s):
+        async with asyncio.timeout(PATIENCE_S):
             while (await reembedding_status(pool)).working:  # noqa: ASYNC110 - another process, which sets no event
                 await asyncio.sleep(POLL_S)
     except TimeoutError:
         raise StorageUnavailableError(
-            f"another process is still moving memories after {patience_s:g} s; it stops when its index is built: "
+            f"another process is still moving memories after {PATIENCE_S:g} s; it stops when its index is built: "
             "run this again then to remove its vectors"
         ) from None
     async with alone(pool):

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 import asyncpg
 
@@ -16,6 +16,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.unit_of_work import queries, unit_of_work
 from commonplace.knowledge.vectors import VectorModel
 from commonplace.storage.database import Row, Statements
+from commonplace.storage.nouns import read_row
 
 ACTOR: Final = "reembedding"
 BATCH_ROWS: Final = 256
@@ -66,15 +67,11 @@ class Move:
     @classmethod
     def from_row(cls, row: Row) -> "Move":
         """Read a row of ``reembeddings``."""
-        values: dict[str, Any] = {
-            name: row[name] for name in ("id", "done", "total", "started_at", "updated_at", "ended_at")
-        }
-        return cls(
+        return read_row(
+            cls,
+            row,
             to=VectorModel(name=row["model"], version=row["version"]),
             away_from=VectorModel(name=row["replaces_model"], version=row["replaces_version"]),
-            state=MoveState(row["state"]),
-            step=MoveStep(row["step"]),
-            **values,
         )
 
 

@@ -7,7 +7,6 @@ from typing import Final
 
 import asyncpg
 
-from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import EmbeddingError, StorageUnavailableError
 from commonplace.embedding import EMBEDDING_DIMENSIONS, EmbeddingEngine
 from commonplace.knowledge.inputs import require_batch_rows
@@ -29,6 +28,7 @@ from commonplace.knowledge.reembedding.moves import (
 )
 from commonplace.knowledge.reembedding.statements import TEXTS, of_table
 from commonplace.knowledge.reembedding.switching import most_while_held, try_switch
+from commonplace.knowledge.session import KnowledgeSession
 from commonplace.knowledge.vectors import VectorModel, model_of
 
 SWITCHES: Final = 240
@@ -54,62 +54,59 @@ class MoveReceipt:
     embedded: int
 
 
-async def reembed(
-    pool: asyncpg.Pool,
-    engine: EmbeddingEngine,
-    *,
-    batch_rows: int = BATCH_ROWS,
-    on_progress: OnProgress = silent,
-    clock: Clock = utc_now,
-) -> MoveReceipt:
-    """Move every memory of every tenant to an engine's model; memories can be stored and searched meanwhile.
+class MovingMethods(KnowledgeSession):
+    """The method of knowledge memory that moves all memories of all tenants; its own tenant does not matter."""
 
-    A killed move resumes when it is run again. After the switch, processes with the former model search by words alone
-    and store nothing until they restart with the new model.
+    async def reembed(
+        self, engine: EmbeddingEngine, *, batch_rows: int = BATCH_ROWS, on_progress: OnProgress = silent
+    ) -> MoveReceipt:
+        """Move every memory of every tenant to an engine's model; memories can be stored and searched meanwhile.
 
-    Args:
-        pool: The pool of the knowledge database, as the owner of its tables.
-        engine: The engine of the new model.
-        batch_rows: Memories per batch, 1 to 5,000.
-        on_progress: Called after each batch and at each step.
-        clock: Gives the present.
+        A killed move resumes when it is run again. After the switch, processes with the former model search by words
+        alone and store nothing until they restart with the new model.
 
-    Raises:
-        InvalidInputError: ``batch_rows`` is out of range, or a move to a third model is running.
-        EmbeddingError: The model cannot be used, or has other dimensions.
-        MoveEndedError: The move was aborted.
-        StorageUnavailableError: The server cannot be reached, another role owns the tables, another process moves
-            memories, or the tables stay in use. Run the move again to resume it.
+        Args:
+            engine: The engine of the new model.
+            batch_rows: Memories per batch, 1 to 5,000.
+            on_progress: Called after each batch and at each step.
 
-    Source: KNW-31.2.
-    """
-    require_batch_rows(batch_rows)
-    to = await _target(engine)
-    await require_ownership(pool)
-    async with alone(pool):
-        if settled := await _settled(pool, to):
-            return settled
-        work = MoveWork(
-            pool=pool,
-            engine=engine,
-            move=await resume_or_begin(pool, to, EMBEDDING_DIMENSIONS, clock()),
-            batch_rows=batch_rows,
-            on_progress=on_progress,
-            clock=clock,
-        )
-        # Removes a third model's vectors: from here on, unused vectors are of this model.
-        await clear(pool, batch_rows=batch_rows, but_of=to.version)
-        to_do = await count_rows_to_embed(pool, work.move)
-        async with work_of(pool) as sql:
-            await sql.set_reembedding_total(id=work.move.id, to_do=to_do, now=clock())
-        await work.enter(MoveStep.EMBEDDING)
-        await fill(work, most=to_do, missed_only=False)
-        await work.enter(MoveStep.INDEXING)
-        await build_indexes(pool)
-        await work.enter(MoveStep.SWITCHING)
-        await _switch(work)
-        last = (await reembedding_status(pool)).last
-    return MoveReceipt(moved=True, model=to, embedded=0 if last is None else last.done)
+        Raises:
+            InvalidInputError: ``batch_rows`` is out of range, or a move to a third model is running.
+            EmbeddingError: The model cannot be used, or has other dimensions.
+            MoveEndedError: The move was aborted.
+            StorageUnavailableError: The server cannot be reached, another role owns the tables, another process moves
+                memories, or the tables stay in use. Run the move again to resume it.
+
+        Source: KNW-31.2.
+        """
+        require_batch_rows(batch_rows)
+        to = await _target(engine)
+        async with self.acting() as pool:
+            await require_ownership(pool)
+            async with alone(pool):
+                if settled := await _settled(pool, to):
+                    return settled
+                work = MoveWork(
+                    pool=pool,
+                    engine=engine,
+                    move=await resume_or_begin(pool, to, EMBEDDING_DIMENSIONS, self.clock()),
+                    batch_rows=batch_rows,
+                    on_progress=on_progress,
+                    clock=self.clock,
+                )
+                # Removes a third model's vectors: from here on, unused vectors are of this model.
+                await clear(pool, batch_rows=batch_rows, but_of=to.version)
+                to_do = await count_rows_to_embed(pool, work.move)
+                async with work_of(pool) as sql:
+                    await sql.set_reembedding_total(id=work.move.id, to_do=to_do, now=self.clock())
+                await work.enter(MoveStep.EMBEDDING)
+                await fill(work, most=to_do, missed_only=False)
+                await work.enter(MoveStep.INDEXING)
+                await build_indexes(pool)
+                await work.enter(MoveStep.SWITCHING)
+                await _switch(work)
+                last = (await reembedding_status(pool)).last
+            return MoveReceipt(moved=True, model=to, embedded=0 if last is None else last.done)
 
 
 async def _target(engine: EmbeddingEngine) -> VectorModel:

@@ -1,7 +1,7 @@
 """Candidates of a ranking: memories of one or more tables as arrays, with what the ranking needs of each."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -9,16 +9,21 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from commonplace.embedding.backend import EMBEDDING_DIMENSIONS
-from commonplace.knowledge.kinds import Memory, MemoryType
-from commonplace.knowledge.search.request import SearchRequest, select
-from commonplace.knowledge.search.statements import TABLES, SearchTable
+from commonplace.knowledge.kinds import COLUMNS, Memory, MemoryType
+from commonplace.knowledge.search.request import SearchRequest, parameters
+from commonplace.knowledge.search.statements import (
+    PRODUCTS,
+    TABLES,
+    Reach,
+    SearchTable,
+    ranking_queries,
+    reading_queries,
+)
 from commonplace.storage.database import Row, Statements
 
 Array = NDArray[np.float64]
 
-_VECTOR_OCTETS: Final = 4 + 4 * EMBEDDING_DIMENSIONS
-"""What ``vector_send`` writes: two numbers of two bytes, then the floats, the highest byte first."""
+_NOUNS: Final = {table.memory_type: table.noun for table in TABLES.values()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +42,8 @@ class Candidates:
         asks: 1.0 if the text ends with a question mark.
         own: 1.0 for facts and rules of a scope of their own, and for episodes.
         importance: 0.0 to 10.0.
-        vectors: Embeddings of length 1; zeros for facts and rules, which have no neighbours.
+        products: Of the vector of an episode and its own, and that of each of the four memories behind it; zeros for
+            facts and rules, which have no neighbours.
     """
 
     words: tuple[str, ...]
@@ -54,13 +60,21 @@ class Candidates:
     asks: Array
     own: Array
     importance: Array
-    vectors: NDArray[np.float32]
+    products: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadMemories:
+    """The memories at some places of the candidates, and the pinned facts and rules."""
+
+    by_place: Mapping[int, Memory]
+    pinned: Sequence[Memory]
 
 
 async def find_candidates(
     sql: Statements, tables: Sequence[SearchTable], request: SearchRequest, *, seeds: int
 ) -> Candidates | None:
-    """Return the candidates for a request, ``None`` if there are none; one round trip for each table.
+    """Return the candidates for a request, ``None`` if there are none; one round trip.
 
     Args:
         sql: A transaction that :func:`~.request.begin_search` has tuned.
@@ -68,34 +82,53 @@ async def find_candidates(
         request: The query.
         seeds: How many memories of a table are taken for their words, and how many for their meaning.
     """
-    wider = replace(request, matches=seeds, neighbours=seeds)
-    found = [
-        _from_row(row, table.memory_type)
-        for table in tables
-        for row in await select(sql, "ranked_candidates", table, wider)
-    ]
-    return _joined(found) if found else None
+    reach = Reach.of(matches=seeds, neighbours=seeds)
+    queries = ranking_queries(tuple(tables), reach, scoped=request.scope is not None)
+    rows = await Statements(queries, sql.connection).ranked_candidates(**parameters(request))
+    return _joined([_from_row(row) for row in rows]) if rows else None
 
 
 async def read_candidates(
-    sql: Statements, candidates: Candidates, places: Sequence[int], request: SearchRequest
-) -> dict[int, Memory]:
-    """Return the memories at some places of the candidates; one round trip for each table.
+    sql: Statements,
+    candidates: Candidates | None,
+    places: Sequence[int],
+    request: SearchRequest,
+    *,
+    pinned: int = 0,
+) -> ReadMemories:
+    """Return the memories at some places of the candidates; one round trip.
 
     A memory that another transaction has deleted meanwhile is left out.
+
+    Args:
+        sql: The transaction of the search.
+        candidates: The result of :func:`find_candidates`.
+        places: The places of the memories to read.
+        request: The query.
+        pinned: Most pinned facts, and most pinned rules, to read as well.
     """
-    memories: dict[int, Memory] = {}
-    for table in TABLES.values():
-        at = {
-            candidates.ids[place]: place for place in places if candidates.types[place] is table.memory_type
-        }
-        if at:
-            for row in await select(sql, "memories_by_id", table, request, ids=list(at)):
-                memories[at[row["id"]]] = table.noun.from_row(row, now=request.now)
-    return memories
+    at = {candidates.ids[place]: place for place in places} if candidates else {}
+    if not at and not pinned:
+        return ReadMemories(by_place={}, pinned=())
+    ids: dict[str, list[UUID]] = {f"{memory_type}_ids": [] for memory_type in MemoryType}
+    for memory_id, place in at.items():
+        ids[f"{candidates.types[place]}_ids"].append(memory_id)  # pyright: ignore[reportOptionalMemberAccess]
+    statements = Statements(reading_queries(scoped=request.scope is not None), sql.connection)
+    rows = await statements.read_memories(**parameters(request), **ids, pinned=pinned)
+    read = [(row["is_pinned"], _memory(row, request.now)) for row in rows]
+    return ReadMemories(
+        by_place={at[memory.id]: memory for is_pinned, memory in read if not is_pinned},
+        pinned=[memory for is_pinned, memory in read if is_pinned],
+    )
 
 
-def _from_row(row: Row, memory_type: MemoryType) -> Candidates:
+def _memory(row: Row, now: datetime) -> Memory:
+    memory_type = MemoryType(row["memory_type"])
+    columns = {name: row[f"{memory_type}_{name}"] for name in COLUMNS[memory_type]}
+    return _NOUNS[memory_type].from_row(columns, now=now)
+
+
+def _from_row(row: Row) -> Candidates:
     count = len(row["ids"])
     words = tuple(row["words"] or ())
     bits = np.array(row["present"], np.int64)
@@ -103,7 +136,7 @@ def _from_row(row: Row, memory_type: MemoryType) -> Candidates:
         words=words,
         frequencies=_floats(row["frequencies"] or ()),
         total=row["total"],
-        types=[memory_type] * count,
+        types=[MemoryType(row["memory_type"])] * count,
         ids=row["ids"],
         next_ids=row["next_ids"],
         created_at=row["created_at"],
@@ -114,14 +147,14 @@ def _from_row(row: Row, memory_type: MemoryType) -> Candidates:
         asks=_floats(row["asks"]),
         own=_floats(row["own"]),
         importance=_floats(row["importance"]),
-        vectors=_vectors(row["vectors"], count),
+        products=_products(row, count),
     )
 
 
 def _joined(parts: Sequence[Candidates]) -> Candidates:
     if len(parts) == 1:
         return parts[0]
-    arrays = ("similarity", "present", "octets", "distinct_words", "asks", "own", "importance", "vectors")
+    arrays = ("similarity", "present", "octets", "distinct_words", "asks", "own", "importance", "products")
     lists = ("types", "ids", "next_ids", "created_at")
     joined: dict[str, Any] = {
         **{name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays},
@@ -139,8 +172,7 @@ def _floats(values: Sequence[float | None]) -> Array:
     return np.array(values, np.float64)
 
 
-def _vectors(sent: bytes | None, count: int) -> NDArray[np.float32]:
-    if sent is None:
-        return np.zeros((count, EMBEDDING_DIMENSIONS), np.float32)
-    rows = np.frombuffer(sent, np.uint8).reshape(count, _VECTOR_OCTETS)
-    return np.ascontiguousarray(rows[:, 4:]).view(">f4").astype(np.float32)
+def _products(row: Row, count: int) -> Array:
+    if row[PRODUCTS[0]] is None:
+        return np.zeros((count, len(PRODUCTS)))
+    return np.array([row[name] for name in PRODUCTS], np.float64).T

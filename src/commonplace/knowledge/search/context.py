@@ -1,15 +1,18 @@
 """The memories that a session should begin with, as a block for its prompt (KNW-20, KNW-34)."""
 
+from collections.abc import Iterable
 from typing import Final
+from uuid import UUID
 
 import asyncpg
 
 from commonplace.core.budgets import budget_chars
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.settings import DEFAULT_MIN_RELEVANCE
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.config import DEFAULT_MIN_RELEVANCE, ScoreWeights
-from commonplace.knowledge.kinds import Episode
+from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, Episode, Fact, Memory, Rule
 from commonplace.knowledge.search.context_block import (
     CONTEXT_HEADER,
     DEFAULT_QUOTAS,
@@ -19,6 +22,7 @@ from commonplace.knowledge.search.context_block import (
 )
 from commonplace.knowledge.search.recall import DEFAULT_WEIGHTS, find_memories, prepare_recall
 from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE
+from commonplace.knowledge.search.scoring import tie_break
 from commonplace.knowledge.unit_of_work import unit_of_work
 
 DEFAULT_TOKEN_BUDGET: Final = 3000
@@ -39,9 +43,11 @@ async def memory_context(
     min_confidence: float = DEFAULT_MIN_CONFIDENCE,
     min_relevance: float = DEFAULT_MIN_RELEVANCE,
     with_note: bool = True,
+    with_ids: bool = False,
+    with_dates: bool = False,
     clock: Clock = utc_now,
 ) -> str:
-    """Return the facts and rules that matter most for a prompt; nothing is counted as a reference.
+    """Return the facts and rules that matter most for a prompt, after the pinned ones; this does not count as a use.
 
     The same question about the same memories at the same moment gives the same text.
 
@@ -58,11 +64,14 @@ async def memory_context(
         min_relevance: Likeness with the prompt that the best memory must have, or none is shown. An empty prompt
             has no floor.
         with_note: Whether to say what the lines are; a caller that says it for several blocks leaves it out.
+        with_ids: Whether lines end with a short id that the functions of feedback take, such as ``[f:3k7q2]``, as
+            far as the budget allows.
+        with_dates: Whether facts have the date of their last confirmation.
         clock: The present.
 
     Returns:
         Markdown that begins with ``# Memory Context``, of at most ``token_budget * 4`` characters; that line alone
-        where no memory passes the floor, and empty where not even that line fits.
+        where no memory is pinned or passes the floor, and empty where not even that line fits.
 
     Raises:
         InvalidInputError: A value is not of its kind or range.
@@ -88,12 +97,26 @@ async def memory_context(
         clock=clock,
     )
     async with unit_of_work(pool, readonly=True) as sql:
-        found = await find_memories(sql, request, weights=weights, explain=False)
+        found, pinned = await find_memories(
+            sql, request, weights=weights, explain=False, pinned=quotas.pinned.items
+        )
     return render_context(
-        [each.memory for each in found if not isinstance(each.memory, Episode)],
+        _statements(each.memory for each in found),
+        pinned=_statements(sorted(pinned, key=_by_importance)),
         token_budget=token_budget,
         today=request.now.date(),
         limit=request.limit,
         quotas=quotas,
         with_note=with_note,
+        with_ids=with_ids,
+        with_dates=with_dates,
     )
+
+
+def _by_importance(memory: Memory) -> tuple[float, float, UUID]:
+    importance = DEFAULT_IMPORTANCE if isinstance(memory, Rule) else memory.importance
+    return (-importance, *tie_break(memory))
+
+
+def _statements(memories: Iterable[Memory]) -> list[Fact | Rule]:
+    return [memory for memory in memories if not isinstance(memory, Episode)]

@@ -1,8 +1,9 @@
 """The block of facts and rules that goes into a prompt, within its budget. Pure.
 
-Each section first takes its best memories, up to its reserve, so that facts cannot crowd out rules. Then memories are
-taken in the order of their scores over both sections, until nothing more fits; one that does not fit is passed over, so
-that a long one cannot keep out the short ones behind it. What is shown of a memory is one line, whatever is in it.
+Pinned memories come first, under a cap of their own. Each other section first takes its best memories, up to its
+reserve, so that facts cannot crowd out rules. Then memories are taken in the order of their scores over both sections,
+until nothing more fits; a memory that does not fit is passed over, so that it cannot keep out shorter ones. Each memory
+takes one line. Short ids get what room is left.
 Source: KNW-20, KNW-34.
 """
 
@@ -10,12 +11,14 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from enum import StrEnum
 from typing import Final
 
 from commonplace.core.budgets import budget_chars
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge.kinds import Fact, MemoryType, Rule
+from commonplace.knowledge.short_ids import short_id
 
 CONTEXT_HEADER: Final = "# Memory Context\n"
 NOTE: Final = (
@@ -25,14 +28,28 @@ NOTE: Final = (
 )
 """The text names no tool, because a host may offer the memory under other names."""
 
+IDS_NOTE: Final = (
+    " A line ends with the id of its memory, such as [f:3k7q2]: pass it to the tools that confirm a memory, mark a "
+    "rule as helpful or harmful, or forget a memory."
+)
 NOTE_FROM_CHARS: Final = 1_000
 """A smaller budget is left to the memories."""
 
-HEADINGS: Final[Mapping[MemoryType, str]] = {
-    MemoryType.FACT: "\n## Key Facts\n",
-    MemoryType.RULE: "\n## Active Rules\n",
+
+class Part(StrEnum):
+    """The sections of a block, in their order."""
+
+    PINNED = "pinned"
+    FACTS = "facts"
+    RULES = "rules"
+
+
+HEADINGS: Final[Mapping[Part, str]] = {
+    Part.PINNED: "\n## Pinned\n",
+    Part.FACTS: "\n## Key Facts\n",
+    Part.RULES: "\n## Active Rules\n",
 }
-"""In the order of the sections."""
+_PARTS: Final = {MemoryType.FACT: Part.FACTS, MemoryType.RULE: Part.RULES}
 
 MAX_LINES: Final = 20
 """Source: KNW-20.3."""
@@ -65,8 +82,9 @@ class SectionQuota:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextQuotas:
-    """Quotas of the sections. Source: KNW-34.2."""
+    """Quotas of the sections; the pinned memories need no reserve, because they come first. Source: KNW-34.2."""
 
+    pinned: SectionQuota = SectionQuota(items=10, share=0.25, reserve=0)
     facts: SectionQuota = SectionQuota()
     rules: SectionQuota = SectionQuota()
 
@@ -77,8 +95,8 @@ DEFAULT_QUOTAS: Final = ContextQuotas()
 class _Section:
     """The lines of a section, and what it may still take."""
 
-    def __init__(self, memory_type: MemoryType, quota: SectionQuota, budget: int) -> None:
-        self._heading = HEADINGS[memory_type]
+    def __init__(self, part: Part, quota: SectionQuota, budget: int) -> None:
+        self._heading = HEADINGS[part]
         self._items = quota.items
         self._room = int(budget * quota.share)
         self._lines: dict[int, str] = {}
@@ -92,33 +110,71 @@ class _Section:
         self._room -= cost
         return cost
 
+    def extend(self, place: int, tail: str, room: int) -> int:
+        """Add a text to the end of a line, under the same conditions; return the characters that it took."""
+        if len(tail) > min(self._room, room):
+            return 0
+        self._lines[place] = f"{self._lines[place][:-1]}{tail}\n"
+        self._room -= len(tail)
+        return len(tail)
+
     def render(self) -> str:
         """Return the heading and the lines in the order of their places."""
-        return (
-            "".join([self._heading, *(line for _, line in sorted(self._lines.items()))])
-            if self._lines
-            else ""
-        )
+        lines = [line for _, line in sorted(self._lines.items())]
+        return "".join([self._heading, *lines]) if lines else ""
+
+
+class _Body:
+    """The sections, and the characters that they may still take together."""
+
+    def __init__(self, budget: int, room: int, quotas: ContextQuotas, *, with_dates: bool) -> None:
+        self._sections = {part: _Section(part, getattr(quotas, part), budget) for part in Part}
+        self._room = room
+        self._with_dates = with_dates
+        self.shown: list[tuple[Part, int, Fact | Rule]] = []
+
+    def take(self, part: Part, place: int, memory: Fact | Rule) -> None:
+        """Add the line of a memory to a section if it fits."""
+        took = self._sections[part].take(place, render_line(memory, with_date=self._with_dates), self._room)
+        if took:
+            self._room -= took
+            self.shown.append((part, place, memory))
+
+    def add_ids(self) -> None:
+        """Add short ids to the lines in the order in which they were taken, as far as there is room."""
+        for part, place, memory in self.shown:
+            tail = f" [{short_id(memory.memory_type, memory.id)}]"
+            self._room -= self._sections[part].extend(place, tail, self._room)
+
+    def render(self) -> str:
+        """Return the sections in their order."""
+        return "".join(section.render() for section in self._sections.values())
 
 
 def render_context(
     memories: Sequence[Fact | Rule],
     *,
+    pinned: Sequence[Fact | Rule] = (),
     token_budget: int,
     today: date,
     limit: int = MAX_LINES,
     quotas: ContextQuotas = DEFAULT_QUOTAS,
     with_note: bool = True,
+    with_ids: bool = False,
+    with_dates: bool = False,
 ) -> str:
-    """Render recalled facts and rules.
+    """Render pinned memories, and recalled facts and rules.
 
     Args:
-        memories: The best first.
+        memories: The recalled memories, the best first.
+        pinned: The pinned memories, the most important first; a memory that is shown here is not shown again.
         token_budget: A token is four characters.
         today: For the note.
-        limit: The most lines.
+        limit: The most lines of recalled memories.
         quotas: What each section may take.
         with_note: Whether to say what the lines are, if there is room.
+        with_ids: Whether lines end with the short id of the memory, as far as there is room.
+        with_dates: Whether facts have the date of their last confirmation.
 
     Returns:
         Markdown of at most ``token_budget * 4`` characters; empty where not even the header fits.
@@ -126,22 +182,25 @@ def render_context(
     budget = budget_chars(token_budget)
     if budget < len(CONTEXT_HEADER):
         return ""
-    sections = {
-        MemoryType.FACT: _Section(MemoryType.FACT, quotas.facts, budget),
-        MemoryType.RULE: _Section(MemoryType.RULE, quotas.rules, budget),
-    }
-    note = NOTE.format(today=today.isoformat()) if with_note and budget >= NOTE_FROM_CHARS else ""
-    room = budget - len(CONTEXT_HEADER) - len(note)
-    lines = 0
+    note = _note(today, with_ids=with_ids) if with_note and budget >= NOTE_FROM_CHARS else ""
+    body = _Body(budget, budget - len(CONTEXT_HEADER) - len(note), quotas, with_dates=with_dates)
+    for place, memory in enumerate(pinned):
+        body.take(Part.PINNED, place, memory)
+    told = {memory.id for _, _, memory in body.shown}
+    most = len(told) + limit
     for place in _order_of_taking(memories, quotas):
-        if lines == limit:
+        if len(body.shown) == most:
             break
-        memory = memories[place]
-        took = sections[memory.memory_type].take(place, render_line(memory), room)
-        room -= took
-        lines += took > 0
-    body = "".join(section.render() for section in sections.values())
-    return f"{CONTEXT_HEADER}{note}{body}" if body else CONTEXT_HEADER
+        if memories[place].id not in told:
+            body.take(_PARTS[memories[place].memory_type], place, memories[place])
+    if with_ids:
+        body.add_ids()
+    return f"{CONTEXT_HEADER}{note}{body.render()}" if body.shown else CONTEXT_HEADER
+
+
+def _note(today: date, *, with_ids: bool) -> str:
+    note = NOTE.format(today=today.isoformat())
+    return f"{note.rstrip()}{IDS_NOTE}\n" if with_ids else note
 
 
 def _order_of_taking(memories: Sequence[Fact | Rule], quotas: ContextQuotas) -> list[int]:
@@ -156,14 +215,15 @@ def _order_of_taking(memories: Sequence[Fact | Rule], quotas: ContextQuotas) -> 
     return [*reserved, *sorted(others)]
 
 
-def render_line(memory: Fact | Rule) -> str:
+def render_line(memory: Fact | Rule, *, with_date: bool = False) -> str:
     """Return a fact or rule as one line, in the form of the specification; a fact with its confidence of today."""
     content = _one_line(memory.content)
     if isinstance(memory, Rule):
         standing = f"maturity: {memory.maturity}, effectiveness: {memory.effectiveness_score:.2f}"
         return f"- {content} ({standing})\n"
     subject, predicate = _bracketed(memory.subject), _bracketed(memory.predicate)
-    return f"- {subject} {predicate}: {content} (confidence: {memory.effective_confidence:.2f})\n"
+    heard = f", as of {memory.last_confirmed_at or memory.created_at:%Y-%m-%d}" if with_date else ""
+    return f"- {subject} {predicate}: {content} (confidence: {memory.effective_confidence:.2f}{heard})\n"
 
 
 def _bracketed(text: str) -> str:

@@ -93,7 +93,6 @@ class ContextualScore:
 def rank_by_context(
     candidates: Candidates,
     query: str,
-    question: NDArray[np.float32] | None,
     *,
     limit: int,
     shown: Collection[int] | None = None,
@@ -103,7 +102,6 @@ def rank_by_context(
     Args:
         candidates: Episodes in the order of their sessions; if ``next_ids`` is not the id of the next, a run ends.
         query: As the caller wrote it.
-        question: The vector of the query, of length 1; ``None`` ranks by words alone.
         limit: How many to return at most.
         shown: The places that may be returned; ``None`` for all.
 
@@ -116,12 +114,12 @@ def rank_by_context(
     )
     octets = candidates.octets
     pivot = REPLY_OCTETS if about_replies else TEXT_OCTETS
-    lent = (NEIGHBOUR_WEIGHT * pivot / (pivot + octets))[:, None]
+    lent = NEIGHBOUR_WEIGHT * pivot / (pivot + octets)
     held = candidates.present / np.maximum(1.0, octets / pivot)[:, None]
-    counts = held + _sum_of_neighbours(lent * held, linked) + _dated(candidates)
+    counts = held + _sum_of_neighbours(lent[:, None] * held, linked) + _dated(candidates)
     by_words = _words_score(counts, _rarities(candidates))
     by_meaning = COSINE_WEIGHT * candidates.similarity
-    by_context = CONTEXT_WEIGHT * _similarity_in_context(candidates, lent, linked, question)
+    by_context = CONTEXT_WEIGHT * _similarity_in_context(candidates, lent, linked)
     by_form = _form(candidates, about_replies=about_replies)
     # A product of matrices differs in its last digits from row to row, and equal turns must stay equal.
     total = np.round(by_words + by_meaning + by_context + by_form, 9)
@@ -141,12 +139,22 @@ def rank_by_context(
     ]
 
 
-def best_first(scores: Array, candidates: Candidates) -> list[int]:
-    """Return the places of the candidates, the best first; of equal scores the later first, then the lower id."""
-    return sorted(
-        range(len(scores)),
-        key=lambda at: (-scores[at], -candidates.created_at[at].timestamp(), candidates.ids[at]),
-    )
+def best_first(scores: Array, candidates: Candidates, *, most: int | None = None) -> list[int]:
+    """Return the places of the best candidates, the best first; of equal scores the later first, then the lower id."""
+    order = np.argsort(-scores, kind="stable")
+    most = len(order) if most is None else most
+    places: list[int] = order.tolist()
+    start = 0
+    for end in [*(np.flatnonzero(np.diff(scores[order])) + 1).tolist(), len(order)]:
+        if start >= most:
+            break
+        if end - start > 1:
+            places[start:end] = sorted(
+                places[start:end],
+                key=lambda at: (-candidates.created_at[at].timestamp(), candidates.ids[at].int),
+            )
+        start = end
+    return places[:most]
 
 
 def _rarities(candidates: Candidates) -> Array:
@@ -178,26 +186,54 @@ def _dated(candidates: Candidates) -> Array:
     return dated
 
 
-def _similarity_in_context(
-    candidates: Candidates, lent: Array, linked: NDArray[np.bool_], question: NDArray[np.float32] | None
-) -> Array:
-    """Return the cosine of the query and of each vector together with those around it."""
-    if question is None or not linked.any():
+def _similarity_in_context(candidates: Candidates, lent: Array, linked: NDArray[np.bool_]) -> Array:
+    """Return the cosine of the query and of each vector together with those around it.
+
+    Products of pairs are enough: the product of the query and a sum of vectors is a sum of products, and so is the
+    squared length of the sum.
+    """
+    if not linked.any():
         return candidates.similarity
-    around = _sum_of_neighbours(lent * candidates.vectors, linked)
-    context = candidates.vectors + around
-    norm = np.maximum(np.linalg.norm(context, axis=1), _SMALLEST_NORM)
-    return np.where(around.any(axis=1), (context @ question) / norm, candidates.similarity)
+    count = len(lent)
+    weights = {0: np.ones(count)} | {
+        distance: np.where(_reaches(linked, distance), _shifted(lent, distance), 0.0)
+        for distance in (*range(-WINDOW, 0), *range(1, WINDOW + 1))
+    }
+    product = np.zeros(count)
+    squared = np.zeros(count)
+    for distance, weight in weights.items():
+        product += weight * _shifted(candidates.similarity, distance)
+        for other in range(distance, WINDOW + 1):
+            pairs = _shifted(candidates.products[:, other - distance], distance)
+            squared += (1 if other == distance else 2) * weight * weights[other] * pairs
+    return product / np.sqrt(np.maximum(squared, _SMALLEST_NORM))
+
+
+def _reaches(linked: NDArray[np.bool_], distance: int) -> NDArray[np.bool_]:
+    """Return for each row whether the row at a distance, behind it or before it, is of the same run."""
+    count, steps = len(linked) + 1, abs(distance)
+    reached = np.zeros(count, bool)
+    if count > steps:
+        runs = np.lib.stride_tricks.sliding_window_view(linked, steps).all(axis=1)
+        reached[: count - steps] = runs
+    return reached if distance > 0 else np.roll(reached, steps)
+
+
+def _shifted(values: Array, distance: int) -> Array:
+    """Return for each row the value of the row at a distance; 0.0 beyond both ends."""
+    moved = np.roll(values, -distance)
+    if distance > 0:
+        moved[-distance:] = 0.0
+    elif distance < 0:
+        moved[:-distance] = 0.0
+    return moved
 
 
 def _sum_of_neighbours(values: Array, linked: NDArray[np.bool_]) -> Array:
     """Sum over the rows up to two links away on either side; no sum reaches over a gap between sessions."""
     total = np.zeros_like(values)
-    reachable = linked
-    for distance in range(1, min(WINDOW, len(linked)) + 1):
-        if distance > 1:
-            reachable = reachable[:-1] & linked[distance - 1 :]
-        (rows,) = np.nonzero(reachable)
+    for distance in range(1, WINDOW + 1):
+        (rows,) = np.nonzero(_reaches(linked, distance))
         total[rows] += values[rows + distance]
         total[rows + distance] += values[rows]
     return total

@@ -6,10 +6,11 @@ from typing import Final
 import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
+from commonplace.core.settings import DEFAULT_MIN_RELEVANCE
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.config import DEFAULT_MIN_RELEVANCE, MAX_LIMIT, ScoreWeights
+from commonplace.knowledge.config import MAX_LIMIT, ScoreWeights
 from commonplace.knowledge.kinds import Episode, Memory, MemoryType
-from commonplace.knowledge.search.candidates import find_candidates, read_candidates
+from commonplace.knowledge.search.candidates import Candidates, read_candidates
 from commonplace.knowledge.search.explanation import explain_recall
 from commonplace.knowledge.search.folding import folded
 from commonplace.knowledge.search.found import Found, Scores
@@ -24,6 +25,7 @@ from commonplace.knowledge.search.request import (
     require_relevance,
 )
 from commonplace.knowledge.search.scoring import score, tie_break
+from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
 from commonplace.storage.database import Row, Statements
@@ -86,7 +88,8 @@ async def recall(
         clock=clock,
     )
     async with unit_of_work(pool, readonly=not count) as sql:
-        found = (await find_memories(sql, request, weights=weights, explain=explain))[: request.limit]
+        found, _ = await find_memories(sql, request, weights=weights, explain=explain)
+        found = found[: request.limit]
         if count:
             found = await _count_uses(sql, found, request)
     return found
@@ -113,31 +116,40 @@ async def prepare_recall(
 
 
 async def find_memories(
-    sql: Statements, request: SearchRequest, *, weights: ScoreWeights, explain: bool
-) -> list[Found]:
-    """Return all facts and rules above the floor, the best first, without counting a use.
+    sql: Statements, request: SearchRequest, *, weights: ScoreWeights, explain: bool, pinned: int = 0
+) -> tuple[list[Found], list[Memory]]:
+    """Return all facts and rules above the floor, the best first, and the pinned ones, without counting a use.
 
-    Two round trips for each table. The limit of the request does not cut the list.
+    Three round trips. The limit of the request does not cut the list.
+
+    Args:
+        sql: A transaction.
+        request: From :func:`prepare_recall`.
+        weights: Of the four parts.
+        explain: Whether to explain each result.
+        pinned: Most pinned facts, and most pinned rules.
     """
     request = await begin_search(sql, request)
-    candidates = await find_candidates(sql, RECALLED_TABLES, request, seeds=max(DEPTH, request.limit))
-    if candidates is None:
-        return []
-    judged = relevant(
+    candidates = await find_meant(sql, RECALLED_TABLES, request, seeds=max(DEPTH, request.limit))
+    judged = [] if candidates is None else _judged(candidates, request)
+    read = await read_candidates(sql, candidates, [each.place for each in judged], request, pinned=pinned)
+    found = [
+        _scored(read.by_place[each.place], each, request, weights, explain=explain)
+        for each in judged
+        if each.place in read.by_place
+    ]
+    found.sort(key=lambda each: (-(each.scores.composite_score or 0.0), *tie_break(each.memory)))
+    return folded(found, scoped=request.scope is not None), list(read.pinned)
+
+
+def _judged(candidates: Candidates, request: SearchRequest) -> list[Relevance]:
+    return relevant(
         candidates,
         min_relevance=request.min_relevance,
         scoped=request.scope is not None,
         by_meaning=request.vector is not None,
         limit=request.limit if request.text else MAX_LIMIT,
     )
-    memories = await read_candidates(sql, candidates, [each.place for each in judged], request)
-    found = [
-        _scored(memories[each.place], each, request, weights, explain=explain)
-        for each in judged
-        if each.place in memories
-    ]
-    found.sort(key=lambda each: (-(each.scores.composite_score or 0.0), *tie_break(each.memory)))
-    return folded(found, scoped=request.scope is not None)
 
 
 def _scored(

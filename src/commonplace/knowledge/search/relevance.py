@@ -143,9 +143,10 @@ def _allowances(candidates: Candidates, *, scoped: bool, rule: float) -> Array:
 
 def _places(scores: Array, candidates: Candidates, *, counts: NDArray[np.bool_]) -> Array:
     places = np.full(len(scores), DEPTH + 1.0)
-    for place, at in enumerate(best_first(np.round(scores, 9), candidates)[:DEPTH], start=1):
-        if counts[at]:
-            places[at] = place
+    counted = np.where(counts, np.round(scores, 9), scores.min() - 1.0)
+    best = best_first(counted, candidates, most=min(DEPTH, int(counts.sum())))
+    for place, at in enumerate(best, start=1):
+        places[at] = place
     return places
 
 
@@ -153,11 +154,12 @@ def _weights(candidates: Candidates) -> Array:
     """Return the weight of each word of the topic: how rare it is among the memories, less for common words."""
     total = candidates.total + 1
     rarity = np.log(total / np.minimum(candidates.frequencies + 0.5, total)) / np.log(max(2, total))
-    common = np.array([COMMON_WORD if _is_common(word) else 1.0 for word in candidates.words])
+    common = np.array([COMMON_WORD if is_common(word) else 1.0 for word in candidates.words])
     return rarity * common
 
 
-def _is_common(word: str) -> bool:
+def is_common(word: str) -> bool:
+    """Return whether a stem is common in English, or a number."""
     return word.isdigit() or word in _common_words()
 
 

@@ -5,11 +5,12 @@ the facts and rules of that scope and the global ones, and the episodes of the b
 """
 
 import math
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Literal
-from uuid import UUID
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,9 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.embedding.backend import EMBEDDING_DIMENSIONS
 from commonplace.knowledge.config import MAX_LIMIT
 from commonplace.knowledge.inputs import require_scope
-from commonplace.knowledge.kinds import GLOBAL_SCOPE, MemoryType
+from commonplace.knowledge.kinds import GLOBAL_SCOPE
 from commonplace.knowledge.search.found import Found, Scores
-from commonplace.knowledge.search.statements import SearchTable, search_queries
+from commonplace.knowledge.search.statements import Reach, SearchTable, search_queries
 from commonplace.knowledge.search_text import search_query_text
 from commonplace.knowledge.vectors import VectorModel, model_of, warn_of_other_model
 from commonplace.storage.database import Row, Statements
@@ -33,9 +34,11 @@ MAX_QUERY_CHARS: Final = 10_000
 MATCHES: Final = 200
 """How many memories that hold the rarest words are ranked; more where more are asked for."""
 
-Statement = Literal[
-    "semantic_search", "keyword_search", "hybrid_search", "ranked_candidates", "memories_by_id"
-]
+KEPT_VECTORS: Final = 64
+_latest_vectors: WeakKeyDictionary[EmbeddingEngine, OrderedDict[str, Vector]] = WeakKeyDictionary()
+"""Of each engine, the vectors of its latest queries, the latest last."""
+
+Statement = Literal["semantic_search", "keyword_search", "hybrid_search"]
 Embedding = Sequence[float] | NDArray[np.float32] | Vector
 
 
@@ -52,8 +55,8 @@ class SearchRequest:
         scope: As the caller named it, or ``None`` for all.
         min_confidence: Facts and rules of less effective confidence are not found; ``None`` finds all.
         now: The present, for expiry and decay.
-        matches: How many memories go on for their words.
-        neighbours: How many go on for their vectors. Twice the limit, because the index orders by half precision.
+        reach: How many memories go on for their words, and how many for their vectors: twice the limit, because the
+            index orders by half precision.
         min_relevance: Likeness that the best memory must have; 0.0 for no floor.
     """
 
@@ -64,8 +67,7 @@ class SearchRequest:
     scope: str | None
     min_confidence: float | None
     now: datetime
-    matches: int
-    neighbours: int
+    reach: Reach
     model: VectorModel | None = None
     min_relevance: float = 0.0
 
@@ -95,18 +97,23 @@ def make_request(
         scope=None if scope is None else require_scope(scope),
         min_confidence=None if min_confidence is None else _require_confidence(min_confidence),
         now=now,
-        matches=max(MATCHES, most),
-        neighbours=2 * most,
+        reach=Reach.of(matches=max(MATCHES, most), neighbours=2 * most),
     )
 
 
 async def add_vector(request: SearchRequest, engine: EmbeddingEngine) -> SearchRequest:
     """Return a request with the vector of its query, computed before a connection is taken.
 
+    The vectors of the latest queries are kept, because a prompt is often searched for in several ways.
+
     Raises:
         EmbeddingError: The model cannot be used.
     """
-    vector = Vector(await engine.embed_async(request.query))
+    kept = _latest_vectors.setdefault(engine, OrderedDict())
+    vector = kept.pop(request.query, None) or Vector(await engine.embed_async(request.query))
+    kept[request.query] = vector
+    if len(kept) > KEPT_VECTORS:
+        kept.popitem(last=False)
     return replace(request, vector=vector, model=model_of(engine))
 
 
@@ -128,39 +135,24 @@ async def search_table(
     sql: Statements, statement: Statement, table: SearchTable, request: SearchRequest
 ) -> list[Found]:
     """Run a search of one table in a transaction whose settings are tuned; one round trip."""
+    queries = search_queries(table, request.reach, scoped=request.scope is not None)
+    rows: list[Row] = await getattr(Statements(queries, sql.connection), statement)(**parameters(request))
     return [
-        Found(memory=table.noun.from_row(row, now=request.now), scores=Scores.from_row(row))
-        for row in await select(sql, statement, table, request)
+        Found(memory=table.noun.from_row(row, now=request.now), scores=Scores.from_row(row)) for row in rows
     ]
 
 
-async def select(
-    sql: Statements,
-    statement: Statement,
-    table: SearchTable,
-    request: SearchRequest,
-    *,
-    ids: Sequence[UUID] = (),
-) -> list[Row]:
-    """Return the rows that a statement selects from one table; ``ids`` are those to read by id."""
-    statements = Statements(search_queries(table, scoped=request.scope is not None), sql.connection)
-    return await getattr(statements, statement)(
-        query=request.text,
-        embedding=request.vector,
-        limit=request.limit,
-        scopes=_scopes(table, request.scope),
-        min_confidence=request.min_confidence,
-        now=request.now,
-        matches=request.matches,
-        neighbours=request.neighbours,
-        ids=ids,
-    )
-
-
-def _scopes(table: SearchTable, scope: str | None) -> list[str] | None:
-    if scope is None:
-        return None
-    return [scope] if table.memory_type is MemoryType.EPISODE else [GLOBAL_SCOPE, scope]
+def parameters(request: SearchRequest) -> dict[str, object]:
+    """Return the parameters of the statements of a search; each statement takes those that it names."""
+    return {
+        "query": request.text,
+        "embedding": request.vector,
+        "limit": request.limit,
+        "butlers": [request.scope],
+        "scopes": [GLOBAL_SCOPE, request.scope],
+        "min_confidence": request.min_confidence,
+        "now": request.now,
+    }
 
 
 def _require_query(query: object, *, field: str) -> str:

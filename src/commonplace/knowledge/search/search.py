@@ -17,7 +17,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import SearchMode
 from commonplace.knowledge.inputs import require_memory_type
 from commonplace.knowledge.kinds import Memory, MemoryType
-from commonplace.knowledge.search.candidates import find_candidates, read_candidates
+from commonplace.knowledge.search.candidates import read_candidates
 from commonplace.knowledge.search.explanation import explain_context, explain_search
 from commonplace.knowledge.search.found import Found, Scores
 from commonplace.knowledge.search.ranking import ContextualScore, rank_by_context
@@ -35,6 +35,7 @@ from commonplace.knowledge.search.request import (
     search_table,
 )
 from commonplace.knowledge.search.scoring import RRF_K, tie_break
+from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES, SearchTable, require_table
 from commonplace.knowledge.unit_of_work import require_context, unit_of_work
 from commonplace.storage.database import Statements
@@ -283,19 +284,21 @@ async def _search_by_context(
     explain: bool,
 ) -> list[Found]:
     seeds = max(CANDIDATES, 2 * request.limit)
-    candidates = await find_candidates(sql, tables, request, seeds=seeds)
+    candidates = await find_meant(sql, tables, request, seeds=seeds)
     if candidates is None:
         return []
-    question = None if request.vector is None else request.vector.to_numpy()
     shown = above_floor(
-        candidates, min_relevance=floor, scoped=request.scope is not None, by_meaning=question is not None
+        candidates,
+        min_relevance=floor,
+        scoped=request.scope is not None,
+        by_meaning=request.vector is not None,
     )
-    best = rank_by_context(candidates, query, question, limit=request.limit, shown=set(shown))
-    memories = await read_candidates(sql, candidates, [each.place for each in best], request)
+    best = rank_by_context(candidates, query, limit=request.limit, shown=set(shown))
+    read = await read_candidates(sql, candidates, [each.place for each in best], request)
     return [
-        _found_by_context(memories[each.place], each, request, explain=explain)
+        _found_by_context(read.by_place[each.place], each, request, explain=explain)
         for each in best
-        if each.place in memories
+        if each.place in read.by_place
     ]
 
 

@@ -1,6 +1,6 @@
 """The statements of a search, written once and made for each table.
 
-Episodes, facts and rules are searched alike. The files of ``search_sql/`` have gaps where they differ; what fills
+Episodes, facts and rules are searched alike. The files of ``sql_by_table/`` have gaps where they differ; what fills
 them is fixed here, and no value of a caller ever does.
 """
 
@@ -15,9 +15,14 @@ import aiosql
 from aiosql.queries import Queries
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.config import MAX_LIMIT
 from commonplace.knowledge.kinds import COLUMNS, DEFAULT_IMPORTANCE, Episode, Fact, Memory, MemoryType, Rule
 from commonplace.knowledge.search.scoring import RRF_K
 
+PRODUCTS: Final = ("product_0", "product_1", "product_2", "product_3", "product_4")
+"""Columns with the product of the vector of a turn and that of the turn so many places behind it."""
+
+_STEPS: Final = (20, 40, 60, 100, 200, 500, 1000, 2 * MAX_LIMIT)
 _DIRECTORY: Final = Path(__file__).parent / "sql_by_table"
 _OWN: Final = "tenant_id = current_setting('commonplace.tenant_id', true)"
 _CONFIDENT: Final = (
@@ -35,8 +40,10 @@ class SearchTable:
         noun: The class of its memories.
         memories: Its name; the table of its words is named after the memory's type.
         scope: The column that a scope filters by.
-        live: Which rows are found, in SQL.
+        scopes: The parameter with the scopes.
+        active: Which rows are found whatever their confidence, in SQL.
         countable: Which rows are counted to know its size, where an index can tell.
+        has_confidence: Whether rows of too little confidence are left out as well.
         importance: The importance of a row, in SQL.
     """
 
@@ -44,9 +51,16 @@ class SearchTable:
     noun: type[Memory]
     memories: str
     scope: str
-    live: str
+    scopes: str
+    active: str
     countable: str
+    has_confidence: bool = True
     importance: str = "m.importance"
+
+    @property
+    def live(self) -> str:
+        """Which rows are found, in SQL."""
+        return f"{self.active} AND {_CONFIDENT}" if self.has_confidence else self.active
 
 
 TABLES: Final[Mapping[str, SearchTable]] = {
@@ -57,15 +71,18 @@ TABLES: Final[Mapping[str, SearchTable]] = {
             noun=Episode,
             memories="episodes",
             scope="butler",
-            live="(expires_at IS NULL OR expires_at > :now)",
+            scopes="butlers",
+            active="(expires_at IS NULL OR expires_at > :now)",
             countable="true",
+            has_confidence=False,
         ),
         SearchTable(
             memory_type=MemoryType.FACT,
             noun=Fact,
             memories="facts",
             scope="scope",
-            live=f"validity = 'active' AND {_CONFIDENT}",
+            scopes="scopes",
+            active="validity = 'active'",
             countable="validity = 'active'",
         ),
         SearchTable(
@@ -73,7 +90,8 @@ TABLES: Final[Mapping[str, SearchTable]] = {
             noun=Rule,
             memories="rules",
             scope="scope",
-            live=f"(metadata -> 'forgotten') IS DISTINCT FROM 'true' AND {_CONFIDENT}",
+            scopes="scopes",
+            active="(metadata -> 'forgotten') IS DISTINCT FROM 'true'",
             countable="true",
             importance=f"CAST({DEFAULT_IMPORTANCE} AS float8)",
         ),
@@ -94,47 +112,133 @@ def require_table(name: str) -> SearchTable:
     return table
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """How far a search looks: how many memories go on for their words, and how many for their vectors."""
+
+    matches: int
+    neighbours: int
+
+    @classmethod
+    def of(cls, *, matches: int, neighbours: int) -> "Reach":
+        """Return the smallest reach of a fixed set that holds the wanted one, so that few statements are made."""
+        return cls(matches=_step(matches), neighbours=_step(neighbours))
+
+
+def _step(number: int) -> int:
+    return next(step for step in _STEPS if step >= number)
+
+
 @cache
-def search_queries(table: SearchTable, *, scoped: bool) -> Queries:
-    """Return the named statements of one table; made once.
+def search_queries(table: SearchTable, reach: Reach, *, scoped: bool) -> Queries:
+    """Return the named statements that search one table; made once.
 
     Args:
-        table: Which.
-        scoped: With the parameter ``scopes``, and only for rows in one of them. The condition is not a part of
-            the other form, because no index serves one that may be absent.
+        table: The table.
+        reach: How far the search looks.
+        scoped: Whether only rows of some scopes are found. The condition is not a part of the other form, because no
+            index serves a condition that may be absent.
     """
-    in_scopes = " AND {} = ANY(CAST(:scopes AS text[]))" if scoped else ""
-    gaps = {
-        "memories": table.memories,
-        "words": f"{table.memory_type}_words",
-        "own": _OWN + in_scopes.format(table.scope),
-        "own_words": _OWN + in_scopes.format("scope"),
-        "live": table.live,
-        "countable": table.countable,
-        "rrf_k": str(RRF_K),
-        "columns": ", ".join(f"m.{column}" for column in COLUMNS[table.memory_type]),
-    }
-    gaps["candidates"] = _read("candidates").substitute(gaps)
-    gaps |= _session_gaps(table, gaps)
-    text = "\n\n".join(_read(file).substitute(gaps) for file in ("searches", "ranked"))
+    return _queries(_read("searches").substitute(_gaps(table, reach, scoped=scoped)))
+
+
+@cache
+def ranking_queries(tables: tuple[SearchTable, ...], reach: Reach, *, scoped: bool) -> Queries:
+    """Return the statement ``ranked_candidates``, with a row for each table; made once. See :func:`search_queries`."""
+    ranked = "UNION ALL\n".join(
+        _read("ranked").substitute(_session_gaps(table, _gaps(table, reach, scoped=scoped)))
+        for table in tables
+    )
+    return _queries(f"-- name: ranked_candidates\n{ranked};")
+
+
+@cache
+def reading_queries(*, scoped: bool) -> Queries:
+    """Return the statement ``read_memories`` over all tables; made once."""
+    columns = [
+        f"{table.memory_type}.{column} AS {table.memory_type}_{column}"
+        for table in TABLES.values()
+        for column in COLUMNS[table.memory_type]
+    ]
+    gaps = {"columns": ", ".join(columns)}
+    for table in TABLES.values():
+        gaps[f"own_{table.memory_type}"] = _own(table, table.scope, scoped=scoped)
+        gaps[f"active_{table.memory_type}"] = table.active
+    return _queries(_read("read").substitute(gaps))
+
+
+@cache
+def spelling_queries(tables: tuple[SearchTable, ...], *, scoped: bool) -> Queries:
+    """Return the statement ``known_words``, which returns the words that memories of the tables hold; made once."""
+    parts = (
+        _read("known_words").substitute(
+            words=f"{table.memory_type}_words", own_words=_own(table, "scope", scoped=scoped)
+        )
+        for table in tables
+    )
+    return _queries(f"-- name: known_words\n{'UNION ALL '.join(parts)};")
+
+
+def _queries(text: str) -> Queries:
     # Which parameters there are follows from what a statement takes of the candidates, so none is listed.
     return aiosql.from_str(  # pyright: ignore[reportUnknownMemberType] - its stubs
         text, "asyncpg", mandatory_parameters=False
     )
 
 
+def _own(table: SearchTable, column: str, *, scoped: bool) -> str:
+    return f"{_OWN} AND {column} = ANY(CAST(:{table.scopes} AS text[]))" if scoped else _OWN
+
+
+def _gaps(table: SearchTable, reach: Reach, *, scoped: bool) -> dict[str, str]:
+    gaps = {
+        "memories": table.memories,
+        "words": f"{table.memory_type}_words",
+        "own": _own(table, table.scope, scoped=scoped),
+        "own_words": _own(table, "scope", scoped=scoped),
+        "matches": str(reach.matches),
+        "neighbours": str(reach.neighbours),
+        "live": table.live,
+        "countable": table.countable,
+        "rrf_k": str(RRF_K),
+        "columns": ", ".join(f"m.{column}" for column in COLUMNS[table.memory_type]),
+    }
+    return gaps | {"candidates": _read("candidates").substitute(gaps)}
+
+
 def _session_gaps(table: SearchTable, gaps: Mapping[str, str]) -> dict[str, str]:
     """Return what differs between turns of a session and memories that stand alone."""
-    gaps = {**gaps, "scope": table.scope, "importance": table.importance}
+    gaps = {
+        **gaps,
+        "type": f"CAST('{table.memory_type}' AS text)",
+        "scope": table.scope,
+        "importance": table.importance,
+    }
     if table.memory_type is not MemoryType.EPISODE:
-        alone = {"pool": "SELECT id FROM seed", "next_id": "CAST(NULL AS uuid)", "order": "m.id"}
-        return {**gaps, **alone, "vector": "CAST(NULL AS bytea)"}
+        return {
+            **gaps,
+            "pool": "SELECT id FROM seed",
+            "next_id": "CAST(NULL AS uuid)",
+            "order": "m.id",
+            "direction": "",
+            "products": "",
+            "product_arrays": ", ".join(f"CAST(NULL AS float8[]) AS {name}" for name in PRODUCTS),
+        }
+    products = (
+        f"-(m.direction <#> lead(m.direction, {distance}) OVER in_order) AS {name},"
+        for distance, name in enumerate(PRODUCTS)
+    )
     return {
         **gaps,
         "pool": _read("turns").substitute(gaps),
         "next_id": _read("next_turn").substitute(gaps),
         "order": "m.session_id, m.created_at, m.insertion_order",
-        "vector": "vector_send(coalesce(m.embedding, CAST(array_fill(0, ARRAY[384]) AS vector(384))))",
+        # A new value: each use of the stored one would read it from its own table of long values again.
+        "direction": ", l2_normalize(m.embedding) AS direction",
+        "products": " ".join(products),
+        "product_arrays": ", ".join(
+            f"array_agg(coalesce({name}, 0) ORDER BY place) AS {name}" for name in PRODUCTS
+        ),
     }
 
 

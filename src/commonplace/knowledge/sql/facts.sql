@@ -64,7 +64,7 @@ locked AS (
 superseded AS (
   UPDATE facts SET validity = 'superseded' FROM locked
   WHERE facts.id = locked.id AND facts.validity = 'active'
-  RETURNING facts.id, locked.by_id
+  RETURNING facts.id, locked.by_id, facts.tags @> '["pinned"]' AS pinned
 ),
 model AS (
   INSERT INTO embedding_versions (model, version, dimensions)
@@ -81,7 +81,11 @@ stored AS (
     current_setting('commonplace.tenant_id'), input.id, input.subject, input.predicate, content,
     commonplace_search_vector(search_text), embedding, :model, :version,
     importance, decay_rate, permanence, source_butler, source_episode_id, input.entity_id, input.scope,
-    CAST(tags AS jsonb), CAST(metadata AS jsonb),
+    -- The new value of a pinned fact is as important as the old one.
+    CAST(tags AS jsonb) || CASE
+      WHEN superseded.pinned AND NOT CAST(tags AS jsonb) @> '["pinned"]' THEN CAST('["pinned"]' AS jsonb) ELSE '[]'
+    END,
+    CAST(metadata AS jsonb),
     CASE WHEN chained.next_id IS NULL THEN 'active' ELSE 'superseded' END,
     coalesce(chained.previous_id, superseded.id), :now, :now
   FROM input
@@ -141,6 +145,31 @@ event AS (
     jsonb_build_object(
       'memory_type', 'fact', 'memory_id', id, 'before', jsonb_build_object('last_confirmed_at', confirmed_before),
       'after', jsonb_build_object('last_confirmed_at', last_confirmed_at)
+    )
+  FROM changed
+)
+SELECT id FROM known;
+
+-- name: pin_fact(id, pinned)$
+-- Add the tag "pinned" to an active fact, or remove it, and write the event if that is a change. Return the id of such a fact.
+WITH known AS (
+  SELECT id, tags, tags @> '["pinned"]' AS pinned_before FROM facts
+  WHERE id = :id AND validity = 'active'
+  FOR UPDATE
+),
+changed AS (
+  UPDATE facts SET
+    tags = CASE WHEN CAST(:pinned AS boolean) THEN known.tags || '["pinned"]' ELSE known.tags - 'pinned' END
+  FROM known WHERE facts.id = known.id AND known.pinned_before <> CAST(:pinned AS boolean)
+  RETURNING facts.id, known.pinned_before
+),
+event AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), CASE WHEN pinned_before THEN 'fact_unpinned' ELSE 'fact_pinned' END,
+    jsonb_build_object(
+      'memory_type', 'fact', 'memory_id', id, 'before', jsonb_build_object('pinned', pinned_before),
+      'after', jsonb_build_object('pinned', NOT pinned_before)
     )
   FROM changed
 )

@@ -94,6 +94,31 @@ event AS (
 )
 SELECT id FROM known;
 
+-- name: pin_rule(id, pinned)$
+-- Add the tag "pinned" to a rule that is not forgotten, or remove it, and write the event if that is a change. Return the id of such a rule.
+WITH known AS (
+  SELECT id, tags, tags @> '["pinned"]' AS pinned_before FROM rules
+  WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  FOR UPDATE
+),
+changed AS (
+  UPDATE rules SET
+    tags = CASE WHEN CAST(:pinned AS boolean) THEN known.tags || '["pinned"]' ELSE known.tags - 'pinned' END
+  FROM known WHERE rules.id = known.id AND known.pinned_before <> CAST(:pinned AS boolean)
+  RETURNING rules.id, known.pinned_before
+),
+event AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), CASE WHEN pinned_before THEN 'rule_unpinned' ELSE 'rule_pinned' END,
+    jsonb_build_object(
+      'memory_type', 'rule', 'memory_id', id, 'before', jsonb_build_object('pinned', pinned_before),
+      'after', jsonb_build_object('pinned', NOT pinned_before)
+    )
+  FROM changed
+)
+SELECT id FROM known;
+
 -- name: forget_rule(id)$
 -- Forget a rule and write the event, unless it is forgotten. Return the id of a rule that exists.
 WITH known AS (

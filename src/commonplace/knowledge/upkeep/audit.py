@@ -6,16 +6,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-import asyncpg
-
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge.inputs import require_id
-from commonplace.knowledge.unit_of_work import unit_of_work
-from commonplace.storage.database import Row
+from commonplace.knowledge.session import KnowledgeSession
+from commonplace.storage.nouns import Noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Noun):
     """One entry of the audit trail; ``payload`` holds the state before and after, without the memory's text."""
 
     id: UUID
@@ -24,74 +22,68 @@ class Event:
     payload: Mapping[str, Any]
     created_at: datetime
 
-    @classmethod
-    def from_row(cls, row: Row) -> "Event":
-        """Read a row of ``memory_events``."""
-        return cls(**{name: row[name] for name in cls.__slots__})
 
+class AuditMethods(KnowledgeSession):
+    """The methods of knowledge memory that read the audit trail."""
 
-async def list_events(
-    pool: asyncpg.Pool,
-    *,
-    event_type: str | None = None,
-    memory_id: UUID | str | None = None,
-    run_id: UUID | str | None = None,
-    actor: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    limit: int = 100,
-    offset: int = 0,
-) -> list[Event]:
-    """Return the tenant's events, the latest first; each filter is optional.
+    async def list_events(
+        self,
+        *,
+        event_type: str | None = None,
+        memory_id: UUID | str | None = None,
+        run_id: UUID | str | None = None,
+        actor: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> list[Event]:
+        """Return the tenant's events, the latest first; each filter is optional.
 
-    Args:
-        pool: The pool of the knowledge database.
-        event_type: A :class:`~commonplace.knowledge.events.EventType`.
-        memory_id: The episode, fact, rule or entity that the event is about.
-        run_id: The consolidation run that caused the event; not together with ``memory_id``.
-        actor: The actor who caused the event.
-        since: The first moment (aware).
-        until: The last moment (aware).
-        limit: The most events to return.
-        offset: The number of events to skip.
+        Args:
+            event_type: A :class:`~commonplace.knowledge.events.EventType`.
+            memory_id: The episode, fact, rule or entity that the event is about.
+            run_id: The consolidation run that caused the event; not together with ``memory_id``.
+            actor: The actor who caused the event.
+            since: The first moment (aware).
+            until: The last moment (aware).
+            limit: The most events to return.
+            offset: The number of events to skip.
 
-    Raises:
-        InvalidInputError: An id is malformed, or both ids are given.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
-    """
-    if memory_id is not None and run_id is not None:
-        raise InvalidInputError("run_id", "no memory_id beside it", str(run_id))
-    wanted = {
-        "event_type": event_type,
-        "actor": actor,
-        "since": since,
-        "until": until,
-        "limit": limit,
-        "offset": offset,
-    }
-    async with unit_of_work(pool, readonly=True) as sql:
-        if memory_id is not None:
-            rows = await sql.events_about(about=str(require_id(memory_id, field="memory_id")), **wanted)
-        elif run_id is not None:
-            rows = await sql.events_of_run(run_id=str(require_id(run_id, field="run_id")), **wanted)
-        else:
-            rows = await sql.list_events(**wanted)
-    return [Event.from_row(row) for row in rows]
+        Raises:
+            InvalidInputError: An id is malformed, or both ids are given.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        if memory_id is not None and run_id is not None:
+            raise InvalidInputError("run_id", "no memory_id beside it", str(run_id))
+        wanted = {
+            "event_type": event_type,
+            "actor": actor,
+            "since": since,
+            "until": until,
+            "limit": limit,
+            "offset": offset,
+        }
+        async with self._reading() as sql:
+            if memory_id is not None:
+                rows = await sql.events_about(about=str(require_id(memory_id, field="memory_id")), **wanted)
+            elif run_id is not None:
+                rows = await sql.events_of_run(run_id=str(require_id(run_id, field="run_id")), **wanted)
+            else:
+                rows = await sql.list_events(**wanted)
+        return [Event.from_row(row) for row in rows]
 
+    async def get_event(self, event_id: UUID | str) -> Event:
+        """Return one event.
 
-async def get_event(pool: asyncpg.Pool, event_id: UUID | str) -> Event:
-    """Return one event.
-
-    Raises:
-        InvalidInputError: The id is malformed.
-        NotFoundError: No event has the id.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
-    """
-    key = require_id(event_id, field="event_id")
-    async with unit_of_work(pool, readonly=True) as sql:
-        row = await sql.get_event(id=key)
-    if row is None:
-        raise NotFoundError("entry of the audit log", str(key))
-    return Event.from_row(row)
+        Raises:
+            InvalidInputError: The id is malformed.
+            NotFoundError: No event has the id.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        key = require_id(event_id, field="event_id")
+        async with self._reading() as sql:
+            row = await sql.get_event(id=key)
+        if row is None:
+            raise NotFoundError("entry of the audit log", str(key))
+        return Event.from_row(row)

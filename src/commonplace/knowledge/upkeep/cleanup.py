@@ -1,17 +1,15 @@
 """Episode cleanup: deletes expired episodes, then the oldest consolidated episodes over a limit (KNW-15)."""
 
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
-import asyncpg
-
-from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.session import KnowledgeSession, storage_function
 from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress, silent
+from commonplace.storage.database import Row, Statements
 
-DEFAULT_MAX_ENTRIES: Final = 10_000
 BATCH_ROWS: Final = 1_000
 _LOCK: Final = "episode cleanup"
 
@@ -35,66 +33,65 @@ class CleanupReceipt:
     remaining: int
 
 
-async def run_episode_cleanup(
-    pool: asyncpg.Pool,
-    *,
-    max_entries: int = DEFAULT_MAX_ENTRIES,
-    on_progress: OnUpkeep = silent,
-    clock: Clock = utc_now,
-) -> CleanupReceipt:
-    """Delete the tenant's expired episodes, then the oldest consolidated episodes over a limit.
+class CleanupMethods(KnowledgeSession):
+    """The method of knowledge memory that cleans up."""
 
-    Episodes that are neither consolidated nor expired stay, even over the limit. The links of a deleted episode are
-    deleted too, and memories that were learned from it lose their reference. Each batch of 1,000 is one transaction.
+    async def run_episode_cleanup(
+        self, *, max_entries: int | None = None, on_progress: OnUpkeep = silent
+    ) -> CleanupReceipt:
+        """Delete the tenant's expired episodes, then the oldest consolidated episodes over a limit.
 
-    Args:
-        pool: The pool of the knowledge database.
-        max_entries: The number of episodes to keep, 0 or more.
-        on_progress: Called after each batch with the number of deleted episodes, expired ones first.
-        clock: Gives the present.
+        Episodes that are neither consolidated nor expired stay, even over the limit. The links of a deleted episode are
+        deleted too, and memories that were learned from it lose their reference. Each batch of 1,000 is one
+        transaction.
 
-    Raises:
-        InvalidInputError: ``max_entries`` is not a whole number from 0.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
+        Args:
+            max_entries: The number of episodes to keep, 0 or more; ``COMMONPLACE_EPISODE_MAX_ENTRIES`` if ``None``.
+            on_progress: Called after each batch with the number of deleted episodes, expired ones first.
 
-    Source: KNW-15.
-    """
-    if isinstance(max_entries, bool) or not isinstance(max_entries, int) or max_entries < 0:  # pyright: ignore[reportUnnecessaryIsInstance] - callers have no types
-        raise InvalidInputError("max_entries", "a whole number from 0", max_entries)
-    expired, unconsolidated = await _delete_expired(pool, on_progress, clock)
-    surplus, remaining = await _delete_surplus(pool, max_entries, on_progress)
-    if unconsolidated:
-        _log.warning("%d episodes expired before they were consolidated", unconsolidated)
-    return CleanupReceipt(
-        expired_deleted=expired,
-        expired_unconsolidated=unconsolidated,
-        capacity_deleted=surplus,
-        remaining=remaining,
-    )
+        Raises:
+            InvalidInputError: ``max_entries`` is not a whole number from 0.
+            StorageUnavailableError: The server cannot be reached.
+
+        Source: KNW-15.
+        """
+        most = cast(
+            "object", self.database.settings.episode_max_entries if max_entries is None else max_entries
+        )
+        if isinstance(most, bool) or not isinstance(most, int) or most < 0:
+            raise InvalidInputError("max_entries", "a whole number from 0", most)
+        now = self.clock()
+        expired = await self._delete(
+            "expired episodes deleted",
+            lambda sql: sql.delete_expired_episodes(limit=BATCH_ROWS, now=now),
+            on_progress,
+        )
+        surplus = await self._delete(
+            "episodes over the limit deleted",
+            lambda sql: sql.delete_surplus_episodes(max_entries=most, limit=BATCH_ROWS),
+            on_progress,
+        )
+        unconsolidated = sum(batch["unconsolidated"] for batch in expired)
+        if unconsolidated:
+            _log.warning("%d episodes expired before they were consolidated", unconsolidated)
+        return CleanupReceipt(
+            expired_deleted=sum(batch["deleted"] for batch in expired),
+            expired_unconsolidated=unconsolidated,
+            capacity_deleted=sum(batch["deleted"] for batch in surplus),
+            remaining=surplus[-1]["total"],
+        )
+
+    async def _delete(
+        self, step: str, delete: Callable[[Statements], Awaitable[Row]], on_progress: OnUpkeep
+    ) -> list[Row]:
+        """Delete batches until nothing is left to delete, and return their numbers."""
+        batches: list[Row] = []
+        while not batches or batches[-1]["deleted"]:
+            async with self._writing() as sql:
+                await sql.serialise(keys=[_LOCK])
+                batches.append(await delete(sql))
+            on_progress(UpkeepProgress(step=step, done=sum(batch["deleted"] for batch in batches)))
+        return batches
 
 
-async def _delete_expired(pool: asyncpg.Pool, on_progress: OnUpkeep, clock: Clock) -> tuple[int, int]:
-    deleted = unconsolidated = 0
-    now = clock()
-    while True:
-        async with unit_of_work(pool) as sql:
-            await sql.serialise(keys=[_LOCK])
-            batch = await sql.delete_expired_episodes(limit=BATCH_ROWS, now=now)
-        deleted += batch["deleted"]
-        unconsolidated += batch["unconsolidated"]
-        on_progress(UpkeepProgress(step="expired episodes deleted", done=deleted))
-        if batch["deleted"] == 0:
-            return deleted, unconsolidated
-
-
-async def _delete_surplus(pool: asyncpg.Pool, max_entries: int, on_progress: OnUpkeep) -> tuple[int, int]:
-    deleted = 0
-    while True:
-        async with unit_of_work(pool) as sql:
-            await sql.serialise(keys=[_LOCK])
-            batch = await sql.delete_surplus_episodes(max_entries=max_entries, limit=BATCH_ROWS)
-        deleted += batch["deleted"]
-        on_progress(UpkeepProgress(step="episodes over the limit deleted", done=deleted))
-        if batch["deleted"] == 0:
-            return deleted, batch["total"]
+run_episode_cleanup = storage_function(CleanupMethods, CleanupMethods.run_episode_cleanup)

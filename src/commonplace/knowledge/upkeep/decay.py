@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-import asyncpg
 from aiosql.queries import Queries
 
-from commonplace.core.clock import Clock, utc_now
-from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.session import KnowledgeSession, storage_function
 from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress, silent
 from commonplace.storage.database import Statements, load_queries
 
@@ -69,55 +67,55 @@ class DecayReceipt:
     rules_recovered: int
 
 
-async def run_decay_sweep(
-    pool: asyncpg.Pool, *, on_progress: OnUpkeep = silent, clock: Clock = utc_now
-) -> DecayReceipt:
-    """Set the state of every active fact and rule of the tenant from its effective confidence.
+class DecayMethods(KnowledgeSession):
+    """The method of knowledge memory that sweeps."""
 
-    Decay starts at the last confirmation, or at creation. A second sweep at the same moment changes nothing. Each page
-    of 2,000 rows is one transaction, so a stopped sweep keeps what it has done.
+    async def run_decay_sweep(self, *, on_progress: OnUpkeep = silent) -> DecayReceipt:
+        """Set the state of every active fact and rule of the tenant from its effective confidence.
 
-    Args:
-        pool: The pool of the knowledge database.
-        on_progress: Called after each page with the number of rows checked, facts first.
-        clock: Gives the present.
+        Decay starts at the last confirmation, or at creation. A second sweep at the same moment changes nothing. Each
+        page of 2,000 rows is one transaction, so a stopped sweep keeps what it has done.
 
-    Raises:
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
+        Args:
+            on_progress: Called after each page with the number of rows checked, facts first.
 
-    Source: KNW-09.3, KNW-02.4, KNW-02.5, R-KNW-2.
-    """
-    facts = await _sweep(pool, "facts", on_progress, clock)
-    rules = await _sweep(pool, "rules", on_progress, clock)
-    return DecayReceipt(
-        facts_evaluated=facts["read"],
-        facts_fading=facts["fading"],
-        facts_expired=facts["gone"],
-        facts_recovered=facts["recovered"],
-        rules_evaluated=rules["read"],
-        rules_fading=rules["fading"],
-        rules_forgotten=rules["gone"],
-        rules_recovered=rules["recovered"],
-    )
+        Raises:
+            StorageUnavailableError: The server cannot be reached.
+
+        Source: KNW-09.3, KNW-02.4, KNW-02.5, R-KNW-2.
+        """
+        facts = await self._sweep("facts", on_progress)
+        rules = await self._sweep("rules", on_progress)
+        return DecayReceipt(
+            facts_evaluated=facts["read"],
+            facts_fading=facts["fading"],
+            facts_expired=facts["gone"],
+            facts_recovered=facts["recovered"],
+            rules_evaluated=rules["read"],
+            rules_fading=rules["fading"],
+            rules_forgotten=rules["gone"],
+            rules_recovered=rules["recovered"],
+        )
+
+    async def _sweep(self, table: str, on_progress: OnUpkeep) -> Counter[str]:
+        totals: Counter[str] = Counter()
+        after_id = _FIRST
+        now = self.clock()
+        while True:
+            async with self._writing() as sql:
+                page = await Statements(_queries(table), sql.connection).sweep(
+                    after_id=after_id, limit=PAGE_ROWS, now=now, gone=GONE, faint=FAINT
+                )
+            totals.update({name: page[name] for name in ("read", "gone", "fading", "recovered")})
+            on_progress(UpkeepProgress(step=f"{table} checked", done=totals["read"]))
+            if page["read"] < PAGE_ROWS:
+                return totals
+            after_id = page["last_id"]
+
+
+run_decay_sweep = storage_function(DecayMethods, DecayMethods.run_decay_sweep)
 
 
 @cache
 def _queries(table: str) -> Queries:
     return load_queries([_DIRECTORY], "postgresql", gaps=_GAPS[table])
-
-
-async def _sweep(pool: asyncpg.Pool, table: str, on_progress: OnUpkeep, clock: Clock) -> Counter[str]:
-    totals: Counter[str] = Counter()
-    after_id = _FIRST
-    now = clock()
-    while True:
-        async with unit_of_work(pool) as sql:
-            page = await Statements(_queries(table), sql.connection).sweep(
-                after_id=after_id, limit=PAGE_ROWS, now=now, gone=GONE, faint=FAINT
-            )
-        totals.update({name: page[name] for name in ("read", "gone", "fading", "recovered")})
-        on_progress(UpkeepProgress(step=f"{table} checked", done=totals["read"]))
-        if page["read"] < PAGE_ROWS:
-            return totals
-        after_id = page["last_id"]

@@ -2,11 +2,8 @@
 
 from dataclasses import dataclass
 
-import asyncpg
-
-from commonplace.core.clock import Clock, utc_now
 from commonplace.knowledge import inputs
-from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.session import KnowledgeSession, storage_function
 from commonplace.storage.database import Row
 
 
@@ -71,23 +68,24 @@ class MemoryStats:
         )
 
 
-async def memory_stats(
-    pool: asyncpg.Pool, *, scope: str | None = None, clock: Clock = utc_now
-) -> MemoryStats:
-    """Count the tenant's memories by state.
+class StatsMethods(KnowledgeSession):
+    """The method of knowledge memory that counts memories."""
 
-    Args:
-        pool: The pool of the knowledge database.
-        scope: Count only facts and rules of the global scope and of this scope; all episodes count.
-        clock: Gives the present.
+    async def stats(self, *, scope: str | None = None) -> MemoryStats:
+        """Count the tenant's memories by state.
 
-    Raises:
-        InvalidInputError: ``scope`` is not a valid scope name.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
+        Args:
+            scope: Count only facts and rules of the global scope and of this scope; all episodes count.
 
-    Source: KNW-22.
-    """
-    wanted = None if scope is None else inputs.require_scope(scope)
-    async with unit_of_work(pool, readonly=True) as sql:
-        return MemoryStats.from_row(await sql.memory_stats(scope=wanted, now=clock()))
+        Raises:
+            InvalidInputError: ``scope`` is not a valid scope name.
+            StorageUnavailableError: The server cannot be reached.
+
+        Source: KNW-22.
+        """
+        wanted = inputs.optional_scope(scope)
+        async with self._reading() as sql:
+            return MemoryStats.from_row(await sql.memory_stats(scope=wanted, now=self.clock()))
+
+
+memory_stats = storage_function(StatsMethods, StatsMethods.stats)

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
@@ -12,6 +12,7 @@ from commonplace.knowledge.workers.outcomes import SILENT_S
 from commonplace.knowledge.workers.queue_work import queue_work
 from commonplace.knowledge.workers.schedule import Schedule, last_ticks, schedules
 from commonplace.storage.database import Row, Statements
+from commonplace.storage.nouns import read_row
 
 if TYPE_CHECKING:
     from commonplace.knowledge.memory import KnowledgeMemory
@@ -43,11 +44,7 @@ class WorkerState:
     def from_row(cls, row: Row) -> "WorkerState":
         """Read a row of ``list_workers``."""
         silent_s = row["silent_s"]
-        return cls(
-            alive=abs(silent_s) < SILENT_S,
-            silent_s=round(silent_s, 1),
-            **{name: row[name] for name in ("name", "started_at", "concurrency", "doing")},
-        )
+        return read_row(cls, row, alive=abs(silent_s) < SILENT_S, silent_s=round(silent_s, 1))
 
 
 class ScheduleOutcome(StrEnum):
@@ -142,7 +139,7 @@ async def worker_status(memory: "KnowledgeMemory", settings: Settings) -> Worker
     async with queue_work(pool) as sql:
         has_queue = await sql.has_queue()
     if not has_queue:
-        return WorkerStatus(began=False, schedules=[_state(each, None, None, {}, now) for each in wanted])
+        return WorkerStatus(began=False, schedules=[_never(each, now) for each in wanted])
     last = await last_ticks(pool, now)
     async with queue_work(pool) as sql:
         return WorkerStatus(
@@ -159,37 +156,28 @@ async def _read(
     sql: Statements, schedule: Schedule, last_at: datetime | None, now: datetime
 ) -> ScheduleState:
     if last_at is None:
-        return _state(schedule, None, None, {}, now)
-    tick = int(last_at.timestamp())
-    ran_at = await sql.run_began_at(task_name=schedule.upkeep.fan_out, tick=tick)
+        return _never(schedule, now)
+    task, tick = schedule.upkeep.fan_out, int(last_at.timestamp())
+    ran_at = await sql.run_began_at(task_name=task, tick=tick)
     jobs = Counter(_by_state(await sql.count_run(task_name=schedule.upkeep.value, tick=str(tick))))
     # The fan-out job counts too, until it has succeeded.
-    made_by = _by_state(await sql.count_run(task_name=schedule.upkeep.fan_out, tick=str(tick)))
+    made_by = _by_state(await sql.count_run(task_name=task, tick=str(tick)))
     jobs.update({state: number for state, number in made_by.items() if state != "succeeded"})
-    return _state(schedule, last_at, ran_at, jobs, now)
-
-
-def _state(
-    schedule: Schedule,
-    last_at: datetime | None,
-    ran_at: datetime | None,
-    jobs: Mapping[str, int],
-    now: datetime,
-) -> ScheduleState:
-    if last_at is None:
-        outcome = ScheduleOutcome.NEVER
-    elif jobs.get("todo") or jobs.get("doing"):
+    outcome = ScheduleOutcome.FAILED if jobs["failed"] else ScheduleOutcome.DONE
+    if jobs["todo"] or jobs["doing"]:
         outcome = ScheduleOutcome.RUNNING
-    else:
-        outcome = ScheduleOutcome.FAILED if jobs.get("failed") else ScheduleOutcome.DONE
+    return replace(_never(schedule, now), last_at=last_at, ran_at=ran_at, outcome=outcome, jobs=dict(jobs))
+
+
+def _never(schedule: Schedule, now: datetime) -> ScheduleState:
     return ScheduleState(
         upkeep=schedule.upkeep.value,
         cron=schedule.cron,
-        last_at=last_at,
-        ran_at=ran_at,
+        last_at=None,
+        ran_at=None,
         next_at=schedule.next_at(now),
-        outcome=outcome,
-        jobs=dict(jobs),
+        outcome=ScheduleOutcome.NEVER,
+        jobs={},
     )
 
 

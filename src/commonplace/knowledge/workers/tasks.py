@@ -7,21 +7,17 @@ shard run at a time, on any worker; its queueing lock keeps slow runs from pilin
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from procrastinate import App
 from procrastinate.exceptions import AlreadyEnqueued
 
-from commonplace.core.context import request_context
 from commonplace.core.errors import UpkeepError
 from commonplace.core.settings import Settings
-from commonplace.knowledge.consolidation import ConsolidationReport, run_consolidation, without_model
-from commonplace.knowledge.consolidation.pending import pending_groups
+from commonplace.knowledge.consolidation import ConsolidationReport, without_model
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.spawner import model_spawner
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.upkeep.cleanup import run_episode_cleanup
-from commonplace.knowledge.upkeep.decay import run_decay_sweep
 from commonplace.knowledge.workers.outcomes import AGAIN_IN_S
 from commonplace.knowledge.workers.queue_work import queue_work
 from commonplace.knowledge.workers.schedule import Upkeep
@@ -35,7 +31,8 @@ FIRST: Final = 1
 LEAST_PAUSE_S: Final = 1.0
 """The pause before a job for episodes that became due meanwhile."""
 
-Result = dict[str, Any]
+Result = dict[str, object]
+"""The outcome of a job, which the status shows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +60,7 @@ class Shard:
     butler: str | None = None
 
     @property
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, str]:
         """The arguments of the shard's job."""
         return {"tenant_id": self.tenant_id} | ({} if self.butler is None else {"butler": self.butler})
 
@@ -73,7 +70,7 @@ class Shard:
 
 
 Find = Callable[[Means], Awaitable[list[Shard]]]
-Do = Callable[[Means, str], Awaitable[Result]]
+Do = Callable[[Means, KnowledgeMemory, str], Awaitable[Result]]
 
 
 async def tenants(means: Means) -> list[Shard]:
@@ -84,31 +81,24 @@ async def tenants(means: Means) -> list[Shard]:
 
 async def waiting_butlers(means: Means) -> list[Shard]:
     """Return a shard for each butler with waiting episodes, of all tenants."""
-    pool = await means.knowledge.database.pool()
     shards: list[Shard] = []
     for tenant in await tenants(means):
-        with request_context(tenant_id=tenant.tenant_id, actor=ACTOR):
-            groups = await pending_groups(pool, clock=means.knowledge.clock)
+        groups = await means.knowledge.acting_for(tenant_id=tenant.tenant_id, actor=ACTOR).pending_groups()
         shards += [Shard(tenant_id=tenant.tenant_id, butler=group.butler) for group in groups]
     return shards
 
 
-async def sweep(means: Means, butler: str) -> Result:
+async def sweep(_: Means, memory: KnowledgeMemory, __: str) -> Result:
     """Run the decay sweep of one tenant."""
-    del butler
-    pool = await means.knowledge.database.pool()
-    return asdict(await run_decay_sweep(pool, clock=means.knowledge.clock))
+    return asdict(await memory.run_decay_sweep())
 
 
-async def clean_up(means: Means, butler: str) -> Result:
+async def clean_up(means: Means, memory: KnowledgeMemory, _: str) -> Result:
     """Run the episode cleanup of one tenant."""
-    del butler
-    pool = await means.knowledge.database.pool()
-    most = means.settings.episode_max_entries
-    return asdict(await run_episode_cleanup(pool, max_entries=most, clock=means.knowledge.clock))
+    return asdict(await memory.run_episode_cleanup(max_entries=means.settings.episode_max_entries))
 
 
-async def consolidate(means: Means, butler: str) -> Result:
+async def consolidate(means: Means, memory: KnowledgeMemory, butler: str) -> Result:
     """Consolidate one butler's episodes until no episode is due.
 
     Without a language model the result says so, and the job does not run again. The job runs again when episodes are
@@ -118,23 +108,13 @@ async def consolidate(means: Means, butler: str) -> Result:
         UpkeepError: A group of episodes failed; it is tried again, and in the end becomes dead letters.
     """
     policy = Policy()
-    pool = await means.knowledge.database.pool()
     spawner = model_spawner(means.model, policy=policy)
     if spawner is None:
-        groups = await pending_groups(pool, clock=means.knowledge.clock)
+        groups = await memory.pending_groups()
         counted = {group.butler: group.episodes for group in groups if group.butler == butler}
         return _result(without_model(ConsolidationReport(dry_run=True, groups=counted)), None)
-    report = await run_consolidation(
-        pool,
-        means.knowledge.engine,
-        spawner,
-        butler=butler,
-        worker=means.worker,
-        policy=policy,
-        clock=means.knowledge.clock,
-        zone=means.settings.zone,
-    )
-    again_in_s = _again_in_s(report.again_at, means.knowledge.clock())
+    report = await memory.run_consolidation(spawner, butler=butler, worker=means.worker, policy=policy)
+    again_in_s = _again_in_s(report.again_at, memory.clock())
     if len(report.errors) > sum(len(run.errors) for run in report.runs):
         raise UpkeepError("; ".join(report.errors), again_in_s=again_in_s)
     return _result(report, again_in_s)
@@ -178,8 +158,7 @@ def _register_shard(app: App, means: Means, upkeep: Upkeep, do: Do) -> None:
     @app.task(name=upkeep.value, queue=QUEUE)
     async def work(*, timestamp: int, tenant_id: str, butler: str = "", attempt: int = 0) -> Result:  # pyright: ignore[reportUnusedFunction] - the app has it
         del timestamp, attempt
-        with request_context(tenant_id=tenant_id, actor=ACTOR):
-            return await do(means, butler)
+        return await do(means, means.knowledge.acting_for(tenant_id=tenant_id, actor=ACTOR), butler)
 
 
 def _register_fan_out(app: App, means: Means, upkeep: Upkeep, find: Find) -> None:
@@ -188,13 +167,8 @@ def _register_fan_out(app: App, means: Means, upkeep: Upkeep, find: Find) -> Non
     @app.task(name=name, queue=QUEUE, priority=FIRST, lock=name, queueing_lock=name)
     async def fan_out(*, timestamp: int, attempt: int = 0) -> Result:  # pyright: ignore[reportUnusedFunction] - the app has it
         del attempt
-        made = waiting = 0
-        for shard in await find(means):
-            if await _defer(app, upkeep, shard, timestamp):
-                made += 1
-            else:
-                waiting += 1
-        return {"jobs": made, "already_waiting": waiting}
+        made = [await _defer(app, upkeep, shard, timestamp) for shard in await find(means)]
+        return {"jobs": made.count(True), "already_waiting": made.count(False)}
 
 
 async def _defer(app: App, upkeep: Upkeep, shard: Shard, timestamp: int) -> bool:

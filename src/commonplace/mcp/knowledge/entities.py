@@ -4,6 +4,7 @@ from typing import Annotated, Any, Final, cast
 
 from pydantic import Field
 
+from commonplace.access import Role
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.knowledge import Entity, KnowledgeMemory, json_safe
 from commonplace.mcp.knowledge.parameters import JSON, EntityId, EntityKind, Metadata, TenantId
@@ -26,7 +27,7 @@ AliasList = Annotated[
 async def entity_create(
     memory: KnowledgeMemory,
     *,
-    canonical_name: Annotated[str, Field(description="The full name that it is best known by.")],
+    canonical_name: str,
     entity_type: EntityTypeName,
     tenant_id: TenantId,
     aliases: AliasList = None,
@@ -36,6 +37,9 @@ async def entity_create(
 
     Call entity_resolve first: one name and type exist once, and a second one is refused with the id of the first.
     Returns the entity with its entity_id.
+
+    Parameters:
+        canonical_name: The full name that it is best known by.
     """
     entity = await memory.entity_create(
         canonical_name=canonical_name,
@@ -58,9 +62,7 @@ async def entity_update(
     memory: KnowledgeMemory,
     *,
     entity_id: EntityId,
-    canonical_name: Annotated[
-        str | None, Field(description="The new name; leave it out to keep the old.")
-    ] = None,
+    canonical_name: str | None = None,
     aliases: AliasList = None,
     metadata: Metadata = None,
     tenant_id: TenantId = DEFAULT_TENANT,
@@ -68,6 +70,9 @@ async def entity_update(
     """Change an entity: the name and the list of aliases are replaced, keys of metadata are set one by one.
 
     What is left out stays as it is. Returns the entity as it is now.
+
+    Parameters:
+        canonical_name: The new name; leave it out to keep the old.
     """
     entity = await memory.entity_update(
         entity_id, canonical_name=canonical_name, aliases=aliases, metadata=metadata, tenant_id=tenant_id
@@ -78,23 +83,23 @@ async def entity_update(
 async def entity_resolve(
     memory: KnowledgeMemory,
     *,
-    name: Annotated[str, Field(description="The name as it was said; a part of it will do.")],
+    name: str,
     tenant_id: TenantId = DEFAULT_TENANT,
-    entity_type: Annotated[EntityKind | None, Field(description="Return entities of this type only.")] = None,
-    context_hints: Annotated[
-        dict[str, Any] | None,
-        JSON,
-        Field(
-            description="What the talk is about, to tell namesakes apart: topic (text), mentioned_with (list of "
-            "names), domain_scores (entity_id to points)."
-        ),
-    ] = None,
-    enable_fuzzy: Annotated[bool, Field(description="Whether similar spellings count as well.")] = False,
+    entity_type: EntityKind | None = None,
+    context_hints: Annotated[dict[str, Any] | None, JSON] = None,
+    enable_fuzzy: bool = False,
 ) -> dict[str, Any]:
     """Find the entities that a name may mean, before you store facts about one.
 
     Returns count and candidates, the likeliest first, each with entity_id, score and name_match (exact, alias, prefix
     or fuzzy). It never creates one. If two candidates are as likely, ask or give context_hints.
+
+    Parameters:
+        name: The name as it was said; a part of it will do.
+        entity_type: Return entities of this type only.
+        context_hints: What the talk is about, to tell namesakes apart: topic (text), mentioned_with (list of names),
+            domain_scores (entity_id to points).
+        enable_fuzzy: Whether similar spellings count as well.
     """
     found = await memory.entity_resolve(
         name,
@@ -110,16 +115,18 @@ async def entity_resolve(
 async def entity_merge(
     memory: KnowledgeMemory,
     *,
-    source_entity_id: Annotated[
-        str, Field(description="The one that is merged away: its names and facts move.")
-    ],
-    target_entity_id: Annotated[str, Field(description="The one that stays.")],
+    source_entity_id: str,
+    target_entity_id: str,
     tenant_id: TenantId = DEFAULT_TENANT,
 ) -> dict[str, Any]:
     """Merge two entities that are the same person or thing: names and facts of the source go to the target.
 
     Where both have a fact of the same predicate and scope, the more certain one stays. Merge only what you are sure
     of; an operator can undo it. Returns what moved and what was superseded.
+
+    Parameters:
+        source_entity_id: The one that is merged away: its names and facts move.
+        target_entity_id: The one that stays.
     """
     receipt = await memory.entity_merge(source_entity_id, target_entity_id, tenant_id=tenant_id)
     return cast("dict[str, Any]", json_safe(receipt))
@@ -135,5 +142,5 @@ OFFERS: Final = (
     Offer(run=entity_get, title="Read an entity", reads_only=True, repeatable=True),
     Offer(run=entity_update, title="Change an entity", repeatable=True),
     Offer(run=entity_resolve, title="Find the entity of a name", reads_only=True, repeatable=True),
-    Offer(run=entity_merge, title="Merge two entities", destroys=True),
+    Offer(run=entity_merge, title="Merge two entities", destroys=True, needs=Role.ADMIN),
 )

@@ -1,8 +1,6 @@
 """Tools for feedback: confirm a memory, mark a rule as helpful or harmful."""
 
-from typing import Annotated, Any, Final
-
-from pydantic import Field
+from typing import Any, Final
 
 from commonplace.knowledge import KnowledgeMemory, Rule
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, RuleId
@@ -17,8 +15,8 @@ async def memory_confirm(
     Unconfirmed knowledge loses confidence day by day and is forgotten in the end. Episodes cannot be confirmed. If
     the memory no longer holds, store the new fact, or call memory_forget.
     """
-    await memory.confirm_memory(memory_type, memory_id)
-    return {"confirmed": True, "memory_type": memory_type, "id": memory_id}
+    confirmed = await memory.confirm_memory(memory_type, memory_id)
+    return {"confirmed": True, "memory_type": memory_type, "id": confirmed.id}
 
 
 async def memory_mark_helpful(memory: KnowledgeMemory, *, rule_id: RuleId) -> Rule:
@@ -29,17 +27,13 @@ async def memory_mark_helpful(memory: KnowledgeMemory, *, rule_id: RuleId) -> Ru
     return await memory.mark_helpful(rule_id)
 
 
-async def memory_mark_harmful(
-    memory: KnowledgeMemory,
-    *,
-    rule_id: RuleId,
-    reason: Annotated[
-        str | None, Field(description="The harm, in one sentence; it is kept with the rule.")
-    ] = None,
-) -> Rule:
+async def memory_mark_harmful(memory: KnowledgeMemory, *, rule_id: RuleId, reason: str | None = None) -> Rule:
     """Mark a rule as harmful after you followed it. A harmful mark weighs as much as four helpful ones.
 
     A rule that keeps doing harm is turned into a warning. Returns the rule after the change.
+
+    Parameters:
+        reason: The harm, in one sentence; it is kept with the rule.
     """
     return await memory.mark_harmful(rule_id, reason=reason)
 

@@ -3,8 +3,7 @@
 from dataclasses import replace
 from typing import Annotated, Any, Final
 
-from pydantic import Field
-
+from commonplace.access import Role
 from commonplace.core.errors import SettingsError
 from commonplace.knowledge import CleanupReceipt, KnowledgeMemory, MemoryStats, consolidate
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, ScopeFilter, bounds
@@ -24,8 +23,8 @@ async def memory_forget(
     To correct a fact, store the right one under the same subject and predicate instead. The audit trail keeps the
     events of the memory, and no tool restores it.
     """
-    await memory.forget_memory(memory_type, memory_id)
-    return {"forgotten": True, "memory_type": memory_type, "id": memory_id}
+    forgotten = await memory.forget_memory(memory_type, memory_id)
+    return {"forgotten": True, "memory_type": memory_type, "id": forgotten.id}
 
 
 async def memory_stats(memory: KnowledgeMemory, *, scope: ScopeFilter = None) -> MemoryStats:
@@ -52,18 +51,14 @@ async def memory_run_consolidation(memory: KnowledgeMemory) -> dict[str, Any]:
 
 
 async def memory_run_episode_cleanup(
-    memory: KnowledgeMemory,
-    *,
-    max_entries: Annotated[
-        int,
-        bounds(0),
-        bounds(0),
-        Field(description="Most episodes to keep; episodes that are not consolidated yet stay in any case."),
-    ] = 10_000,
+    memory: KnowledgeMemory, *, max_entries: Annotated[int, bounds(0)] = 10_000
 ) -> CleanupReceipt:
     """Delete expired episodes, then the oldest consolidated episodes over a limit. For operators.
 
     Deleted episodes cannot be restored. Returns expired_deleted, capacity_deleted and remaining.
+
+    Parameters:
+        max_entries: Most episodes to keep; episodes that are not consolidated yet stay in any case.
     """
     return await memory.run_episode_cleanup(max_entries=max_entries)
 
@@ -71,6 +66,12 @@ async def memory_run_episode_cleanup(
 OFFERS: Final = (
     Offer(run=memory_forget, title="Forget a memory", destroys=True, repeatable=True),
     Offer(run=memory_stats, title="Count memories", reads_only=True, repeatable=True),
-    Offer(run=memory_run_consolidation, title="Consolidate episodes"),
-    Offer(run=memory_run_episode_cleanup, title="Clean up episodes", destroys=True, repeatable=True),
+    Offer(run=memory_run_consolidation, title="Consolidate episodes", needs=Role.ADMIN),
+    Offer(
+        run=memory_run_episode_cleanup,
+        title="Clean up episodes",
+        destroys=True,
+        repeatable=True,
+        needs=Role.ADMIN,
+    ),
 )

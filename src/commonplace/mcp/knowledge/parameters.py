@@ -50,9 +50,14 @@ MemoryTypeName = Annotated[
     Kind, Field(description="The kind of the memory, as the result that showed the id says.")
 ]
 MemoryId = Annotated[
-    str, Field(description="The id (a UUID) from a search or recall result, or from a receipt.")
+    str,
+    Field(
+        description="The id from a result or a receipt, or the short id of a line of a block, such as f:3k7q2."
+    ),
 ]
-RuleId = Annotated[str, Field(description="The id (a UUID) of the rule that you followed.")]
+RuleId = Annotated[
+    str, Field(description="The id of the rule that you followed, or its short id, such as r:9x2vd.")
+]
 EntityId = Annotated[str, Field(description="The id (a UUID) of the entity, as entity_resolve gives it.")]
 
 Importance = Annotated[
@@ -73,12 +78,22 @@ ScopeFilter = Annotated[
 Tags = Annotated[
     Annotated[list[str], Field(json_schema_extra={"maxItems": MAX_TAGS})] | None,
     JSON,
-    Field(description='Labels to group by, such as ["infra", "deploy"].'),
+    Field(
+        description='Labels to group by, such as ["infra", "deploy"]. "pinned" puts the memory into every block: only '
+        "for safety and the user's standing wishes."
+    ),
 ]
 Metadata = Annotated[
     dict[str, Any] | None, JSON, Field(description="Further details as a JSON object of plain values.")
 ]
 Limit = Annotated[int, bounds(1, MAX_LIMIT), Field(description="The number of results, at most.")]
+MinRelevance = Annotated[
+    float | None,
+    Field(
+        json_schema_extra={"minimum": 0, "maximum": 1},
+        description="Return nothing unless the best memory is this much like the query; 0 for no floor.",
+    ),
+]
 TenantId = Annotated[
     str, Field(description="Your own tenant; leave it out where you may. You cannot reach another tenant.")
 ]

@@ -9,12 +9,14 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, get_type_hints
+from typing import Annotated, Any, Final, get_type_hints
 
 from fastmcp.tools import Tool, ToolResult
 from mcp_types import ToolAnnotations
-from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, create_model
 
+from commonplace.access import Role
+from commonplace.core.docstrings import documented
 from commonplace.core.errors import (
     EmbeddingError,
     InvalidInputError,
@@ -28,8 +30,9 @@ from commonplace.knowledge import KnowledgeMemory, json_safe
 ToolFunction = Callable[..., Awaitable[object]]
 
 HINTS: Final[Mapping[str, str]] = {
-    "memory_id": "Results of memory_search and memory_recall hold id and memory_type; use them unchanged.",
-    "rule_id": "It is the id of a result whose memory_type is rule.",
+    "memory_id": "Results of memory_search and memory_recall hold id and memory_type; use them unchanged. The short id "
+    "of a line of a block begins with the letter of its memory_type.",
+    "rule_id": "It is the id of a result whose memory_type is rule, or a short id that begins with r:.",
     "entity_id": "entity_resolve finds the id that belongs to a name.",
     "source_entity_id": "entity_resolve finds the id that belongs to a name.",
     "target_entity_id": "entity_resolve finds the id that belongs to a name.",
@@ -59,6 +62,7 @@ class Offer:
         reads_only: Whether the tool changes no memory.
         destroys: Whether the tool takes memories out of searches.
         repeatable: Whether a second call with the same arguments changes nothing.
+        needs: The role that the tool requires over HTTP; by default a reader's if it only reads, else a writer's.
     """
 
     run: ToolFunction
@@ -66,6 +70,12 @@ class Offer:
     reads_only: bool = False
     destroys: bool = False
     repeatable: bool = False
+    needs: Role | None = None
+
+    @property
+    def role(self) -> Role:
+        """The role that the tool requires over HTTP."""
+        return self.needs or (Role.READER if self.reads_only else Role.WRITER)
 
 
 class KnowledgeTool(Tool):
@@ -94,7 +104,7 @@ class KnowledgeTool(Tool):
         tool = cls(
             name=offer.run.__name__,
             title=offer.title,
-            description=inspect.getdoc(offer.run),
+            description=documented(offer.run)[0],
             parameters=schema,
             annotations=ToolAnnotations(
                 read_only_hint=offer.reads_only,
@@ -155,13 +165,18 @@ def refusal(message: str, *, hint: str, **details: str) -> ToolResult:
 
 
 def arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[BaseModel]:
-    """Return the pydantic model of a function's parameters, without the memory."""
-    hints = get_type_hints(run, include_extras=True)
+    """Return the pydantic model of a function's parameters, described by its docstring, without the memory."""
+    hints, (_, descriptions) = get_type_hints(run, include_extras=True), documented(run)
     _, *parameters = inspect.signature(run).parameters.values()
     fields: dict[str, Any] = {}
     for each in parameters:
         default = ... if each.default is inspect.Parameter.empty else defaults.get(each.name, each.default)
-        fields[each.name] = (hints[each.name], default)
+        hint = hints[each.name]
+        described = each.name in descriptions
+        fields[each.name] = (
+            Annotated[hint, Field(description=descriptions[each.name])] if described else hint,
+            default,
+        )
     config = ConfigDict(extra="forbid")
     return create_model(run.__name__, __config__=config, **fields)
 

@@ -1,8 +1,6 @@
 """Tools that store: an episode, a fact, a rule."""
 
-from typing import Annotated, Any, Final
-
-from pydantic import Field
+from typing import Any, Final
 
 from commonplace.knowledge import (
     DEFAULT_IMPORTANCE,
@@ -19,12 +17,9 @@ from commonplace.mcp.knowledge.tool import OUTAGE_HINT, Offer
 async def memory_store_episode(
     memory: KnowledgeMemory,
     *,
-    content: Annotated[
-        str,
-        Field(description="The event, in whole sentences that make sense without this conversation."),
-    ],
-    butler: Annotated[str, Field(description="Name of the butler (agent) whose session it was.")],
-    session_id: Annotated[str | None, Field(description="The session's id, a UUID.")] = None,
+    content: str,
+    butler: str,
+    session_id: str | None = None,
     importance: Importance = DEFAULT_IMPORTANCE,
 ) -> dict[str, Any]:
     """Keep an event of a session: an observation, an outcome, a statement of the user.
@@ -32,6 +27,11 @@ async def memory_store_episode(
     Episodes live for seven days; lasting knowledge is consolidated from them into facts and rules. To store lasting
     knowledge yourself use memory_store_fact, to store guidance use memory_store_rule. Do not store secrets, or text
     that memory itself gave you. Returns stored and the id; stored is false if memory is out of reach.
+
+    Parameters:
+        content: The event, in whole sentences that make sense without this conversation.
+        butler: Name of the butler (agent) whose session it was.
+        session_id: The session's id, a UUID.
     """
     receipt = await memory.store_episode(
         content=content, butler=butler, session_id=session_id, importance=importance
@@ -44,25 +44,11 @@ async def memory_store_episode(
 async def memory_store_fact(
     memory: KnowledgeMemory,
     *,
-    subject: Annotated[
-        str,
-        Field(
-            description='The person or thing that the fact is about, such as "Anna" or "staging database".'
-        ),
-    ],
-    predicate: Annotated[
-        str,
-        Field(description='The attribute or relation, as a short stable key, such as "lives_in" or "port".'),
-    ],
-    content: Annotated[str, Field(description="The fact as one sentence that makes sense on its own.")],
+    subject: str,
+    predicate: str,
+    content: str,
     importance: Importance = DEFAULT_IMPORTANCE,
-    permanence: Annotated[
-        Lifetime,
-        Field(
-            description="How long it will hold: permanent (never fades), stable (years), standard (months), "
-            "volatile (weeks) or ephemeral (days)."
-        ),
-    ] = Permanence.STANDARD,
+    permanence: Lifetime = Permanence.STANDARD,
     scope: Scope = GLOBAL_SCOPE,
     tags: Tags = None,
 ) -> FactReceipt:
@@ -72,6 +58,13 @@ async def memory_store_fact(
     old one, which is kept as history. So to correct a fact, store it again under the same subject and predicate.
     Search first, so that you use the names that are in use. Do not store secrets. Returns the id, and the
     superseded_id of the fact that was replaced, if any.
+
+    Parameters:
+        subject: The person or thing that the fact is about, such as "Anna" or "staging database".
+        predicate: The attribute or relation, as a short stable key, such as "lives_in" or "port".
+        content: The fact as one sentence that makes sense on its own.
+        permanence: How long it will hold: permanent (never fades), stable (years), standard (months), volatile (weeks)
+            or ephemeral (days).
     """
     return await memory.store_fact(
         subject=subject,
@@ -85,19 +78,15 @@ async def memory_store_fact(
 
 
 async def memory_store_rule(
-    memory: KnowledgeMemory,
-    *,
-    content: Annotated[
-        str,
-        Field(description='The action and when to take it, such as "Run the linter before every commit".'),
-    ],
-    scope: Scope = GLOBAL_SCOPE,
-    tags: Tags = None,
+    memory: KnowledgeMemory, *, content: str, scope: Scope = GLOBAL_SCOPE, tags: Tags = None
 ) -> dict[str, Any]:
     """Keep guidance for how to act, learned from success or failure.
 
     A rule begins as a candidate; calls of memory_mark_helpful promote it. Store knowledge about the world with
     memory_store_fact instead. Returns the id, for that feedback.
+
+    Parameters:
+        content: The action and when to take it, such as "Run the linter before every commit".
     """
     receipt = await memory.store_rule(content=content, scope=scope, tags=tags)
     return {"id": receipt.id, "maturity": Maturity.CANDIDATE}

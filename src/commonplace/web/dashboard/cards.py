@@ -35,6 +35,7 @@ class Card:
         key: The name in the card's own address; only for a card that is ``apart``.
         every_s: The refresh interval of a card that is apart.
         timeout_s: The time that reading may take.
+        hides_empty: Whether the overview leaves the card out if there is nothing to show: no values and no error.
         is_starting: Returns whether the memory is still opening; a timeout is then not an error.
     """
 
@@ -46,6 +47,7 @@ class Card:
     key: str = ""
     every_s: int = 15
     timeout_s: float = TIMEOUT_S
+    hides_empty: bool = False
     is_starting: Callable[[Request], bool] | None = None
 
     @property
@@ -62,6 +64,11 @@ class ReadCard:
     values: Mapping[str, Any] = field(default_factory=dict[str, Any])
     error: str = ""
     is_starting: bool = False
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the overview leaves the card out."""
+        return self.card.hides_empty and not self.values and not self.error
 
 
 async def read_cards(cards: Sequence[Card], request: Request) -> list[ReadCard]:

@@ -9,13 +9,15 @@ from collections.abc import Callable, Coroutine
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, Response
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
+from commonplace.access import Principal
 from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.web.access import known_caller, memories
 from commonplace.web.dashboard.rendering import render, wants_fragment
 from commonplace.web.problems import FAULT, UNAUTHENTICATED, Problem, ProblemError, problem_of
 
@@ -25,7 +27,7 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class PageRoute(APIRoute):
-    """A route whose errors are pages: ``APIRouter(route_class=PageRoute)``."""
+    """A route whose errors are pages; :func:`pages` makes routers of such routes."""
 
     def get_route_handler(self) -> Handler:
         """Return the handler, with errors turned into pages."""
@@ -56,6 +58,28 @@ class PageRoute(APIRoute):
                 return error_page(request, FAULT.problem("the log of the service has the details"))
 
         return answer
+
+
+async def count_waiting(request: Request) -> None:
+    """Dependency of pages: note how many pairs wait for a review, for the sidebar of a whole page."""
+    caller = known_caller(request)
+    if wants_fragment(request) or caller is None or not caller.principal.of_installation:
+        return
+    try:
+        request.state.waiting_reviews = await memories(request).operational.count_reviews()
+    except CommonplaceError as error:
+        log.error("the number of reviews in the sidebar: %s", error)  # noqa: TRY400 - a line is enough
+
+
+def pages(path: str, role: Callable[[Request], Principal]) -> APIRouter:
+    """Return a router for pages below a path.
+
+    Args:
+        path: The beginning of all paths.
+        role: The dependency of :mod:`commonplace.web.access` that names the role that all pages require.
+    """
+    dependencies = [Depends(role), Depends(count_waiting)]
+    return APIRouter(prefix=path, route_class=PageRoute, include_in_schema=False, dependencies=dependencies)
 
 
 def error_page(request: Request, problem: Problem) -> HTMLResponse:

@@ -14,6 +14,7 @@ class Entry:
         icon: A name from ``templates/icons.html``.
         is_alone: Whether the pages below it have entries of their own.
         of_installation: Whether it is for the tenant of the installation only.
+        counts_reviews: Whether it shows how many pairs wait for a review.
     """
 
     path: str
@@ -21,6 +22,7 @@ class Entry:
     icon: str
     is_alone: bool = False
     of_installation: bool = False
+    counts_reviews: bool = False
 
     def holds(self, path: str) -> bool:
         """Return whether a path is this page or a page below it."""
@@ -46,6 +48,7 @@ SIDEBAR: Final = (
             Entry(path="/events", label="Events", icon="events", of_installation=True),
             Entry(path="/memories", label="Memories", icon="memories", of_installation=True),
             Entry(path="/cooldowns", label="Cooldowns", icon="cooldowns", of_installation=True),
+            Entry(path="/reviews", label="Review", icon="review", of_installation=True, counts_reviews=True),
         ),
     ),
     Section(

@@ -7,7 +7,7 @@ may be starting or down, and of health, which takes a while, load themselves.
 from http import HTTPStatus
 from typing import Annotated, Any, Final, cast
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from commonplace.access import Principal
@@ -16,7 +16,7 @@ from commonplace.operational import EventLevel, SessionStatus
 from commonplace.web.access import installation_reader, memories, reader
 from commonplace.web.dashboard import learning
 from commonplace.web.dashboard.cards import Card, read_card, read_cards
-from commonplace.web.dashboard.errors import PageRoute
+from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import render
 from commonplace.web.health import Checks, state_of
 from commonplace.web.knowledge.pages import cards as knowledge_cards
@@ -66,6 +66,13 @@ async def failed(request: Request) -> dict[str, Any]:
     return {"sessions": (await views.sessions(status=SessionStatus.FAILED, limit=SHOWN)).items}
 
 
+async def reviews(request: Request) -> dict[str, Any]:
+    """Read the number of pairs that wait for a review, and the oldest ones; nothing if no pair waits."""
+    operational = memories(request).operational
+    waiting = await operational.count_reviews()
+    return {"waiting": waiting, "reviews": await operational.reviews(limit=SHOWN)} if waiting else {}
+
+
 async def critical(request: Request) -> dict[str, Any]:
     """Read critical events."""
     views = memories(request).operational.views
@@ -103,6 +110,14 @@ CHART: Final = Card(
 )
 
 CARDS: Final = [
+    Card(
+        title="Pairs to review",
+        template="cards/reviews.html",
+        read=reviews,
+        url="/reviews",
+        more="Review",
+        hides_empty=True,
+    ),
     Card(title="New memories", template="cards/learned.html", read=learned, url="/memories?sort=recency"),
     knowledge_cards.LEARNED,
     Card(
@@ -121,7 +136,7 @@ APART: Final = {card.key: card for card in (HEALTH, *FIGURES, *CARDS) if card.ap
 OF_TENANTS: Final = "/knowledge"
 """The first page for other tenants than the installation's."""
 
-router = APIRouter(route_class=PageRoute, include_in_schema=False)
+router = pages("", reader)
 
 
 @router.get("/")
@@ -136,7 +151,7 @@ async def overview(request: Request, who: Annotated[Principal, Depends(reader)])
         health=first,
         rows=figures,
         chart=chart,
-        cards=await read_cards(CARDS, request),
+        cards=[read for read in await read_cards(CARDS, request) if not read.is_hidden],
     )
 
 

@@ -2,13 +2,43 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict
 
 from commonplace.web.dashboard.rendering import link
+from commonplace.web.paging import Offset
 
 PAGE_SIZE: Final = 50
 ONE_MORE: Final = PAGE_SIZE + 1
 """The limit to read a list of unknown length with: the additional item shows that another page follows."""
+
+
+class Filters(BaseModel):
+    """The filters of a list, read from the address of its page; an empty text filters nothing.
+
+    A field is named like the parameter of the function that reads the list; its alias is the name in the address.
+    """
+
+    model_config = ConfigDict(str_strip_whitespace=True)
+
+    offset: Offset = 0
+
+    @property
+    def query(self) -> dict[str, Any]:
+        """The filters as the address names them, without the offset."""
+        return self.model_dump(by_alias=True, exclude={"offset"})
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The filters that are set, as arguments of the function that reads the list."""
+        return present(**self.model_dump(exclude={"offset"}))
+
+
+def present(**values: object) -> dict[str, Any]:
+    """Return the values that are neither ``None`` nor an empty text."""
+    return {name: value for name, value in values.items() if value not in (None, "")}
 
 
 class Counted(Protocol):
@@ -88,25 +118,27 @@ def counted_pager(path: str, query: Mapping[str, object], *, offset: int, total:
 
 
 async def read_page(
-    read: Callable[[int], Awaitable[_Page]], path: str, query: Mapping[str, object], offset: int
+    request: Request, wanted: Filters, read: Callable[..., Awaitable[_Page]]
 ) -> tuple[_Page, Pager]:
     """Return a page of a counted list with its pager, and the last page if the offset lies behind the end.
 
     Args:
-        read: Reads the page at an offset.
-        path: The path of the list.
-        query: The filters of the list.
-        offset: The offset that the request asks for.
+        request: Its path is that of the list.
+        wanted: The filters and the offset of the request.
+        read: Reads the page, given the filters that are set, ``limit`` and ``offset``.
     """
-    page = await read(offset)
-    pager = counted_pager(path, query, offset=offset, total=page.total)
-    return (page if pager.offset == offset else await read(pager.offset)), pager
+    page = await read(**wanted.given, limit=PAGE_SIZE, offset=wanted.offset)
+    pager = counted_pager(request.url.path, wanted.query, offset=wanted.offset, total=page.total)
+    if pager.offset != wanted.offset:
+        page = await read(**wanted.given, limit=PAGE_SIZE, offset=pager.offset)
+    return page, pager
 
 
-def cut_page(
-    found: Sequence[_Item], path: str, query: Mapping[str, object], offset: int
+async def cut_page(
+    request: Request, wanted: Filters, read: Callable[..., Awaitable[Sequence[_Item]]]
 ) -> tuple[Sequence[_Item], Pager]:
-    """Return the items of a page with its pager, given what was read with :data:`ONE_MORE`."""
-    items = found[:PAGE_SIZE]
-    goes_on = len(found) > PAGE_SIZE
-    return items, Pager(path=path, query=query, offset=offset, shown=len(items), goes_on=goes_on)
+    """Return a page of a list of unknown length with its pager; see :func:`read_page` for the arguments."""
+    found = await read(**wanted.given, limit=ONE_MORE, offset=wanted.offset)
+    items, goes_on = found[:PAGE_SIZE], len(found) > PAGE_SIZE
+    path, query = request.url.path, wanted.query
+    return items, Pager(path=path, query=query, offset=wanted.offset, shown=len(items), goes_on=goes_on)

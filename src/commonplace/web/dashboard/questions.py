@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from fastapi import Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.web.dashboard.forms import INVALID
-from commonplace.web.dashboard.rendering import render_dialog
+from commonplace.web.dashboard.rendering import link, page_above, render_dialog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,9 +16,8 @@ class Question:
     Attributes:
         title: The question.
         texts: The effects of the change, in sentences.
-        url: The address of the POST request.
         button: The text of the confirming button.
-        back: The page that Cancel returns to.
+        back: The page that Cancel returns to; by default the page above the question's address.
         quote: The text of the memory.
         tick: The name and label of an optional checkbox.
         is_dangerous: Whether the button is red.
@@ -27,16 +25,20 @@ class Question:
 
     title: str
     texts: Sequence[str]
-    url: str
     button: str
-    back: str
+    back: str = ""
     quote: str = ""
     tick: tuple[str, str] | None = None
     is_dangerous: bool = True
 
 
 def ask(request: Request, question: Question, *, error: str = "") -> HTMLResponse:
-    """Return the dialog of a question, with the error if the change failed."""
+    """Return the dialog of a question, with the error if the change failed; its form posts to the same address."""
     return render_dialog(
-        request, "ask.html", http_status=INVALID if error else 200, question=question, error=error
+        request,
+        "ask.html",
+        question=question,
+        url=link(request.url.path, **request.query_params),
+        back=question.back or page_above(request),
+        error=error,
     )

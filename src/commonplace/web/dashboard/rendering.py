@@ -6,6 +6,7 @@ it. :func:`done` answers an accepted form.
 
 import json
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Any, Final, cast
 from urllib.parse import urlencode
 
@@ -26,18 +27,12 @@ _GLOBALS: Final[dict[str, object]] = {
     "is_complete": assets.is_complete,
 }
 _FILTERS: Final[dict[str, Callable[..., str]]] = {
-    "ago": wording.ago,
-    "until": wording.until,
-    "day": wording.day,
-    "stamp": wording.stamp,
-    "iso": wording.iso,
-    "number": wording.number,
-    "decimal": wording.decimal,
-    "percent": wording.percent,
-    "money": wording.money,
-    "duration": wording.duration,
-    "plural": plural,
-    "visible": visible,
+    each.__name__: each
+    for each in (
+        *(wording.ago, wording.until, wording.day, wording.stamp, wording.iso),
+        *(wording.number, wording.decimal, wording.percent, wording.money, wording.duration),
+        *(plural, visible),
+    )
 }
 
 
@@ -57,6 +52,9 @@ def _environment() -> Environment:
 
 ENVIRONMENT: Final = _environment()
 
+INVALID: Final = HTTPStatus.UNPROCESSABLE_ENTITY
+"""The status of a form that is shown again with errors."""
+
 NOT_KEPT: Final = {"Cache-Control": "no-store", "Vary": "HX-Request"}
 """Caches keep no memories, and a cached fragment must not replace a page."""
 
@@ -71,7 +69,7 @@ def render(
     request: Request,
     template: str,
     *,
-    http_status: int = 200,
+    http_status: int | None = None,
     headers: Mapping[str, str] | None = None,
     **values: object,
 ) -> HTMLResponse:
@@ -80,7 +78,8 @@ def render(
     Args:
         request: Its path marks the entry of the sidebar.
         template: A template that extends ``layout``.
-        http_status: The HTTP status. HTMX shows the content of 422, and treats other statuses from 400 on as errors.
+        http_status: The HTTP status. By default 422 if the values ``error`` or ``errors`` are not empty, because a form
+            is shown again, else 200. HTMX shows the content of 422, and treats other statuses from 400 on as errors.
         headers: Further headers.
         values: The values for the template.
     """
@@ -88,28 +87,31 @@ def render(
     return _answer(request, template, layout, http_status=http_status, headers=headers, values=values)
 
 
-def render_dialog(
-    request: Request, template: str, *, http_status: int = 200, **values: object
-) -> HTMLResponse:
-    """Return the content of a dialog, or without HTMX a page that holds it."""
+def render_dialog(request: Request, template: str, **values: object) -> HTMLResponse:
+    """Return the content of a dialog, or without HTMX a page that holds it; see :func:`render` for the status."""
     layout = "layouts/dialog.html" if wants_fragment(request) else "layouts/dialog_page.html"
-    return _answer(request, template, layout, http_status=http_status, headers=None, values=values)
+    return _answer(request, template, layout, values=values)
 
 
 def done(
-    request: Request, notice: str, *, location: str, changed: str, keep: Mapping[str, str] | None = None
+    request: Request,
+    notice: str,
+    *,
+    changed: str,
+    location: str | None = None,
 ) -> Response:
     """Answer an accepted form.
 
     Args:
         request: The request of the form.
         notice: The result in one sentence; shown for some seconds.
-        location: The page with the result. A browser on that page stays; others are redirected.
-        changed: The event on which parts of that page refresh: ``hx-trigger="… from:body"``.
-        keep: The query of the location for browsers without HTMX.
+        changed: The event on which parts of the page with the result refresh: ``hx-trigger="… from:body"``.
+        location: The page with the result, by default the page above the form's address. A browser on that page stays;
+            others are redirected.
     """
+    location = location or page_above(request)
     if not wants_fragment(request):
-        return RedirectResponse(f"{location}?{urlencode(keep)}" if keep else location, status_code=303)
+        return RedirectResponse(location, status_code=303)
     shown = split_url(request.headers.get("hx-current-url", ""))
     if shown is None or shown.path != location:
         return Response(status_code=204, headers={"HX-Redirect": location} | NOT_KEPT)
@@ -128,8 +130,8 @@ def _answer(
     template: str,
     layout: str,
     *,
-    http_status: int,
-    headers: Mapping[str, str] | None,
+    http_status: int | None = None,
+    headers: Mapping[str, str] | None = None,
     values: Mapping[str, Any],
 ) -> HTMLResponse:
     caller = caller_of(request)
@@ -144,9 +146,17 @@ def _answer(
         may_write=caller.principal.role.includes(Role.WRITER),
         may_admin=caller.principal.role.includes(Role.ADMIN),
         login=caller.principal if caller.means is Means.LOGIN else None,
+        waiting_reviews=getattr(request.state, "waiting_reviews", 0),
         now=wording.now(),
     )
+    if http_status is None:
+        http_status = INVALID if values.get("error") or values.get("errors") else HTTPStatus.OK
     return HTMLResponse(page, status_code=http_status, headers={**NOT_KEPT, **(headers or {})})
+
+
+def page_above(request: Request) -> str:
+    """Return the path of a form without its last part: the page that the form belongs to."""
+    return request.url.path.rpartition("/")[0]
 
 
 def link(path: str, **query: object) -> str:

@@ -27,15 +27,8 @@ def ago(moment: datetime, at: datetime) -> str:
     seconds = (at - moment).total_seconds()
     if seconds < JUST_NOW_S:
         return "just now"
-    if seconds < MINUTE_S:
-        return f"{seconds:.0f} s ago"
-    if seconds < HOUR_S:
-        return f"{seconds // MINUTE_S:.0f} min ago"
-    if seconds < DAY_S:
-        return f"{seconds // HOUR_S:.0f} h ago"
-    if seconds < DAYS_IN_WORDS * DAY_S:
-        return plural(int(seconds // DAY_S), "day") + " ago"
-    return day(moment)
+    span = _span(seconds)
+    return f"{span} ago" if span else day(moment)
 
 
 def until(moment: datetime, at: datetime) -> str:
@@ -43,15 +36,16 @@ def until(moment: datetime, at: datetime) -> str:
     seconds = (moment - at).total_seconds()
     if seconds <= 0:
         return "now"
-    if seconds < MINUTE_S:
-        return f"in {seconds:.0f} s"
-    if seconds < HOUR_S:
-        return f"in {seconds // MINUTE_S:.0f} min"
-    if seconds < DAY_S:
-        return f"in {seconds // HOUR_S:.0f} h"
-    if seconds < DAYS_IN_WORDS * DAY_S:
-        return f"in {plural(int(seconds // DAY_S), 'day')}"
-    return day(moment)
+    span = _span(seconds)
+    return f"in {span}" if span else day(moment)
+
+
+def _span(seconds: float) -> str:
+    """Return a span in the largest unit that fits; an empty text beyond two weeks."""
+    for unit, length_s, longest_s in (("s", 1, MINUTE_S), ("min", MINUTE_S, HOUR_S), ("h", HOUR_S, DAY_S)):
+        if seconds < longest_s:
+            return f"{seconds // length_s:.0f} {unit}"
+    return plural(int(seconds // DAY_S), "day") if seconds < DAYS_IN_WORDS * DAY_S else ""
 
 
 def day(moment: datetime) -> str:

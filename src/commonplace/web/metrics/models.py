@@ -2,40 +2,43 @@
 
 from typing import Final
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, Metric
 
 from commonplace.llm.ledger import Ledger
+from commonplace.web.metrics.families import by_label, gauges
 
 PREFIX: Final = "commonplace_model_"
 
 
 def figures(ledger: Ledger) -> list[Metric]:
     """Return the calls of this process by purpose, and the token budget of the day."""
-    tokens = CounterMetricFamily(
-        PREFIX + "tokens", "Tokens of language models", labels=["purpose", "direction"]
-    )
-    answers = CounterMetricFamily(PREFIX + "answers", "Answers of language models", labels=["purpose"])
-    failures = CounterMetricFamily(PREFIX + "failures", "Calls without an answer", labels=["purpose"])
-    cost = CounterMetricFamily(
-        PREFIX + "cost_usd", "Cost in US dollars of answers with a known price", labels=["purpose"]
-    )
-    for purpose, totals in ledger.totals.items():
-        tokens.add_metric([purpose, "input"], totals.input_tokens)
-        tokens.add_metric([purpose, "output"], totals.output_tokens)
-        answers.add_metric([purpose], totals.answers)
-        failures.add_metric([purpose], totals.failures)
-        cost.add_metric([purpose], totals.cost_usd)
+    totals = ledger.totals.items()
+    tokens = {
+        (purpose, direction): count
+        for purpose, total in totals
+        for direction, count in (("input", total.input_tokens), ("output", total.output_tokens))
+    }
     return [
-        tokens,
-        answers,
-        failures,
-        cost,
-        GaugeMetricFamily(
-            PREFIX + "tokens_today", "Tokens used since midnight UTC", value=ledger.spent_today
+        by_label(
+            CounterMetricFamily, f"{PREFIX}tokens", "Tokens of language models", "purpose direction", tokens
         ),
-        GaugeMetricFamily(
-            PREFIX + "daily_tokens",
-            "Daily token limit; 0: no limit",
-            value=ledger.daily_tokens,
+        *(
+            by_label(
+                CounterMetricFamily,
+                PREFIX + name,
+                documentation,
+                "purpose",
+                {purpose: getattr(total, name) for purpose, total in totals},
+            )
+            for name, documentation in (
+                ("answers", "Answers of language models"),
+                ("failures", "Calls without an answer"),
+                ("cost_usd", "Cost in US dollars of answers with a known price"),
+            )
+        ),
+        *gauges(
+            PREFIX,
+            ("tokens_today", "Tokens used since midnight UTC", ledger.spent_today),
+            ("daily_tokens", "Daily token limit; 0: no limit", ledger.daily_tokens),
         ),
     ]

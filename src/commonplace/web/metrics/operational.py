@@ -5,6 +5,7 @@ from typing import Final
 from prometheus_client.core import GaugeMetricFamily, Metric
 
 from commonplace.operational import OperationalMemory
+from commonplace.web.metrics.families import by_label, gauges
 
 PREFIX: Final = "commonplace_operational_"
 
@@ -12,33 +13,25 @@ PREFIX: Final = "commonplace_operational_"
 async def figures(memory: OperationalMemory) -> list[Metric]:
     """Return gauges of the database."""
     found = await memory.views.figures()
-    memories = GaugeMetricFamily(PREFIX + "memories", "Memories of the scheduled agent", labels=["state"])
-    memories.add_metric(["active"], found.active)
-    memories.add_metric(["inactive"], found.inactive)
+    states = {"active": found.active, "inactive": found.inactive}
     return [
-        memories,
-        *(
-            GaugeMetricFamily(PREFIX + name, documentation, value=value)
-            for name, documentation, value in (
-                ("learned_last_week", "Memories created in the last seven days", found.learned_in_week),
-                ("fading", "Active memories that lose confidence", found.fading),
-                ("sessions_last_week", "Sessions started in the last seven days", found.sessions_in_week),
-                (
-                    "sessions_failed_last_week",
-                    "Sessions started in the last seven days that failed",
-                    found.failed_in_week,
-                ),
-                ("sessions_running", "Running sessions", found.running),
-                (
-                    "critical_events_last_week",
-                    "Critical events in the last seven days",
-                    found.critical_in_week,
-                ),
-                (
-                    "cost_last_week_usd",
-                    "Cost in US dollars of sessions in the last seven days",
-                    found.cost_in_week_usd,
-                ),
-            )
+        by_label(GaugeMetricFamily, f"{PREFIX}memories", "Memories of the scheduled agent", "state", states),
+        *gauges(
+            PREFIX,
+            ("learned_last_week", "Memories created in the last seven days", found.learned_in_week),
+            ("fading", "Active memories that lose confidence", found.fading),
+            ("sessions_last_week", "Sessions started in the last seven days", found.sessions_in_week),
+            (
+                "sessions_failed_last_week",
+                "Sessions started in the last seven days that failed",
+                found.failed_in_week,
+            ),
+            ("sessions_running", "Running sessions", found.running),
+            ("critical_events_last_week", "Critical events in the last seven days", found.critical_in_week),
+            (
+                "cost_last_week_usd",
+                "Cost in US dollars of sessions in the last seven days",
+                found.cost_in_week_usd,
+            ),
         ),
     ]

@@ -10,17 +10,6 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.context import RequestContext, request_context
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.browse.graph import knowledge_graph
-from commonplace.knowledge.browse.lists import (
-    fact_chain,
-    list_applications,
-    list_entities,
-    list_episodes,
-    list_facts,
-    list_rules,
-)
-from commonplace.knowledge.entities.merging import entity_merge
-from commonplace.knowledge.entities.registry import entity_create
 from commonplace.knowledge.episodes import store_episode
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
@@ -28,6 +17,17 @@ from commonplace.knowledge.lifecycle.feedback import mark_harmful, mark_helpful
 from commonplace.knowledge.links import create_link
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.upkeep.decay import run_decay_sweep
+from support.on_pool import (
+    entity_create,
+    entity_merge,
+    fact_chain,
+    knowledge_graph,
+    list_applications,
+    list_entities,
+    list_episodes,
+    list_facts,
+    list_rules,
+)
 
 pytestmark = pytest.mark.usefixtures("tenant")
 START = datetime(2026, 3, 1, tzinfo=UTC)

@@ -9,9 +9,6 @@ import pytest
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.browse.reading import list_linked, names_of, read_memory
-from commonplace.knowledge.entities.merge_preview import preview_merge
-from commonplace.knowledge.entities.merging import entity_merge
 from commonplace.knowledge.episodes import store_episode
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.kinds import Fact, Rule
@@ -19,8 +16,16 @@ from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.links import create_link
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.recall import recall
-from commonplace.knowledge.upkeep.audit import get_event, list_events
 from support.entities import add_fact, person, snapshot
+from support.on_pool import (
+    entity_merge,
+    get_event,
+    list_events,
+    list_linked,
+    names_of,
+    preview_merge,
+    read_memory,
+)
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

@@ -95,15 +95,16 @@ def test_a_superseded_fact_that_matters_is_decided_on_the_command_line(
         done = knowledge("consolidate", "--preview", "--yes")
         assert done.status == 0
     assert "note: new fact 1: superseded the known fact" in done.err
-    assert "decide with commonplace review k1" in " ".join(done.out.split())
-    listed = commonplace("review", **variables)
-    assert "k1 [anna] wedding_day: the old fact is permanent" in listed.out
+    assert "decide with commonplace review" in done.out
     (waiting,) = commonplace("review", "--json", **variables).json["fact_reviews"]
     assert (waiting["old_content"], waiting["new_content"]) == ("1 May", "2 June")
-    decided = commonplace("review", "k1", "distinct", **variables)
+    name = f"k{waiting['id']}"
+    listed = commonplace("review", **variables)
+    assert f"{name} [anna] wedding_day: the old fact is permanent" in listed.out
+    decided = commonplace("review", name, "distinct", **variables)
     assert (decided.status, "distinct, decided by" in decided.out) == (0, True)
     assert commonplace("review", **variables).out == "No pair waits for a decision.\n"
-    assert commonplace("review", "k1", "undo", **variables).status == 0
+    assert commonplace("review", name, "undo", **variables).status == 0
 
 
 @pytest.mark.requirement("R-KNW-4")

@@ -216,10 +216,10 @@ async def superseded(bench: Bench) -> tuple[Run, UUID]:
 
 @pytest.mark.requirement("CNS-01")
 async def test_a_superseded_fact_that_matters_is_reviewed(bench: Bench) -> None:
-    """The run names the review; a person decides that both hold, and can take that back."""
+    """The run says so; a person decides that both hold, and can take that back."""
     run, known = await superseded(bench)
     (review,) = await reviews.list_reviews(bench.pool)
-    assert f"commonplace review k{review.id}" in run.notes[0]
+    assert run.notes[0].endswith(", which matters: decide with commonplace review")
     assert (review.old_id, review.old_content, review.new_content) == (known, "1 May", "2 June")
     assert review.reason == "the old fact is permanent"
     decided = await reviews.decide(bench.pool, review.id, "distinct", clock=bench.clock)

@@ -8,11 +8,12 @@ import asyncpg
 import pytest
 
 from commonplace.core.context import request_context
-from commonplace.core.errors import InvalidInputError, SecretRefusedError, TenantUnsetError
+from commonplace.core.errors import InvalidInputError, NotFoundError, SecretRefusedError, TenantUnsetError
 from commonplace.knowledge.entities.fields import MAX_ALIASES, MAX_NAME_CHARS, EntityType
-from commonplace.knowledge.entities.registry import Entity, entity_create, entity_get, entity_update
+from commonplace.knowledge.entities.registry import Entity
 from support.entities import events, person
 from support.knowledge import ACTOR, TENANT
+from support.on_pool import entity_create, entity_get, entity_update
 
 
 @pytest.mark.usefixtures("tenant")
@@ -142,7 +143,8 @@ async def test_updates_at_once_lose_no_key(knowledge_pool: asyncpg.Pool) -> None
 @pytest.mark.usefixtures("tenant")
 async def test_an_unknown_id_is_nothing(knowledge_pool: asyncpg.Pool) -> None:
     """``None`` for an id that nothing has, an error for what is no id."""
-    assert await entity_get(knowledge_pool, uuid4()) is None
+    with pytest.raises(NotFoundError):
+        await entity_get(knowledge_pool, uuid4())
     with pytest.raises(InvalidInputError, match="UUID"):
         await entity_get(knowledge_pool, "ann'; DROP TABLE entities; --")
 
@@ -157,7 +159,8 @@ async def test_another_tenant_is_neither_named_nor_seen(knowledge_pool: asyncpg.
     with pytest.raises(InvalidInputError, match="tenant of this request"):
         await entity_get(knowledge_pool, ann.id, tenant_id="tenant-b")
     with request_context(tenant_id="tenant-b", actor="other"):
-        assert await entity_get(knowledge_pool, ann.id) is None
+        with pytest.raises(NotFoundError):
+            await entity_get(knowledge_pool, ann.id)
         with pytest.raises(InvalidInputError, match="id of an entity"):
             await entity_update(knowledge_pool, ann.id, canonical_name="Mine")
 

@@ -8,11 +8,10 @@ import pytest
 
 from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.entities.merging import entity_merge
-from commonplace.knowledge.entities.registry import entity_create, entity_update
-from commonplace.knowledge.entities.resolution import Candidate, entity_resolve
+from commonplace.knowledge.entities.resolution import Candidate
 from support.entities import add_fact, person, rows
 from support.knowledge import TENANT
+from support.on_pool import entity_create, entity_merge, entity_resolve, entity_update
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

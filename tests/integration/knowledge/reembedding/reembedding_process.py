@@ -8,8 +8,10 @@ It prints ``ready`` and waits on standard input once so many batches are in the 
 import asyncio
 import sys
 
-from commonplace.knowledge.reembedding import MoveProgress, reembed
+from commonplace.core.context import request_context
+from commonplace.knowledge.reembedding.moves import MoveProgress
 from commonplace.storage.postgres import open_pool
+from support.on_pool import reembed
 from support.reembedding import TurnedEngine
 
 
@@ -23,7 +25,8 @@ async def move(url: str, batch_rows: int, batches: int) -> None:
             sys.stdin.read()
 
     async with await open_pool(url) as pool:
-        await reembed(pool, TurnedEngine(), batch_rows=batch_rows, on_progress=show)
+        with request_context(actor="tester"):
+            await reembed(pool, TurnedEngine(), batch_rows=batch_rows, on_progress=show)
 
 
 if __name__ == "__main__":

@@ -25,13 +25,8 @@ from commonplace.knowledge import vectors
 from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_episodes
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful
-from commonplace.knowledge.reembedding import (
-    MoveEndedError,
-    abort_reembedding,
-    drop_former_vectors,
-    reembed,
-    reembedding_status,
-)
+from commonplace.knowledge.reembedding import leftovers
+from commonplace.knowledge.reembedding.moves import MoveEndedError, reembedding_status
 from commonplace.knowledge.reembedding.statements import TEXTS, table_queries
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.recall import recall
@@ -39,6 +34,7 @@ from commonplace.knowledge.search.search import memory_search
 from commonplace.storage.postgres import open_pool
 from support.commands import CommandLine, Done
 from support.deadlines import DEADLINE_S
+from support.on_pool import abort_reembedding, drop_former_vectors, reembed
 from support.reembedding import GatedEngine, TurnedEngine
 
 PROGRAM = Path(__file__).with_name("reembedding_process.py")
@@ -301,14 +297,18 @@ async def test_the_switch_waits_for_whoever_uses_the_tables(
 
 @pytest.mark.requirement("KNW-31.2")
 @pytest.mark.usefixtures("tenant")
-async def test_an_aborted_move_leaves_nothing(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
+async def test_an_aborted_move_leaves_nothing(
+    pool: asyncpg.Pool, engine: EmbeddingEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever is at it stops; the vectors in use were never touched."""
     schema = await pool.fetch(SCHEMA_SQL)
     gated = GatedEngine()
     move = asyncio.create_task(reembed(pool, gated, batch_rows=5))
     await asyncio.wait_for(gated.waits.wait(), DEADLINE_S)
+    monkeypatch.setattr(leftovers, "PATIENCE_S", 0.05)
     with pytest.raises(StorageUnavailableError, match="is still moving"):
-        await abort_reembedding(pool, patience_s=0.05)
+        await abort_reembedding(pool)
+    monkeypatch.undo()
     gated.may_go.set()
     with pytest.raises(MoveEndedError):
         await move
@@ -378,6 +378,7 @@ class _Short(TurnedEngine):
         return [vector[:3] for vector in await super().embed_batch_async(texts)]
 
 
+@pytest.mark.usefixtures("tenant")
 async def test_what_cannot_be_moved_to_is_refused(
     knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine
 ) -> None:
@@ -392,6 +393,7 @@ async def test_what_cannot_be_moved_to_is_refused(
     assert (receipt.moved, receipt.model) == (False, None)
 
 
+@pytest.mark.usefixtures("tenant")
 async def test_tables_of_somebody_else_are_refused_before_anything_is_computed(
     pool: asyncpg.Pool, url: str
 ) -> None:

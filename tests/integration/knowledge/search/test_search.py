@@ -19,9 +19,17 @@ from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.found import Found
-from commonplace.knowledge.search.request import MAX_QUERY_CHARS
+from commonplace.knowledge.search.recall import recall
+from commonplace.knowledge.search.request import KEPT_VECTORS, MAX_QUERY_CHARS
 from commonplace.knowledge.search.search import hybrid_search, keyword_search, memory_search, semantic_search
-from commonplace.knowledge.search.statements import TABLES, search_queries
+from commonplace.knowledge.search.statements import (
+    TABLES,
+    Reach,
+    ranking_queries,
+    reading_queries,
+    search_queries,
+    spelling_queries,
+)
 from commonplace.knowledge.serialization import json_safe
 from commonplace.knowledge.unit_of_work import unit_of_work
 
@@ -523,12 +531,19 @@ async def test_the_words_of_a_memory_follow_it(knowledge_pool: asyncpg.Pool, eng
     assert await words_of(knowledge_pool, "episode_words", episode) == set()
 
 
+REACH = Reach.of(matches=40, neighbours=40)
+
+
 async def test_every_search_statement_is_accepted_by_the_server(knowledge_pool: asyncpg.Pool) -> None:
-    """Of each table, with and without a scope."""
+    """Of each table and of all together, with and without a scope."""
     async with knowledge_pool.acquire() as connection:
-        for table in TABLES.values():
-            for scoped in (False, True):
-                queries = search_queries(table, scoped=scoped)
+        for scoped in (False, True):
+            for queries in (
+                *(search_queries(table, REACH, scoped=scoped) for table in TABLES.values()),
+                ranking_queries(tuple(TABLES.values()), REACH, scoped=scoped),
+                reading_queries(scoped=scoped),
+                spelling_queries(tuple(TABLES.values()), scoped=scoped),
+            ):
                 for name in queries.available_queries:
                     if not name.endswith("_cursor"):
                         await connection.prepare(getattr(queries, name).sql)
@@ -558,3 +573,54 @@ async def test_context_finds_the_answer_beside_the_turn_that_names_the_subject(
     )
 
     assert contents(by_context) == [told[0], told[2]]
+
+
+class CountingEngine(EmbeddingEngine):
+    """An engine that counts the texts it embeds for searches."""
+
+    embedded = 0
+
+    async def embed_async(self, text: str | None) -> list[float]:
+        """Count, and embed."""
+        self.embedded += 1
+        return await super().embed_async(text)
+
+
+async def test_the_vector_of_a_query_is_computed_once(knowledge_pool: asyncpg.Pool) -> None:
+    """Searches of several kinds for one prompt share it; old ones are dropped."""
+    engine = CountingEngine()
+    for query in (
+        "green tent",
+        "green tent",
+        *(f"tent {number}" for number in range(KEPT_VECTORS)),
+        "green tent",
+    ):
+        await memory_search(knowledge_pool, engine, query)
+    engine.close()
+
+    assert engine.embedded == KEPT_VECTORS + 2
+
+
+@pytest.mark.parametrize("scope", [None, "ops"])
+async def test_a_slip_finds_the_word_that_the_tenant_uses(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, scope: str | None
+) -> None:
+    """In searches by context and in recalls; a word of another tenant's, or another word, is not meant."""
+    await store_fact(
+        knowledge_pool, engine, subject="build", predicate="language", content="We write TypeScript"
+    )
+    await store_fact(knowledge_pool, engine, subject="storage", predicate="choice", content="We use Mongo")
+
+    (found, *_) = await memory_search(
+        knowledge_pool, engine, "typsecript", mode="contextual", scope=scope, explain=True
+    )
+    other = await memory_search(knowledge_pool, engine, "mango", mode="contextual", scope=scope, explain=True)
+
+    assert found.explanation is not None
+    assert found.explanation.parts is not None
+    assert found.explanation.parts.matched_words == ("typescript",)
+    assert not any(
+        each.explanation.parts.matched_words for each in other if each.explanation and each.explanation.parts
+    )
+    (recalled, *_) = await recall(knowledge_pool, engine, "typsecript", scope=scope, min_relevance=0.0)
+    assert recalled.scores.keyword_rank == 1

@@ -2,6 +2,7 @@
 
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -171,3 +172,45 @@ def test_a_subject_cannot_close_its_brackets() -> None:
 def test_characters_that_turn_the_direction_of_writing_are_not_shown() -> None:
     """They make a line look like another one."""
     assert render_line(rule("safe\u202egnp.exe")).startswith("- safegnp.exe (")
+
+
+@pytest.mark.requirement("RCL-01.1")
+def test_pinned_memories_come_first_under_a_cap_of_their_own() -> None:
+    """A pinned memory stands once, the cap holds lines and space, and the limit counts recalled memories only."""
+    allergy = fact("is allergic to nuts", id=UUID(int=7), subject="Ada", predicate="allergy")
+    other = fact("two", id=UUID(int=8))
+    quotas = ContextQuotas(pinned=SectionQuota(items=1, share=0.25, reserve=0))
+
+    block = render_context(
+        [fact("one"), allergy], pinned=[allergy, other], token_budget=ROOMY, quotas=quotas, limit=1
+    )
+    alone = render_context([], pinned=[fact("long " * 200), other], token_budget=100)
+
+    assert block.endswith(
+        "\n## Pinned\n- [Ada] [allergy]: is allergic to nuts (confidence: 0.95)\n"
+        "\n## Key Facts\n- [gateway] [port]: one (confidence: 0.95)\n"
+    )
+    assert alone == "# Memory Context\n\n## Pinned\n- [gateway] [port]: two (confidence: 0.95)\n"
+
+
+@pytest.mark.requirement("RCL-04.1")
+def test_lines_end_with_short_ids_where_there_is_room() -> None:
+    """All memories stay in the block; the first lines get their ids first, and a note says what they are for."""
+    memories = [fact("one"), rule()]
+
+    roomy = render_context(memories, token_budget=ROOMY, with_ids=True)
+    bare = render_context(memories, token_budget=ROOMY, with_note=False)
+    tight = render_context(memories, token_budget=len(bare) // 4 + 3, with_ids=True)
+
+    assert "one (confidence: 0.95) [f:00000]\n" in roomy
+    assert "effectiveness: 0.88) [r:00000]\n" in roomy
+    assert "such as [f:3k7q2]" in roomy
+    assert (tight.count("- "), tight.count("[f:00000]"), tight.count("[r:00000]")) == (2, 1, 0)
+
+
+def test_facts_have_dates_if_the_caller_asks() -> None:
+    """The date of the last confirmation says how old a claim is; a rule has none."""
+    block = render_context([fact(), rule()], token_budget=ROOMY, with_dates=True)
+
+    assert "listens on 8080 (confidence: 0.95, as of 2026-03-01)\n" in block
+    assert "(maturity: proven, effectiveness: 0.88)\n" in block

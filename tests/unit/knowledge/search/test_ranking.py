@@ -22,7 +22,7 @@ COMMON: dict[str, Any] = {"present": (0, 1)}
 
 def scores(*memories: dict[str, Any], query: str = "", **options: Any) -> dict[int, ContextualScore]:  # noqa: ANN401 - of candidates
     """The scores by the numbers of the memories, the best first."""
-    ranked = rank_by_context(candidates(memories, **options), query, EAST, limit=99)
+    ranked = rank_by_context(candidates(memories, **options), query, limit=99)
     return {one.place + 1: one for one in ranked}
 
 
@@ -155,7 +155,7 @@ def test_a_result_names_the_words_that_it_holds_and_those_around_it() -> None:
 
 def test_only_what_may_be_shown_is_returned() -> None:
     """What is below a floor still lends its words to its neighbours."""
-    ranked = rank_by_context(candidates([RARE, {}]), "", EAST, limit=9, shown={1})
+    ranked = rank_by_context(candidates([RARE, {}]), "", limit=9, shown={1})
 
     assert [(one.place, one.nearby) for one in ranked] == [(1, ("rare",))]
 
@@ -174,7 +174,7 @@ def test_any_pool_is_ranked_by_falling_scores(
         for held, is_linked in zip(present, linked, strict=False)
     ]
 
-    ranked = rank_by_context(candidates(memories), "", EAST, limit=limit)
+    ranked = rank_by_context(candidates(memories), "", limit=limit)
 
     found = [one.score for one in ranked]
     assert found == sorted(found, reverse=True)

@@ -100,7 +100,7 @@ def test_a_contextual_result_names_words_in_it_and_around_it() -> None:
     """A reader sees what the turn itself holds and what its neighbours lend it."""
     turns = candidates([{"present": (1, 0)}, {"present": (0, 1)}], words=("tent", "lake"))
     memory, _ = found()
-    (best,) = rank_by_context(turns, "tent lake", None, limit=1, shown={0})
+    (best,) = rank_by_context(turns, "tent lake", limit=1, shown={0})
 
     explanation = explain_context(memory, Scores(contextual_score=best.score), best, now=NOW)
 

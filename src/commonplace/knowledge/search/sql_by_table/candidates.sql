@@ -4,21 +4,23 @@
 --
 -- The words of a question are looked up in ${words}. A rare word says more than a common one, and common words
 -- match everything: postings are read from the rarest word on until there are 2,000, and what holds the rarest
--- words goes on. An index on vectors finds little under the filter of a small tenant or scope, where an exact scan
--- is quick: the size decides.
+-- words goes on. ${matches} and ${neighbours} are numbers, because a plan must know them. An index on vectors finds
+-- little under the filter of a small tenant or scope, where an exact scan is quick: the size decides, and whether the
+-- filter keeps half of the table.
 asked AS MATERIALIZED (
   SELECT
     CAST(regexp_replace(
       CAST(plainto_tsquery('pg_catalog.english', CAST(:query AS text)) AS text), ' (&|<->|<[0-9]+>) ', ' | ', 'g'
     ) AS tsquery) AS any_word,
     to_tsvector('pg_catalog.english', CAST(:query AS text)) AS words,
-    (
-      SELECT CAST(greatest(5000, least(20000, reltuples / 20)) AS bigint)
-      FROM pg_catalog.pg_class WHERE oid = CAST('${memories}' AS regclass)
-    ) AS exact_below
+    CAST(greatest(5000, least(20000, known.reltuples / 20)) AS bigint) AS exact_below, known.reltuples AS rows
+  FROM pg_catalog.pg_class AS known WHERE known.oid = CAST('${memories}' AS regclass)
 ),
 size AS MATERIALIZED (
-  SELECT counted.memories, counted.memories >= asked.exact_below AS by_index, least(counted.memories, 5000) AS base
+  SELECT
+    counted.memories, least(counted.memories, 5000) AS base,
+    counted.memories >= asked.exact_below
+      OR (counted.memories >= 2000 AND asked.rows BETWEEN 1 AND 2 * counted.memories) AS by_index
   FROM asked, LATERAL (
     SELECT count(*) AS memories
     FROM (SELECT FROM ${memories} AS m WHERE ${own} AND ${countable} LIMIT asked.exact_below) AS capped
@@ -66,14 +68,14 @@ matched AS MATERIALIZED (
   ) AS posting
   GROUP BY posting.memory_id
   ORDER BY weight DESC, posting.memory_id
-  LIMIT CAST(:matches AS integer)
+  LIMIT ${matches}
 ),
 nearest AS MATERIALIZED (
   (
     SELECT m.id FROM ${memories} AS m
     WHERE ${own} AND ${live} AND (SELECT by_index FROM size) AND CAST(:embedding AS vector(384)) IS NOT NULL
     ORDER BY CAST(m.embedding AS halfvec(384)) <=> CAST(CAST(:embedding AS vector(384)) AS halfvec(384))
-    LIMIT CAST(:neighbours AS integer)
+    LIMIT ${neighbours}
   )
   UNION ALL
   (
@@ -82,7 +84,7 @@ nearest AS MATERIALIZED (
       AND CAST(:embedding AS vector(384)) IS NOT NULL
     -- Added to, the distance is no longer what the index orders by.
     ORDER BY (m.embedding <=> CAST(:embedding AS vector(384))) + 0, m.id
-    LIMIT CAST(:neighbours AS integer)
+    LIMIT ${neighbours}
   )
 ),
 semantic AS MATERIALIZED (

@@ -3,16 +3,17 @@
 import json
 from typing import Annotated, Final, cast
 
-from fastapi import APIRouter, Depends, File, Request, UploadFile
+from fastapi import Depends, File, Form, Request, UploadFile
 from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
 from commonplace.web.access import OpenMemories, installation_admin, installation_writer
 from commonplace.web.apps.pages.apps import PATH
 from commonplace.web.apps.rest.parameters import AppId, MemoryId
-from commonplace.web.dashboard.errors import PageRoute, message_of
-from commonplace.web.dashboard.forms import INVALID, Text
+from commonplace.web.dashboard.errors import message_of, pages
+from commonplace.web.dashboard.forms import Text
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, events, render_dialog
 
@@ -21,29 +22,36 @@ CHANGED: Final = "apps-changed"
 PURGE: Final = "purge"
 
 
-router = APIRouter(prefix=PATH, route_class=PageRoute, include_in_schema=False)
-CHANGING: Final = [Depends(installation_writer)]
+router = pages(PATH, installation_writer)
 ADMINISTERING: Final = [Depends(installation_admin)]
+
+
+class NewApp(BaseModel):
+    """The values of the form for a new app."""
+
+    app_id: str = ""
+    name: str = ""
 
 
 # No id of an app begins with a hyphen, so that this is nobody's page.
 @router.get("/-/new", dependencies=ADMINISTERING)
 async def new_form(request: Request) -> HTMLResponse:
     """Show the form for a new app."""
-    return _new_form(request, {"app_id": "", "name": ""}, {})
+    return render_dialog(request, "apps/new.html", values=NewApp(), errors={})
 
 
 @router.post("", dependencies=ADMINISTERING)
-async def register(request: Request, memories: OpenMemories, app_id: Text = "", name: Text = "") -> Response:
+async def register(request: Request, memories: OpenMemories, given: Annotated[NewApp, Form()]) -> Response:
     """Register, rename or reinstall an app, or show the form again with the error."""
     try:
-        app = await memories.apps.registry.register(app_id.strip(), name=name.strip() or None)
+        app = await memories.apps.registry.register(given.app_id.strip(), name=given.name.strip() or None)
     except InvalidInputError as error:
-        return _new_form(request, {"app_id": app_id, "name": name}, {error.field: message_of(error)})
+        errors = {error.field: message_of(error)}
+        return render_dialog(request, "apps/new.html", values=given, errors=errors)
     return done(request, f"{app.name} is registered.", location=PATH, changed=CHANGED)
 
 
-@router.get("/{appId}/uninstall", dependencies=ADMINISTERING)  # noqa: FAST003 - AppId takes it
+@router.get("/{appId}/uninstall", dependencies=ADMINISTERING)
 async def uninstall_form(request: Request, memories: OpenMemories, app_id: AppId) -> HTMLResponse:
     """Ask before an app is uninstalled, and whether to delete its memories."""
     app = await memories.apps.registry.get(app_id)
@@ -52,15 +60,13 @@ async def uninstall_form(request: Request, memories: OpenMemories, app_id: AppId
     question = Question(
         title=f"Uninstall {app.name}?",
         texts=("New conversations of this app are refused.", kept),
-        url=f"{PATH}/{app_id}/uninstall",
         button="Uninstall",
-        back=f"{PATH}/{app_id}",
         tick=(PURGE, f"Also delete {plural(count, 'memory', 'memories')} and all conversations permanently"),
     )
     return ask(request, question)
 
 
-@router.post("/{appId}/uninstall", dependencies=ADMINISTERING)  # noqa: FAST003 - AppId takes it
+@router.post("/{appId}/uninstall", dependencies=ADMINISTERING)
 async def uninstall(request: Request, memories: OpenMemories, app_id: AppId, purge: Text = "") -> Response:
     """Uninstall an app, and delete its memories if the operator chose to."""
     receipt = await memories.apps.registry.uninstall_app(app_id, purge_memories=bool(purge))
@@ -68,7 +74,7 @@ async def uninstall(request: Request, memories: OpenMemories, app_id: AppId, pur
     return done(request, f"{app_id} was uninstalled: {kept}", location=PATH, changed=CHANGED)
 
 
-@router.get("/{appId}/purge", dependencies=ADMINISTERING)  # noqa: FAST003 - AppId takes it
+@router.get("/{appId}/purge", dependencies=ADMINISTERING)
 async def purge_form(request: Request, memories: OpenMemories, app_id: AppId) -> HTMLResponse:
     """Ask before all memories of an app are deleted."""
     app = await memories.apps.registry.get(app_id)
@@ -79,23 +85,21 @@ async def purge_form(request: Request, memories: OpenMemories, app_id: AppId) ->
             "This cannot be undone. The text is also removed from the history, and waiting digests are dropped.",
             "The app stays. Export the memories first to keep a copy.",
         ),
-        url=f"{PATH}/{app_id}/purge",
         button=f"Delete {plural(count, 'memory', 'memories')}",
-        back=f"{PATH}/{app_id}",
     )
     return ask(request, question)
 
 
-@router.post("/{appId}/purge", dependencies=ADMINISTERING)  # noqa: FAST003 - AppId takes it
+@router.post("/{appId}/purge", dependencies=ADMINISTERING)
 async def purge(request: Request, memories: OpenMemories, app_id: AppId) -> Response:
     """Delete every memory of an app."""
     await memories.apps.registry.get(app_id)
     purged = await memories.apps.subagent.delete_app_memories(app_id)
     notice = f"{plural(purged.deleted, 'memory', 'memories')} deleted."
-    return done(request, notice, location=f"{PATH}/{app_id}", changed=CHANGED)
+    return done(request, notice, changed=CHANGED)
 
 
-@router.get("/{appId}/memories/{memoryId}/delete", dependencies=CHANGING)  # noqa: FAST003 - the parameters take them
+@router.get("/{appId}/memories/{memoryId}/delete")
 async def delete_form(
     request: Request, memories: OpenMemories, app_id: AppId, memory_id: MemoryId
 ) -> HTMLResponse:
@@ -104,7 +108,6 @@ async def delete_form(
     question = Question(
         title=f"Delete memory {memory_id}?",
         texts=("This cannot be undone. The text is also removed from the history.",),
-        url=f"{PATH}/{app_id}/memories/{memory_id}/delete",
         button="Delete",
         back=f"{PATH}/{app_id}",
         quote=memory.content,
@@ -112,7 +115,7 @@ async def delete_form(
     return ask(request, question)
 
 
-@router.post("/{appId}/memories/{memoryId}/delete", dependencies=CHANGING)  # noqa: FAST003 - the parameters take them
+@router.post("/{appId}/memories/{memoryId}/delete")
 async def delete(request: Request, memories: OpenMemories, app_id: AppId, memory_id: MemoryId) -> Response:
     """Delete one memory of an app."""
     await memories.apps.delete_memory(memory_id, app_id=app_id)
@@ -120,14 +123,14 @@ async def delete(request: Request, memories: OpenMemories, app_id: AppId, memory
     return done(request, notice, location=f"{PATH}/{app_id}", changed=CHANGED)
 
 
-@router.get("/{appId}/import", dependencies=ADMINISTERING)  # noqa: FAST003 - AppId takes it
+@router.get("/{appId}/import", dependencies=ADMINISTERING)
 async def import_form(request: Request, memories: OpenMemories, app_id: AppId) -> HTMLResponse:
     """Show the form for an import."""
     app = await memories.apps.registry.get(app_id)
     return render_dialog(request, "apps/import.html", app=app, error="")
 
 
-@router.post("/{appId}/import", dependencies=ADMINISTERING)  # noqa: FAST003 - AppId takes it
+@router.post("/{appId}/import", dependencies=ADMINISTERING)
 async def import_file(
     request: Request,
     memories: OpenMemories,
@@ -140,13 +143,13 @@ async def import_file(
         content = b"" if file is None else await file.read()
         receipt = await memories.apps.import_document(app_id, _document(content))
     except InvalidInputError as error:
-        return render_dialog(request, "apps/import.html", http_status=INVALID, app=app, error=str(error))
+        return render_dialog(request, "apps/import.html", app=app, error=str(error))
     if receipt.refused or receipt.shortened:
         answer = render_dialog(request, "apps/imported.html", app=app, receipt=receipt)
         answer.headers.update(events({CHANGED: None}))
         return answer
     notice = f"{plural(len(receipt.added), 'memory', 'memories')} added, {receipt.known:,} already existed."
-    return done(request, notice, location=f"{PATH}/{app_id}", changed=CHANGED)
+    return done(request, notice, changed=CHANGED)
 
 
 def _document(content: bytes) -> dict[str, object]:
@@ -162,9 +165,3 @@ def _document(content: bytes) -> dict[str, object]:
     if not isinstance(document, dict):
         raise InvalidInputError("file", "a JSON object of exported memories", type(document).__name__)
     return cast("dict[str, object]", document)
-
-
-def _new_form(request: Request, values: dict[str, str], errors: dict[str, str]) -> HTMLResponse:
-    return render_dialog(
-        request, "apps/new.html", http_status=INVALID if errors else 200, values=values, errors=errors
-    )

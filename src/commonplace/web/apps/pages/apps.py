@@ -1,22 +1,21 @@
 """Pages of app memory: the list of apps, and one app with its memories (APP-12, APP-16)."""
 
 import json
-from collections.abc import Mapping
 from typing import Annotated, Final, Literal
 from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, Response
+from pydantic import Field
 
 from commonplace.apps import HOUR, MAX_ID_CHARS, MAX_MEMORIES, AppMemory, Memory, SpentEnergy
 from commonplace.core.text import visible
 from commonplace.web.access import OpenMemories, installation_reader
 from commonplace.web.apps.rest.parameters import AppId
-from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import PAGE_SIZE, Pager, counted_pager, read_page
+from commonplace.web.dashboard.errors import pages
+from commonplace.web.dashboard.paging import PAGE_SIZE, Filters, Pager, counted_pager, read_page
 from commonplace.web.dashboard.rendering import NOT_KEPT, render
 from commonplace.web.dashboard.series import Series
-from commonplace.web.paging import Offset
 
 PATH: Final = "/apps"
 MAX_SEARCH_CHARS: Final = 200
@@ -28,30 +27,29 @@ COMMON: Final = "common"
 SPACES: Final = (("", "All"), (COMMON, "Common"))
 WAYS: Final = (("", "Words"), ("meaning", "Meaning"))
 
-Search = Annotated[str, Query(max_length=MAX_SEARCH_CHARS)]
+Search = Annotated[str, Field(max_length=MAX_SEARCH_CHARS)]
 User = Annotated[str, Query(max_length=MAX_ID_CHARS)]
-SpaceName = Annotated[Literal["", "common"], Query()]
-Way = Annotated[Literal["", "words", "meaning"], Query()]
 
-router = APIRouter(
-    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(installation_reader)]
-)
+router = pages(PATH, installation_reader)
+
+
+class AppFilters(Filters):
+    """The filters of the list of apps."""
+
+    words: Search = Field(default="", alias="search")
 
 
 @router.get("")
 async def apps_page(
-    request: Request, memories: OpenMemories, search: Search = "", offset: Offset = 0
+    request: Request, memories: OpenMemories, wanted: Annotated[AppFilters, Query()]
 ) -> HTMLResponse:
     """Show apps, statistics and waiting digests; to HTMX the refreshing part."""
-    apps, words = memories.apps, search.strip()
-    page, pager = await read_page(
-        lambda at: apps.views.apps(words=words, limit=PAGE_SIZE, offset=at), PATH, {"search": words}, offset
-    )
+    apps = memories.apps
+    page, pager = await read_page(request, wanted, apps.views.apps)
     return render(
         request,
         "apps/list.html",
         apps=page.apps,
-        search=words,
         pager=pager,
         statistics=await apps.statistics(),
         policy=apps.energy.policy,
@@ -62,31 +60,31 @@ async def apps_page(
     )
 
 
-@router.get("/{appId}")  # noqa: FAST003 - AppId takes it
+class MemoryFilters(Filters):
+    """The filters of the memories of an app."""
+
+    search: Search = ""
+    by: Literal["", "words", "meaning"] = ""
+    space: Literal["", "common"] = ""
+    user: User = ""
+
+
+@router.get("/{appId}")
 async def app_page(
-    request: Request,
-    memories: OpenMemories,
-    app_id: AppId,
-    search: Search = "",
-    by: Way = "",
-    space: SpaceName = "",
-    user: User = "",
-    offset: Offset = 0,
+    request: Request, memories: OpenMemories, app_id: AppId, wanted: Annotated[MemoryFilters, Query()]
 ) -> HTMLResponse:
     """Show the memories, statistics and recent changes of one app."""
     apps, views = memories.apps, memories.apps.views
-    app, query, user = await apps.registry.get(app_id), search.strip(), user.strip()
-    spaces = await views.spaces(app_id)
-    filters = {"search": query, "by": by, "space": space, "user": user}
+    app, spaces = await apps.registry.get(app_id), await views.spaces(app_id)
     url = f"{PATH}/{app_id}"
-    found, pager = await _found(apps, app_id, url, filters, offset)
+    found, pager = await _found(apps, app_id, url, wanted)
     return render(
         request,
         "apps/one.html",
         app=app,
         url=url,
         memories=found,
-        filters=filters,
+        filters=pager.query,
         space_choices=SPACES,
         ways=WAYS,
         users=[visible(one.user_id) for one in spaces if one.user_id is not None][:USERS_OFFERED],
@@ -102,7 +100,7 @@ async def app_page(
     )
 
 
-@router.get("/{appId}/context")  # noqa: FAST003 - AppId takes it
+@router.get("/{appId}/context")
 async def context_page(
     request: Request, memories: OpenMemories, app_id: AppId, user: User = ""
 ) -> HTMLResponse:
@@ -118,7 +116,7 @@ async def context_page(
     )
 
 
-@router.get("/{appId}/export")  # noqa: FAST003 - AppId takes it
+@router.get("/{appId}/export")
 async def export(memories: OpenMemories, app_id: AppId) -> Response:
     """Return the memories of an app as a file for an import (APP-16.3)."""
     document = json.dumps((await memories.apps.export(app_id)).as_json(), ensure_ascii=False, indent=2)
@@ -128,22 +126,20 @@ async def export(memories: OpenMemories, app_id: AppId) -> Response:
     )
 
 
-async def _found(
-    apps: AppMemory, app_id: str, url: str, filters: Mapping[str, str], offset: int
-) -> tuple[list[Memory], Pager]:
+async def _found(apps: AppMemory, app_id: str, url: str, wanted: MemoryFilters) -> tuple[list[Memory], Pager]:
     """Return a page of the memories of an app that match the filters."""
-    views, common, user_id = apps.views, filters["space"] == COMMON, filters["user"] or None
-    if filters["search"]:
-        by = "meaning" if filters["by"] == "meaning" else "words"
-        found = await views.find(app_id, filters["search"], by=by, common=common, user_id=user_id)
-        pager = counted_pager(url, filters, offset=offset, total=len(found))
+    views, common, user_id = apps.views, wanted.space == COMMON, wanted.user or None
+    if wanted.search:
+        by = wanted.by or "words"
+        found = await views.find(app_id, wanted.search, by=by, common=common, user_id=user_id)
+        pager = counted_pager(url, wanted.query, offset=wanted.offset, total=len(found))
         return found[pager.offset : pager.offset + PAGE_SIZE], pager
     total = sum(
         one.memories
         for one in await views.spaces(app_id)
         if (not common or one.user_id is None) and (user_id is None or one.user_id == user_id)
     )
-    pager = counted_pager(url, filters, offset=offset, total=total)
+    pager = counted_pager(url, wanted.query, offset=wanted.offset, total=total)
     return await views.memories(
         app_id, common=common, user_id=user_id, limit=PAGE_SIZE, offset=pager.offset
     ), pager

@@ -19,16 +19,4 @@ from commonplace.web.knowledge.pages import (
     workers,
 )
 
-ROUTERS: Final = (
-    search.router,
-    facts.router,
-    fact_changes.router,
-    rules.router,
-    episodes.router,
-    entities.router,
-    merging.router,
-    graph.router,
-    audit.router,
-    runs.router,
-    workers.router,
-)
+PAGES: Final = (search, facts, fact_changes, rules, episodes, entities, merging, graph, audit, runs, workers)

@@ -6,69 +6,58 @@ from datetime import UTC, date, datetime, time
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import HTMLResponse
+from pydantic import Field
 
 from commonplace.knowledge import EventType
 from commonplace.web.access import KnowledgeOfCaller, reader
-from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import ONE_MORE, cut_page
+from commonplace.web.dashboard.errors import pages
+from commonplace.web.dashboard.paging import Filters, cut_page, present
 from commonplace.web.dashboard.rendering import render
-from commonplace.web.knowledge.pages.listing import ItemId, Name, SomeId
-from commonplace.web.paging import Offset
+from commonplace.web.knowledge.pages.listing import ItemId, Name
 
 PATH: Final = "/knowledge/events"
 
-Day = Annotated[date | Literal[""], Query()]
+Day = date | Literal[""]
 
-router = APIRouter(
-    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
-)
+router = pages(PATH, reader)
+
+
+class EventFilters(Filters):
+    """The filters of the audit log."""
+
+    event_type: Annotated[str, Field(alias="type", max_length=100, pattern=r"^\w*$")] = ""
+    actor: Name = ""
+    memory_id: UUID | None = Field(default=None, alias="memory")
+    run_id: UUID | None = Field(default=None, alias="run")
+    since: Day = ""
+    until: Day = ""
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The filters of knowledge memory; a day counts whole, in UTC."""
+        since = datetime.combine(self.since, time.min, UTC) if self.since else None
+        until = datetime.combine(self.until, time.max, UTC) if self.until else None
+        return {**super().given, **present(since=since, until=until)}
 
 
 @router.get("")
 async def events_page(
-    request: Request,
-    knowledge: KnowledgeOfCaller,
-    event_type: Annotated[str, Query(alias="type", max_length=100, pattern=r"^\w*$")] = "",
-    actor: Name = "",
-    memory: SomeId = None,
-    run: SomeId = None,
-    since: Day = "",
-    until: Day = "",
-    offset: Offset = 0,
+    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[EventFilters, Query()]
 ) -> HTMLResponse:
     """Show entries, latest first."""
-    found = await knowledge.list_events(
-        event_type=event_type or None,
-        actor=actor.strip() or None,
-        memory_id=memory,
-        run_id=None if memory else run,
-        since=datetime.combine(since, time.min, UTC) if since else None,
-        until=datetime.combine(until, time.max, UTC) if until else None,
-        limit=ONE_MORE,
-        offset=offset,
-    )
-    query = {
-        "type": event_type,
-        "actor": actor.strip(),
-        "memory": memory,
-        "run": None if memory else run,
-        "since": since,
-        "until": until,
-    }
-    rows, pager = cut_page(found, PATH, query, offset)
-    subjects = [subject_of(entry.payload) for entry in rows]
+    found, pager = await cut_page(request, wanted, knowledge.list_events)
+    subjects = [subject_of(entry.payload) for entry in found]
     names = await knowledge.names_of({about for _, about in subjects if about})
     return render(
         request,
         "knowledge/events/list.html",
         entries=[
             (entry, kind, about, names.get(about) if about else None)
-            for entry, (kind, about) in zip(rows, subjects, strict=True)
+            for entry, (kind, about) in zip(found, subjects, strict=True)
         ],
         pager=pager,
-        query=query,
         types=[("", "Any"), *((name, str(name).replace("_", " ")) for name in EventType)],
     )
 

@@ -6,7 +6,7 @@ from fastapi import Request
 
 from commonplace.knowledge import FailedJob, RunState, worker_status
 from commonplace.web.access import knowledge_of, memories
-from commonplace.web.dashboard.cards import Card
+from commonplace.web.dashboard.cards import Card, Reader
 
 if TYPE_CHECKING:
     from commonplace.web.health import Checks
@@ -61,35 +61,13 @@ def is_starting(request: Request) -> bool:
     return not memories(request).knowledge.database.was_tried
 
 
-FIGURES: Final = Card(
-    title="Knowledge",
-    template="cards/knowledge.html",
-    read=figures,
-    url="/knowledge",
-    key="knowledge",
-    is_starting=is_starting,
-)
-LEARNED: Final = Card(
-    title="New knowledge",
-    template="cards/knowledge_learned.html",
-    read=learned,
-    url="/knowledge/facts",
-    key="knowledge-learned",
-    is_starting=is_starting,
-)
-FADING: Final = Card(
-    title="Fading facts",
-    template="cards/knowledge_fading.html",
-    read=fading,
-    url="/knowledge/facts?state=fading",
-    key="knowledge-fading",
-    is_starting=is_starting,
-)
-FAILED: Final = Card(
-    title="Failed background work",
-    template="cards/knowledge_failed.html",
-    read=failed,
-    url="/knowledge/runs",
-    key="knowledge-failed",
-    is_starting=is_starting,
-)
+def _card(title: str, read: Reader, *, key: str, url: str) -> Card:
+    """Return a card that loads itself; its template is named like its key."""
+    template = f"cards/{key.replace('-', '_')}.html"
+    return Card(title=title, template=template, read=read, url=url, key=key, is_starting=is_starting)
+
+
+FIGURES: Final = _card("Knowledge", figures, key="knowledge", url="/knowledge")
+LEARNED: Final = _card("New knowledge", learned, key="knowledge-learned", url="/knowledge/facts")
+FADING: Final = _card("Fading facts", fading, key="knowledge-fading", url="/knowledge/facts?state=fading")
+FAILED: Final = _card("Failed background work", failed, key="knowledge-failed", url="/knowledge/runs")

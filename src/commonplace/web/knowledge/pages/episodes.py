@@ -2,49 +2,45 @@
 
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
+from pydantic import Field
 
 from commonplace.core.text import plural
-from commonplace.knowledge import EpisodeStatus
-from commonplace.web.access import KnowledgeOfCaller, admin, reader, writer
-from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import ONE_MORE, cut_page
+from commonplace.knowledge import EpisodeStatus, MemoryType
+from commonplace.web.access import KnowledgeOfCaller, admin, reader
+from commonplace.web.dashboard.errors import pages
+from commonplace.web.dashboard.paging import Filters, cut_page
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, link, render
+from commonplace.web.knowledge.pages.forgetting import add_forgetting
 from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, Name
-from commonplace.web.paging import Offset
 
 PATH: Final = "/knowledge/episodes"
 
-Status = EpisodeStatus | Literal[""]
 STATES: Final = (("", "Any"), *((status, status.replace("_", " ").capitalize()) for status in EpisodeStatus))
 
-router = APIRouter(
-    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
-)
+router = pages(PATH, reader)
+
+
+class EpisodeFilters(Filters):
+    """The filters of the list of episodes."""
+
+    status: EpisodeStatus | Literal[""] = Field(default="", alias="state")
+    butler: Name = ""
 
 
 @router.get("")
 async def episodes_page(
-    request: Request,
-    knowledge: KnowledgeOfCaller,
-    state: Annotated[Status, Query()] = "",
-    butler: Name = "",
-    offset: Offset = 0,
+    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[EpisodeFilters, Query()]
 ) -> HTMLResponse:
     """Show episodes, newest first."""
-    found = await knowledge.list_episodes(
-        status=state or None, butler=butler.strip() or None, limit=ONE_MORE, offset=offset
-    )
-    query = {"state": state, "butler": butler.strip()}
-    rows, pager = cut_page(found, PATH, query, offset)
+    episodes, pager = await cut_page(request, wanted, knowledge.list_episodes)
     return render(
         request,
         "knowledge/episodes/list.html",
-        episodes=rows,
+        episodes=episodes,
         pager=pager,
-        query=query,
         states=STATES,
         present=knowledge.clock(),
     )
@@ -63,7 +59,6 @@ async def requeue_form(request: Request, knowledge: KnowledgeOfCaller, butler: N
                 "These episodes failed on every attempt. The list shows their errors.",
                 "They wait for consolidation again, with all attempts. Expired episodes stay dead letters.",
             ),
-            url=link(f"{PATH}/requeue", butler=butler.strip()),
             button="Retry",
             back=link(PATH, state="dead_letter", butler=butler.strip()),
             is_dangerous=False,
@@ -76,7 +71,7 @@ async def requeue(request: Request, knowledge: KnowledgeOfCaller, butler: Name =
     """Retry dead letters."""
     count = await knowledge.requeue_dead_letters(butler=butler.strip() or None)
     notice = f"{plural(count, 'episode')} will be retried."
-    return done(request, notice, location=PATH, changed=CHANGED)
+    return done(request, notice, changed=CHANGED)
 
 
 @router.get("/{episode_id:uuid}")
@@ -91,28 +86,9 @@ async def episode_page(request: Request, knowledge: KnowledgeOfCaller, episode_i
     )
 
 
-@router.get("/{episode_id:uuid}/forget", dependencies=[Depends(writer)])
-async def forget_form(request: Request, knowledge: KnowledgeOfCaller, episode_id: ItemId) -> HTMLResponse:
-    """Ask before an episode is forgotten."""
-    episode = await knowledge.read_memory("episode", episode_id)
-    return ask(
-        request,
-        Question(
-            title="Forget this episode?",
-            texts=(
-                "Searches and consolidation no longer find the episode, and the next cleanup deletes it.",
-                "Facts and rules learned from the episode stay.",
-            ),
-            quote=episode.content[:1_000],
-            url=f"{PATH}/{episode_id}/forget",
-            button="Forget",
-            back=f"{PATH}/{episode_id}",
-        ),
-    )
-
-
-@router.post("/{episode_id:uuid}/forget", dependencies=[Depends(writer)])
-async def forget(request: Request, knowledge: KnowledgeOfCaller, episode_id: ItemId) -> Response:
-    """Expire an episode now."""
-    await knowledge.forget_memory("episode", episode_id)
-    return done(request, "The episode was forgotten.", location=f"{PATH}/{episode_id}", changed=CHANGED)
+add_forgetting(
+    router,
+    MemoryType.EPISODE,
+    "Searches and consolidation no longer find the episode, and the next cleanup deletes it.",
+    "Facts and rules learned from the episode stay.",
+)

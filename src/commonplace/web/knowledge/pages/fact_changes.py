@@ -2,24 +2,23 @@
 
 from typing import Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge import Fact, Validity
+from commonplace.knowledge import Fact, MemoryType, Validity
 from commonplace.web.access import KnowledgeOfCaller, writer
-from commonplace.web.dashboard.errors import PageRoute, message_of
-from commonplace.web.dashboard.forms import INVALID, Text
-from commonplace.web.dashboard.questions import Question, ask
+from commonplace.web.dashboard.errors import message_of, pages
+from commonplace.web.dashboard.forms import Text
 from commonplace.web.dashboard.rendering import done, render_dialog
 from commonplace.web.knowledge.pages.facts import PATH
+from commonplace.web.knowledge.pages.forgetting import add_forgetting
 from commonplace.web.knowledge.pages.listing import CHANGED, ItemId
 
+TEMPLATE: Final = "knowledge/facts/correct.html"
 NOT_ACTIVE: Final = "an active fact; other facts cannot be confirmed or corrected"
 
-router = APIRouter(
-    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(writer)]
-)
+router = pages(PATH, writer)
 
 
 @router.post("/{fact_id:uuid}/confirm")
@@ -29,46 +28,22 @@ async def confirm(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemI
     if fact.validity is not Validity.ACTIVE:
         raise InvalidInputError("fact", NOT_ACTIVE, f"a fact that is {fact.validity}")
     await knowledge.confirm_memory("fact", fact_id)
-    return done(
-        request,
-        "The fact was confirmed. Its decay starts again.",
-        location=f"{PATH}/{fact_id}",
-        changed=CHANGED,
-    )
+    return done(request, "The fact was confirmed. Its decay starts again.", changed=CHANGED)
 
 
-@router.get("/{fact_id:uuid}/forget")
-async def forget_form(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> HTMLResponse:
-    """Ask before a fact is forgotten."""
-    fact = await knowledge.read_memory("fact", fact_id)
-    return ask(
-        request,
-        Question(
-            title="Forget this fact?",
-            texts=(
-                "Searches and prompts no longer show the fact. It is marked as retracted.",
-                "The fact stays in the history. Facts that it superseded stay superseded.",
-            ),
-            quote=f"{fact.subject} {fact.predicate}: {fact.content}",
-            url=f"{PATH}/{fact_id}/forget",
-            button="Forget",
-            back=f"{PATH}/{fact_id}",
-        ),
-    )
-
-
-@router.post("/{fact_id:uuid}/forget")
-async def forget(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> Response:
-    """Retract a fact."""
-    await knowledge.forget_memory("fact", fact_id)
-    return done(request, "The fact was forgotten.", location=f"{PATH}/{fact_id}", changed=CHANGED)
+add_forgetting(
+    router,
+    MemoryType.FACT,
+    "Searches and prompts no longer show the fact. It is marked as retracted.",
+    "The fact stays in the history. Facts that it superseded stay superseded.",
+)
 
 
 @router.get("/{fact_id:uuid}/correct")
 async def correction_form(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> HTMLResponse:
     """Show the form for a correction."""
     fact = await knowledge.read_memory("fact", fact_id)
-    return _correction_form(request, fact, fact.content, {})
+    return render_dialog(request, TEMPLATE, fact=fact, content=fact.content, errors={})
 
 
 @router.post("/{fact_id:uuid}/correct")
@@ -90,7 +65,8 @@ async def correct(
             entity_id=fact.entity_id,
         )
     except InvalidInputError as error:
-        return _correction_form(request, fact, content, {error.field: message_of(error)})
+        errors = {error.field: message_of(error)}
+        return render_dialog(request, TEMPLATE, fact=fact, content=content, errors=errors)
     return done(request, "The correction was stored.", location=f"{PATH}/{receipt.id}", changed=CHANGED)
 
 
@@ -99,14 +75,3 @@ def _require_change(fact: Fact, content: str) -> None:
         raise InvalidInputError("content", NOT_ACTIVE, f"a fact that is {fact.validity}")
     if content.strip() == fact.content:
         raise InvalidInputError("content", "a text that differs from the fact", content)
-
-
-def _correction_form(request: Request, fact: Fact, content: str, errors: dict[str, str]) -> HTMLResponse:
-    return render_dialog(
-        request,
-        "knowledge/facts/correct.html",
-        http_status=INVALID if errors else 200,
-        fact=fact,
-        content=content,
-        errors=errors,
-    )

@@ -3,17 +3,16 @@
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import HTMLResponse
 
 from commonplace.knowledge import FAINT, GONE, Fact, KnowledgeMemory, Rule, Validity
 from commonplace.web.access import KnowledgeOfCaller, reader
-from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import ONE_MORE, cut_page
+from commonplace.web.dashboard.errors import pages
+from commonplace.web.dashboard.paging import Filters, cut_page, present
 from commonplace.web.dashboard.rendering import render
 from commonplace.web.knowledge.pages.decay_curve import DecayCurve, decay_curve
 from commonplace.web.knowledge.pages.listing import ItemId, Name, SomeId
-from commonplace.web.paging import Offset
 
 PATH: Final = "/knowledge/facts"
 FADING: Final = "fading"
@@ -27,39 +26,37 @@ STATES: Final = (
     *((each, each.title()) for each in Validity if each is not Validity.ACTIVE),
 )
 
-router = APIRouter(
-    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
-)
+router = pages(PATH, reader)
+
+
+class FactFilters(Filters):
+    """The filters of the list of facts."""
+
+    state: State = ""
+    scope: Name = ""
+    entity: SomeId = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The filters of knowledge memory."""
+        fading = self.state == FADING
+        return present(
+            validity=Validity.ACTIVE if fading else self.state,
+            fading=fading or None,
+            scope=self.scope,
+            entity_id=self.entity,
+        )
 
 
 @router.get("")
 async def facts_page(
-    request: Request,
-    knowledge: KnowledgeOfCaller,
-    state: Annotated[State, Query()] = "",
-    scope: Name = "",
-    entity: SomeId = None,
-    offset: Offset = 0,
+    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[FactFilters, Query()]
 ) -> HTMLResponse:
     """Show facts, newest first."""
-    found = await knowledge.list_facts(
-        validity="active" if state == FADING else state or None,
-        fading=True if state == FADING else None,
-        scope=scope.strip() or None,
-        entity_id=entity,
-        limit=ONE_MORE,
-        offset=offset,
-    )
-    query = {"state": state, "scope": scope.strip(), "entity": entity}
-    rows, pager = cut_page(found, PATH, query, offset)
+    facts, pager = await cut_page(request, wanted, knowledge.list_facts)
+    entity = None if wanted.entity is None else await knowledge.entity_get(wanted.entity)
     return render(
-        request,
-        "knowledge/facts/list.html",
-        facts=rows,
-        pager=pager,
-        query=query,
-        states=STATES,
-        entity=None if entity is None else await knowledge.entity_get(entity),
+        request, "knowledge/facts/list.html", facts=facts, pager=pager, states=STATES, entity=entity
     )
 
 

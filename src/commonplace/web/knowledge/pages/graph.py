@@ -3,22 +3,19 @@
 from dataclasses import asdict
 from typing import Any, Final
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Request
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from commonplace.knowledge import Graph, Node
 from commonplace.web.access import KnowledgeOfCaller, reader
-from commonplace.web.dashboard.errors import PageRoute
+from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import NOT_KEPT, link, render
-from commonplace.web.knowledge.pages.entities import require_entity
 from commonplace.web.knowledge.pages.listing import SomeId
 
 PATH: Final = "/knowledge/graph"
 PLACES: Final = {"entity": "entities", "fact": "facts", "rule": "rules", "episode": "episodes"}
 
-router = APIRouter(
-    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
-)
+router = pages(PATH, reader)
 
 
 @router.get("")
@@ -28,7 +25,7 @@ async def graph_page(request: Request, knowledge: KnowledgeOfCaller, entity: Som
     return render(
         request,
         "knowledge/graph.html",
-        entity=None if entity is None else await require_entity(knowledge, entity),
+        entity=None if entity is None else await knowledge.entity_get(entity),
         data_url=link(f"{PATH}/data", entity=entity),
         listed=_listed(graph),
         is_empty=not graph.nodes,

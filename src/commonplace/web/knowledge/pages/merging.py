@@ -3,23 +3,22 @@
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import Form, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
 from commonplace.knowledge import Entity, KnowledgeMemory
 from commonplace.web.access import KnowledgeOfCaller, admin
-from commonplace.web.dashboard.errors import PageRoute, message_of
-from commonplace.web.dashboard.forms import INVALID
+from commonplace.web.dashboard.errors import message_of, pages
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, render_dialog
-from commonplace.web.knowledge.pages.entities import PATH, require_entity
+from commonplace.web.knowledge.pages.entities import PATH
 from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, Name, SomeId
 
 MOST_CANDIDATES: Final = 8
 
-router = APIRouter(prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(admin)])
+router = pages(PATH, admin)
 
 
 @router.get("/{entity_id:uuid}/merge")
@@ -27,7 +26,7 @@ async def merge_form(
     request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId, name: Name = "", target: SomeId = None
 ) -> HTMLResponse:
     """Ask for the target of a merge, then show its preview."""
-    source = await require_entity(knowledge, entity_id)
+    source = await knowledge.entity_get(entity_id)
     if target is None:
         return await _choice(request, knowledge, source, name.strip())
     try:
@@ -42,7 +41,7 @@ async def merge(
     request: Request, knowledge: KnowledgeOfCaller, entity_id: ItemId, target: Annotated[UUID, Form()]
 ) -> Response:
     """Merge an entity into another."""
-    source = await require_entity(knowledge, entity_id)
+    source = await knowledge.entity_get(entity_id)
     try:
         receipt = await knowledge.entity_merge(entity_id, target)
     except InvalidInputError as error:
@@ -56,15 +55,8 @@ async def _choice(
 ) -> HTMLResponse:
     found = await knowledge.entity_resolve(name, enable_fuzzy=True) if name else []
     candidates = [one for one in found if one.entity_id != source.id][:MOST_CANDIDATES]
-    return render_dialog(
-        request,
-        "knowledge/entities/merge_choice.html",
-        http_status=INVALID if error else 200,
-        source=source,
-        name=name,
-        candidates=candidates,
-        error=error,
-    )
+    values = {"source": source, "name": name, "candidates": candidates, "error": error}
+    return render_dialog(request, "knowledge/entities/merge_choice.html", **values)
 
 
 @router.get("/{entity_id:uuid}/unmerge")
@@ -82,11 +74,11 @@ async def unmerge(request: Request, knowledge: KnowledgeOfCaller, entity_id: Ite
         return ask(request, await _unmerging(knowledge, entity_id), error=message_of(error))
     kept = f" {plural(len(receipt.kept), 'later change')} stayed." if receipt.kept else ""
     notice = f"The merge was undone; {plural(receipt.facts_restored, 'fact')} moved back.{kept}"
-    return done(request, notice, location=f"{PATH}/{entity_id}", changed=CHANGED)
+    return done(request, notice, changed=CHANGED)
 
 
 async def _unmerging(knowledge: KnowledgeMemory, entity_id: UUID) -> Question:
-    source = await require_entity(knowledge, entity_id)
+    source = await knowledge.entity_get(entity_id)
     target = None if source.merged_into is None else await knowledge.entity_get(source.merged_into)
     into = target.canonical_name if target else "another entity"
     return Question(
@@ -96,8 +88,6 @@ async def _unmerging(knowledge: KnowledgeMemory, entity_id: UUID) -> Question:
             f"Changes since the merge stay. Facts stored since the merge stay with {into}.",
             "The audit log lists the changes that stay.",
         ),
-        url=f"{PATH}/{entity_id}/unmerge",
         button="Undo merge",
-        back=f"{PATH}/{entity_id}",
         is_dangerous=False,
     )

@@ -1,23 +1,23 @@
 """Pages of rules, with their effectiveness, and feedback of operators."""
 
 from collections.abc import Awaitable
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.knowledge import FAINT, GONE, KnowledgeMemory, Maturity, Rule
+from commonplace.knowledge import FAINT, GONE, KnowledgeMemory, Maturity, MemoryType, Rule
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
-from commonplace.web.dashboard.errors import PageRoute, message_of
-from commonplace.web.dashboard.forms import INVALID, Text
-from commonplace.web.dashboard.paging import ONE_MORE, cut_page
+from commonplace.web.dashboard.errors import message_of, pages
+from commonplace.web.dashboard.forms import Text
+from commonplace.web.dashboard.paging import Filters, cut_page, present
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, render, render_dialog
 from commonplace.web.knowledge.pages.facts import curve_of
+from commonplace.web.knowledge.pages.forgetting import add_forgetting
 from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, Name
-from commonplace.web.paging import Offset
 
 PATH: Final = "/knowledge/rules"
 SHOWN_APPLICATIONS: Final = 50
@@ -31,33 +31,34 @@ STANDINGS: Final = (
     (FORGOTTEN, "Forgotten"),
 )
 
-router = APIRouter(
-    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
-)
+router = pages(PATH, reader)
 WRITE: Final = [Depends(writer)]
+
+
+class RuleFilters(Filters):
+    """The filters of the list of rules."""
+
+    state: Standing = ""
+    scope: Name = ""
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The filters of knowledge memory."""
+        forgotten = self.state == FORGOTTEN
+        return present(
+            maturity="" if forgotten else self.state,
+            forgotten=forgotten if self.state else None,
+            scope=self.scope,
+        )
 
 
 @router.get("")
 async def rules_page(
-    request: Request,
-    knowledge: KnowledgeOfCaller,
-    state: Annotated[Standing, Query()] = "",
-    scope: Name = "",
-    offset: Offset = 0,
+    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[RuleFilters, Query()]
 ) -> HTMLResponse:
     """Show rules, newest first."""
-    found = await knowledge.list_rules(
-        maturity=state if state and state != FORGOTTEN else None,
-        forgotten=None if not state else state == FORGOTTEN,
-        scope=scope.strip() or None,
-        limit=ONE_MORE,
-        offset=offset,
-    )
-    query = {"state": state, "scope": scope.strip()}
-    rows, pager = cut_page(found, PATH, query, offset)
-    return render(
-        request, "knowledge/rules/list.html", rules=rows, pager=pager, query=query, states=STANDINGS
-    )
+    rules, pager = await cut_page(request, wanted, knowledge.list_rules)
+    return render(request, "knowledge/rules/list.html", rules=rules, pager=pager, states=STANDINGS)
 
 
 @router.get("/{rule_id:uuid}")
@@ -79,13 +80,14 @@ async def rule_page(request: Request, knowledge: KnowledgeOfCaller, rule_id: Ite
 async def helpful(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> Response:
     """Mark a rule as helpful."""
     await _changed(knowledge.mark_helpful(rule_id), knowledge, rule_id)
-    return _done(request, rule_id, "The rule was marked as helpful.")
+    return done(request, "The rule was marked as helpful.", changed=CHANGED)
 
 
 @router.get("/{rule_id:uuid}/harmful", dependencies=WRITE)
 async def harmful_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> HTMLResponse:
     """Ask for the reason before a rule is marked as harmful."""
-    return _harmful_form(request, await knowledge.read_memory("rule", rule_id), "", {})
+    rule = await knowledge.read_memory("rule", rule_id)
+    return render_dialog(request, "knowledge/rules/harmful.html", rule=rule, reason="", errors={})
 
 
 @router.post("/{rule_id:uuid}/harmful", dependencies=WRITE)
@@ -98,15 +100,16 @@ async def harmful(
         await _changed(marking, knowledge, rule_id)
     except InvalidInputError as error:
         rule = await knowledge.read_memory("rule", rule_id)
-        return _harmful_form(request, rule, reason, {"reason": message_of(error)})
-    return _done(request, rule_id, "The rule was marked as harmful.")
+        errors = {"reason": message_of(error)}
+        return render_dialog(request, "knowledge/rules/harmful.html", rule=rule, reason=reason, errors=errors)
+    return done(request, "The rule was marked as harmful.", changed=CHANGED)
 
 
 @router.post("/{rule_id:uuid}/confirm", dependencies=WRITE)
 async def confirm(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> Response:
     """Confirm a rule, which restarts its decay."""
     await _changed(knowledge.confirm_memory("rule", rule_id), knowledge, rule_id)
-    return _done(request, rule_id, "The rule was confirmed. Its decay starts again.")
+    return done(request, "The rule was confirmed. Its decay starts again.", changed=CHANGED)
 
 
 @router.get("/{rule_id:uuid}/invert", dependencies=WRITE)
@@ -124,35 +127,12 @@ async def invert(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId
     except InvalidInputError as error:
         rule = await knowledge.read_memory("rule", rule_id)
         return ask(request, _inversion(rule), error=message_of(error))
-    return _done(request, rule_id, "The rule is now a warning.")
+    return done(request, "The rule is now a warning.", changed=CHANGED)
 
 
-@router.get("/{rule_id:uuid}/forget", dependencies=WRITE)
-async def forget_form(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> HTMLResponse:
-    """Ask before a rule is forgotten."""
-    rule = await knowledge.read_memory("rule", rule_id)
-    return ask(
-        request,
-        Question(
-            title="Forget this rule?",
-            texts=("Searches and prompts no longer show the rule. It stays in the history.",),
-            quote=rule.content,
-            url=f"{PATH}/{rule_id}/forget",
-            button="Forget",
-            back=f"{PATH}/{rule_id}",
-        ),
-    )
-
-
-@router.post("/{rule_id:uuid}/forget", dependencies=WRITE)
-async def forget(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId) -> Response:
-    """Mark a rule as forgotten."""
-    await knowledge.forget_memory("rule", rule_id)
-    return _done(request, rule_id, "The rule was forgotten.")
-
-
-def _done(request: Request, rule_id: UUID, notice: str) -> Response:
-    return done(request, notice, location=f"{PATH}/{rule_id}", changed=CHANGED)
+add_forgetting(
+    router, MemoryType.RULE, "Searches and prompts no longer show the rule. It stays in the history."
+)
 
 
 async def _changed(change: Awaitable[object], knowledge: KnowledgeMemory, rule_id: UUID) -> None:
@@ -177,19 +157,6 @@ def _inversion(rule: Rule) -> Question:
             "The original text stays with the rule.",
         ),
         quote=rule.content,
-        url=f"{PATH}/{rule.id}/invert",
         button="Turn into a warning",
-        back=f"{PATH}/{rule.id}",
         is_dangerous=False,
-    )
-
-
-def _harmful_form(request: Request, rule: Rule, reason: str, errors: dict[str, str]) -> HTMLResponse:
-    return render_dialog(
-        request,
-        "knowledge/rules/harmful.html",
-        http_status=INVALID if errors else 200,
-        rule=rule,
-        reason=reason,
-        errors=errors,
     )

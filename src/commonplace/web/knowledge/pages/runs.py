@@ -1,22 +1,20 @@
 """Pages of consolidation runs, with their results and undo."""
 
 from typing import TYPE_CHECKING, Annotated, Final, Literal
-from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
 from commonplace.knowledge import RunState, model_spawner
 from commonplace.web.access import KnowledgeOfCaller, admin, reader
-from commonplace.web.dashboard.errors import PageRoute, message_of
+from commonplace.web.dashboard.errors import message_of, pages
 from commonplace.web.dashboard.forms import Text
-from commonplace.web.dashboard.paging import ONE_MORE, cut_page
+from commonplace.web.dashboard.paging import Filters, cut_page
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, render
 from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, Name
-from commonplace.web.paging import Offset
 
 if TYPE_CHECKING:
     from commonplace.llm import Model
@@ -25,37 +23,37 @@ PATH: Final = "/knowledge/runs"
 REQUEUE: Final = "requeue"
 NEEDED: Final = "a language model; the extractive model cannot consolidate"
 
-State = RunState | Literal[""]
 STATES: Final = (("", "Any"), *((state, state.title()) for state in RunState))
 
-router = APIRouter(
-    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
+UNDOING: Final = Question(
+    title="Undo this run?",
+    texts=(
+        "Searches no longer find the memories that the run stored. Facts that it superseded are active again.",
+        "Memories that it confirmed decay as before.",
+        "Later changes stay. Nothing is deleted.",
+    ),
+    button="Undo run",
+    tick=(REQUEUE, "Consolidate its episodes again"),
 )
+
+router = pages(PATH, reader)
+
+
+class RunFilters(Filters):
+    """The filters of the list of runs."""
+
+    state: RunState | Literal[""] = ""
+    butler: Name = ""
 
 
 @router.get("")
 async def runs_page(
-    request: Request,
-    knowledge: KnowledgeOfCaller,
-    state: Annotated[State, Query()] = "",
-    butler: Name = "",
-    offset: Offset = 0,
+    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[RunFilters, Query()]
 ) -> HTMLResponse:
     """Show runs, latest first, and the episodes that wait."""
-    found = await knowledge.list_runs(
-        state=state or None, butler=butler.strip() or None, limit=ONE_MORE, offset=offset
-    )
-    query = {"state": state, "butler": butler.strip()}
-    rows, pager = cut_page(found, PATH, query, offset)
-    return render(
-        request,
-        "knowledge/runs/list.html",
-        runs=rows,
-        pager=pager,
-        query=query,
-        states=STATES,
-        groups=await knowledge.pending_groups(),
-    )
+    runs, pager = await cut_page(request, wanted, knowledge.list_runs)
+    groups = await knowledge.pending_groups()
+    return render(request, "knowledge/runs/list.html", runs=runs, pager=pager, states=STATES, groups=groups)
 
 
 @router.post("/start", dependencies=[Depends(admin)])
@@ -73,7 +71,7 @@ async def start(request: Request, knowledge: KnowledgeOfCaller, butler: Name = "
     notice = f"{plural(report.episodes_consolidated, 'episode')} consolidated."
     if report.errors:
         notice += f" {plural(len(report.errors), 'error')}: {report.errors[0]}"
-    return done(request, notice, location=PATH, changed=CHANGED)
+    return done(request, notice, changed=CHANGED)
 
 
 @router.get("/{run_id:uuid}")
@@ -87,7 +85,7 @@ async def run_page(request: Request, knowledge: KnowledgeOfCaller, run_id: ItemI
 async def undo_form(request: Request, knowledge: KnowledgeOfCaller, run_id: ItemId) -> HTMLResponse:
     """Ask before a run is undone."""
     await knowledge.get_run(run_id)
-    return ask(request, _undoing(run_id))
+    return ask(request, UNDOING)
 
 
 @router.post("/{run_id:uuid}/undo", dependencies=[Depends(admin)])
@@ -98,7 +96,7 @@ async def undo(
     try:
         report = await knowledge.undo_run(run_id, requeue=bool(requeue))
     except InvalidInputError as error:
-        return ask(request, _undoing(run_id), error=message_of(error))
+        return ask(request, UNDOING, error=message_of(error))
     if report.already_undone:
         notice = "This run was already undone."
     else:
@@ -111,19 +109,4 @@ async def undo(
             else ""
         )
         notice = f"The run was undone: {gone} removed, {back} restored.{kept}{expired}"
-    return done(request, notice, location=f"{PATH}/{run_id}", changed=CHANGED)
-
-
-def _undoing(run_id: UUID) -> Question:
-    return Question(
-        title="Undo this run?",
-        texts=(
-            "Searches no longer find the memories that the run stored. Facts that it superseded are active again.",
-            "Memories that it confirmed decay as before.",
-            "Later changes stay. Nothing is deleted.",
-        ),
-        url=f"{PATH}/{run_id}/undo",
-        button="Undo run",
-        back=f"{PATH}/{run_id}",
-        tick=(REQUEUE, "Consolidate its episodes again"),
-    )
+    return done(request, notice, changed=CHANGED)

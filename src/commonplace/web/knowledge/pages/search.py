@@ -2,12 +2,13 @@
 
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import HTMLResponse
+from pydantic import BaseModel, ConfigDict, Field
 
 from commonplace.knowledge import Found, KnowledgeMemory, MemoryType, SearchMode
 from commonplace.web.access import KnowledgeOfCaller, reader
-from commonplace.web.dashboard.errors import PageRoute
+from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import link, render
 from commonplace.web.knowledge.pages.listing import Name
 
@@ -18,9 +19,6 @@ MAX_QUERY_CHARS: Final = 1_000
 RECALL: Final = "recall"
 """Facts and rules as agents recall them; not a mode of search."""
 
-Mode = SearchMode | Literal["recall", ""]
-Kind = MemoryType | Literal[""]
-
 MODES: Final = (
     ("", "Meaning and words"),
     (SearchMode.SEMANTIC, "Meaning"),
@@ -30,46 +28,49 @@ MODES: Final = (
 )
 KINDS: Final = (("", "All"), *((kind, f"{kind.title()}s") for kind in MemoryType))
 
-router = APIRouter(
-    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(reader)]
-)
+router = pages(PATH, reader)
+
+
+class Wanted(BaseModel):
+    """The question in the address of the page."""
+
+    model_config = ConfigDict(str_strip_whitespace=True)
+
+    q: Annotated[str, Field(max_length=MAX_QUERY_CHARS)] = ""
+    mode: SearchMode | Literal["recall", ""] = ""
+    kind: MemoryType | Literal[""] = ""
+    scope: Name = ""
 
 
 @router.get("")
 async def search_page(
-    request: Request,
-    knowledge: KnowledgeOfCaller,
-    query: Annotated[str, Query(alias="q", max_length=MAX_QUERY_CHARS)] = "",
-    mode: Annotated[Mode, Query()] = "",
-    kind: Annotated[Kind, Query()] = "",
-    scope: Name = "",
+    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[Wanted, Query()]
 ) -> HTMLResponse:
     """Show search results with explanations; without a query, the counts."""
-    wanted = {"q": query.strip(), "mode": mode, "kind": kind, "scope": scope.strip()}
-    found = await _find(knowledge, **wanted) if wanted["q"] else []
     return render(
         request,
         "knowledge/search.html",
-        found=found,
+        found=await _find(knowledge, wanted) if wanted.q else [],
         wanted=wanted,
         modes=MODES,
         kinds=KINDS,
         most=MOST_FOUND,
-        url=link(PATH, **wanted),
-        stats=None if wanted["q"] else await knowledge.stats(),
+        url=link(PATH, **wanted.model_dump()),
+        stats=None if wanted.q else await knowledge.stats(),
     )
 
 
-async def _find(knowledge: KnowledgeMemory, *, q: str, mode: str, kind: str, scope: str) -> list[Found]:
+async def _find(knowledge: KnowledgeMemory, wanted: Wanted) -> list[Found]:
     """Search or recall, without counting the results as used."""
-    if mode == RECALL:
-        found = await knowledge.recall(q, scope=scope or None, limit=MOST_FOUND, explain=True, count=False)
-        return [one for one in found if not kind or one.memory.memory_type == kind]
+    scope = wanted.scope or None
+    if wanted.mode == RECALL:
+        found = await knowledge.recall(wanted.q, scope=scope, limit=MOST_FOUND, explain=True, count=False)
+        return [one for one in found if not wanted.kind or one.memory.memory_type == wanted.kind]
     return await knowledge.search(
-        q,
-        types=[kind] if kind else None,
-        scope=scope or None,
-        mode=mode or SearchMode.HYBRID,
+        wanted.q,
+        types=[wanted.kind] if wanted.kind else None,
+        scope=scope,
+        mode=wanted.mode or SearchMode.HYBRID,
         limit=MOST_FOUND,
         explain=True,
     )

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Final, cast
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import Request
 from fastapi.responses import HTMLResponse
 
 from commonplace.knowledge import worker_status
 from commonplace.web.access import OpenMemories, installation_reader
-from commonplace.web.dashboard.errors import PageRoute
+from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import render
 
 if TYPE_CHECKING:
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 PATH: Final = "/workers"
 
-router = APIRouter(
-    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(installation_reader)]
-)
+router = pages(PATH, installation_reader)
 
 
 @router.get("")

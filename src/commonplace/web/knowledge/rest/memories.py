@@ -2,57 +2,40 @@
 
 from http import HTTPStatus
 from typing import Annotated, Final
-from uuid import UUID
 
-from fastapi import APIRouter, Body, Depends, Path, Query
+from fastapi import Path, Query
 
 from commonplace.knowledge import (
     DEFAULT_MIN_CONFIDENCE,
     MAX_LIMIT,
     MAX_QUERY_CHARS,
+    EpisodeReceipt,
+    FactReceipt,
     Found,
+    Memory,
     MemoryType,
+    Rule,
+    RuleReceipt,
     SearchMode,
     json_safe,
 )
+from commonplace.web import api as rest
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
-from commonplace.web.knowledge.rest.shapes import (
-    Application,
-    ConfirmedShape,
-    FindingsShape,
-    ForgottenShape,
-    FoundShape,
-    KnownShape,
-    NewEpisode,
-    NewFact,
-    NewRule,
-    StatsShape,
-    StoredEpisodeShape,
-    StoredFactShape,
-    StoredRuleShape,
-)
-from commonplace.web.limits import MAX_BUDGET_TOKENS
-from commonplace.web.problems import (
-    INVALID_INPUT,
-    MODEL_UNAVAILABLE,
-    NOT_FOUND,
-    REFUSED,
-    SECRET_REFUSED,
-    STORAGE_UNAVAILABLE,
-    TOO_LARGE,
-    may_answer,
-)
+from commonplace.web.knowledge.rest import shapes
+from commonplace.web.limits import BudgetTokens
+from commonplace.web.problems import MODEL_UNAVAILABLE, NOT_FOUND, STORAGE_UNAVAILABLE
 from commonplace.web.workspace.rest.routes import BlockShape
 
-READ: Final = [Depends(reader)]
-WRITE: Final = [Depends(writer)]
-BODY: Final = may_answer(
-    REFUSED, INVALID_INPUT, SECRET_REFUSED, TOO_LARGE, STORAGE_UNAVAILABLE, MODEL_UNAVAILABLE
-)
+OUTAGES: Final = (STORAGE_UNAVAILABLE, MODEL_UNAVAILABLE)
+BODY: Final = (*rest.BODY, *OUTAGES)
 
 Kind = Annotated[MemoryType, Path(alias="memoryType", description="episode, fact or rule")]
-MemoryId = Annotated[UUID, Path(alias="memoryId", description="the id of a memory")]
-RuleId = Annotated[UUID, Path(alias="ruleId", description="the id of a rule")]
+MemoryId = Annotated[
+    str, Path(alias="memoryId", description="the id of a memory, or its short id in a block: `f:3k7q2`")
+]
+RuleId = Annotated[
+    str, Path(alias="ruleId", description="the id of a rule, or its short id in a block: `r:9x2vd`")
+]
 Scope = Annotated[
     str | None,
     Query(max_length=200, description="a butler: its memories, and global facts and rules"),
@@ -72,81 +55,79 @@ Confidence = Annotated[
     ),
 ]
 
-router = APIRouter(prefix="/api/v1/knowledge", tags=["knowledge memory"], responses=may_answer(INVALID_INPUT))
+Relevance = Annotated[
+    float | None,
+    Query(
+        alias="minRelevance",
+        ge=0,
+        le=1,
+        allow_inf_nan=False,
+        description="the least likeness of the best memory, or none is shown; 0 for no floor; by default as configured",
+    ),
+]
+
+api = rest.Api("/api/v1/knowledge", "knowledge memory")
 
 
-@router.post(
-    "/episodes",
-    operation_id="storeEpisode",
-    dependencies=WRITE,
-    status_code=HTTPStatus.CREATED,
-    response_description="The receipt",
-    summary="Store an episode",
-    responses=BODY,
-)
-async def store_episode(
-    memory: KnowledgeOfCaller, wanted: Annotated[NewEpisode, Body(description="the episode")]
-) -> StoredEpisodeShape:
-    """An episode lives for seven days, unless it is consolidated before. The receipt of an outage has a reason."""
-    receipt = await memory.store_episode(**wanted.model_dump())
-    return StoredEpisodeShape.model_validate(receipt)
+@api("POST /episodes", writer, "The receipt", *BODY, status=HTTPStatus.CREATED)
+async def store_episode(memory: KnowledgeOfCaller, wanted: shapes.NewEpisode) -> EpisodeReceipt:
+    """Store an episode.
+
+    An episode lives for seven days, unless it is consolidated before. The receipt of an outage has a reason.
+
+    Parameters:
+        body: the episode
+    """
+    return await memory.store_episode(**wanted.model_dump())
 
 
-@router.post(
-    "/facts",
-    operation_id="storeFact",
-    dependencies=WRITE,
-    status_code=HTTPStatus.CREATED,
-    response_description="The receipt",
-    summary="Store a fact",
-    responses=BODY,
-)
-async def store_fact(
-    memory: KnowledgeOfCaller, wanted: Annotated[NewFact, Body(description="the fact")]
-) -> StoredFactShape:
-    """A fact supersedes the active fact of the same subject, predicate and scope."""
-    return StoredFactShape.model_validate(await memory.store_fact(**wanted.model_dump()))
+@api("POST /facts", writer, "The receipt", *BODY, status=HTTPStatus.CREATED)
+async def store_fact(memory: KnowledgeOfCaller, wanted: shapes.NewFact) -> FactReceipt:
+    """Store a fact.
+
+    A fact supersedes the active fact of the same subject, predicate and scope.
+
+    Parameters:
+        body: the fact
+    """
+    return await memory.store_fact(**wanted.model_dump())
 
 
-@router.post(
-    "/rules",
-    operation_id="storeRule",
-    dependencies=WRITE,
-    status_code=HTTPStatus.CREATED,
-    response_description="The receipt",
-    summary="Store a rule",
-    responses=BODY,
-)
-async def store_rule(
-    memory: KnowledgeOfCaller, wanted: Annotated[NewRule, Body(description="the rule")]
-) -> StoredRuleShape:
-    """A rule begins as a candidate."""
-    return StoredRuleShape.model_validate(await memory.store_rule(**wanted.model_dump()))
+@api("POST /rules", writer, "The receipt", *BODY, status=HTTPStatus.CREATED)
+async def store_rule(memory: KnowledgeOfCaller, wanted: shapes.NewRule) -> RuleReceipt:
+    """Store a rule.
+
+    A rule begins as a candidate.
+
+    Parameters:
+        body: the rule
+    """
+    return await memory.store_rule(**wanted.model_dump())
 
 
-@router.get(
-    "/search",
-    operation_id="searchKnowledge",
-    dependencies=READ,
-    response_description="The results",
-    summary="Find episodes, facts and rules",
-    responses=may_answer(STORAGE_UNAVAILABLE, MODEL_UNAVAILABLE),
-)
-async def search(
+@api("GET /search", reader, "The results", *OUTAGES)
+async def search_knowledge(
     memory: KnowledgeOfCaller,
-    query: Annotated[str, Query(max_length=MAX_QUERY_CHARS, description="a question or key words")],
-    types: Annotated[
-        list[MemoryType] | None, Query(alias="type", description="the kinds to search; by default all three")
-    ] = None,
+    query: Annotated[str, Query(max_length=MAX_QUERY_CHARS)],
+    types: Annotated[list[MemoryType] | None, Query(alias="type")] = None,
     scope: Scope = None,
-    mode: Annotated[
-        SearchMode | None, Query(description="by meaning, by words, by both, or by context")
-    ] = None,
+    mode: SearchMode | None = None,
     limit: MostFound = None,
     min_confidence: Confidence = DEFAULT_MIN_CONFIDENCE,
-    explain: Explain = False,  # noqa: FBT002 - a query parameter
-) -> FindingsShape:
-    """Search by meaning and words, unless `mode` is given. Searching does not count as a use."""
+    min_relevance: Annotated[float, Query(alias="minRelevance", ge=0, le=1, allow_inf_nan=False)] = 0.0,
+    *,
+    explain: Explain = False,
+) -> shapes.FindingsShape:
+    """Find episodes, facts and rules.
+
+    Search by meaning and words, unless `mode` is given. Searching does not count as a use.
+
+    Parameters:
+        query: a question or key words
+        type: the kinds to search; by default all three
+        mode: by meaning, by words, by both, or by context
+        minRelevance: the least likeness of the best memory, or none is found; in mode contextual only
+    """
     found = await memory.search(
         query,
         types=types,
@@ -154,153 +135,164 @@ async def search(
         mode=mode,
         limit=memory.config.retrieval.door_limit if limit is None else limit,
         min_confidence=min_confidence,
+        min_relevance=min_relevance,
         explain=explain,
     )
     return _findings(found)
 
 
-@router.get(
-    "/recall",
-    operation_id="recallKnowledge",
-    dependencies=READ,
-    response_description="The results",
-    summary="Recall facts and rules for a topic",
-    responses=may_answer(STORAGE_UNAVAILABLE, MODEL_UNAVAILABLE),
-)
-async def recall(
+@api("GET /recall", reader, "The results", *OUTAGES)
+async def recall_knowledge(
     memory: KnowledgeOfCaller,
-    topic: Annotated[str, Query(max_length=MAX_QUERY_CHARS, description="the task or question")],
+    topic: Annotated[str, Query(max_length=MAX_QUERY_CHARS)],
     scope: Scope = None,
     limit: MostFound = None,
     min_confidence: Confidence = DEFAULT_MIN_CONFIDENCE,
-    explain: Explain = False,  # noqa: FBT002 - a query parameter
-) -> FindingsShape:
-    """Rank by relevance, importance, recency and confidence, and count a use of each result."""
+    min_relevance: Relevance = None,
+    *,
+    explain: Explain = False,
+) -> shapes.FindingsShape:
+    """Recall facts and rules for a topic.
+
+    Rank by relevance, importance, recency and confidence, and count a use of each result.
+
+    Parameters:
+        topic: the task or question
+    """
     most = memory.config.retrieval.door_limit if limit is None else limit
     found = await memory.recall(
-        topic, scope=scope, limit=most, min_confidence=min_confidence, explain=explain
+        topic,
+        scope=scope,
+        limit=most,
+        min_confidence=min_confidence,
+        min_relevance=min_relevance,
+        explain=explain,
     )
     return _findings(found)
 
 
-@router.get(
-    "/context",
-    operation_id="knowledgeContext",
-    dependencies=READ,
-    response_description="The block",
-    summary="The block for a prompt",
-)
-async def context(
+@api("GET /context", reader, "The block")
+async def knowledge_context(
     memory: KnowledgeOfCaller,
-    prompt: Annotated[str, Query(max_length=MAX_QUERY_CHARS, description="the beginning of the session")],
-    butler: Annotated[str, Query(min_length=1, max_length=200, description="the agent whose session it is")],
-    budget_tokens: Annotated[
-        int | None,
-        Query(
-            alias="budgetTokens",
-            ge=0,
-            le=MAX_BUDGET_TOKENS,
-            description="the length of the text, at most; by default as configured",
-        ),
-    ] = None,
+    prompt: Annotated[str, Query(max_length=MAX_QUERY_CHARS)],
+    butler: Annotated[str, Query(min_length=1, max_length=200)],
+    budget_tokens: BudgetTokens = None,
+    min_relevance: Relevance = None,
+    *,
+    with_ids: Annotated[bool, Query(alias="withIds")] = False,
+    with_dates: Annotated[bool, Query(alias="withDates")] = False,
 ) -> BlockShape:
-    """Key facts, then active rules. The text is empty if memory is out of reach."""
-    return BlockShape(text=await memory.context(prompt, butler, token_budget=budget_tokens))
+    """Read the block for a prompt.
+
+    Pinned memories, key facts, then active rules. The text is empty if memory is out of reach.
+
+    Parameters:
+        prompt: the beginning of the session
+        butler: the agent whose session it is
+        withIds: whether lines end with the short id of the memory
+        withDates: whether facts have the date of their last confirmation
+    """
+    text = await memory.context(
+        prompt,
+        butler,
+        token_budget=budget_tokens,
+        min_relevance=min_relevance,
+        with_ids=with_ids,
+        with_dates=with_dates,
+    )
+    return BlockShape(text=text)
 
 
-@router.get(
-    "/stats",
-    operation_id="knowledgeStats",
-    dependencies=READ,
-    response_description="The counts",
-    summary="Count memories",
-)
-async def stats(memory: KnowledgeOfCaller, scope: Scope = None) -> StatsShape:
-    """Count episodes, facts and rules by state; the scope does not apply to episodes."""
-    return StatsShape.model_validate(json_safe(await memory.stats(scope=scope)))
+@api("GET /stats", reader, "The counts")
+async def knowledge_stats(memory: KnowledgeOfCaller, scope: Scope = None) -> shapes.StatsShape:
+    """Count memories.
+
+    Count episodes, facts and rules by state; the scope does not apply to episodes.
+    """
+    return shapes.StatsShape.model_validate(json_safe(await memory.stats(scope=scope)))
 
 
-@router.get(
-    "/memories/{memoryType}/{memoryId}",  # noqa: FAST003 - Kind and MemoryId take them, here and below
-    operation_id="getKnowledge",
-    dependencies=READ,
-    response_description="The memory",
-    summary="Read one memory",
-    responses=may_answer(NOT_FOUND),
-)
-async def get_memory(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> KnownShape:
-    """Count a use. A superseded fact is found, a forgotten memory is not."""
-    return KnownShape.model_validate(await memory.get_memory(kind, memory_id))
+@api("GET /memories/{memoryType}/{memoryId}", reader, "The memory", NOT_FOUND)
+async def get_knowledge(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> Memory:
+    """Read one memory.
+
+    Count a use. A superseded fact is found, a forgotten memory is not.
+    """
+    return await memory.get_memory(kind, memory_id)
 
 
-@router.delete(
-    "/memories/{memoryType}/{memoryId}",  # noqa: FAST003
-    operation_id="forgetKnowledge",
-    dependencies=WRITE,
-    response_description="The memory is forgotten",
-    summary="Forget one memory",
-    responses=may_answer(NOT_FOUND),
-)
-async def forget(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> ForgottenShape:
-    """Take a memory out of every search and prompt. The audit trail keeps its events."""
+@api("DELETE /memories/{memoryType}/{memoryId}", writer, "The memory is forgotten", NOT_FOUND)
+async def forget_knowledge(
+    memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId
+) -> shapes.ForgottenShape:
+    """Forget one memory.
+
+    Take a memory out of every search and prompt. The audit trail keeps its events.
+    """
     await memory.forget_memory(kind, memory_id)
-    return ForgottenShape()
+    return shapes.ForgottenShape()
 
 
-@router.post(
-    "/memories/{memoryType}/{memoryId}/confirm",  # noqa: FAST003
-    operation_id="confirmKnowledge",
-    dependencies=WRITE,
-    response_description="The decay starts over",
-    summary="Confirm a fact or a rule",
-    responses=may_answer(NOT_FOUND),
-)
-async def confirm(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> ConfirmedShape:
-    """Restart the decay of a fact or rule that proved right. An episode cannot be confirmed."""
+@api("POST /memories/{memoryType}/{memoryId}/confirm", writer, "The decay starts over", NOT_FOUND)
+async def confirm_knowledge(
+    memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId
+) -> shapes.ConfirmedShape:
+    """Confirm a fact or a rule.
+
+    Restart the decay of a fact or rule that proved right. An episode cannot be confirmed.
+    """
     await memory.confirm_memory(kind, memory_id)
-    return ConfirmedShape()
+    return shapes.ConfirmedShape()
 
 
-@router.post(
-    "/rules/{ruleId}/helpful",  # noqa: FAST003 - RuleId takes it, here and below
-    operation_id="markHelpful",
-    dependencies=WRITE,
-    response_description="The rule after the change",
-    summary="Mark a rule as helpful",
-    responses=may_answer(NOT_FOUND) | BODY,
-)
+@api("PUT /memories/{memoryType}/{memoryId}/pin", writer, "The memory after the change", NOT_FOUND)
+async def pin_knowledge(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> Memory:
+    """Pin a fact or a rule.
+
+    Put a fact or rule into every block of its scope. This adds the tag `pinned`.
+    """
+    return await memory.pin_memory(kind, memory_id)
+
+
+@api("DELETE /memories/{memoryType}/{memoryId}/pin", writer, "The memory after the change", NOT_FOUND)
+async def unpin_knowledge(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> Memory:
+    """Unpin a fact or a rule.
+
+    Show a fact or rule only where it is relevant. This removes the tag `pinned`.
+    """
+    return await memory.pin_memory(kind, memory_id, pinned=False)
+
+
+@api("POST /rules/{ruleId}/helpful", writer, "The rule after the change", NOT_FOUND, *BODY)
 async def mark_helpful(
-    memory: KnowledgeOfCaller,
-    rule_id: RuleId,
-    wanted: Annotated[Application | None, Body(description="details of the application")] = None,
-) -> KnownShape:
-    """Count a helpful application; the rule is promoted if it qualifies."""
-    context = wanted.context if wanted else None
-    return KnownShape.model_validate(await memory.mark_helpful(rule_id, context=context))
+    memory: KnowledgeOfCaller, rule_id: RuleId, wanted: shapes.Application | None = None
+) -> Rule:
+    """Mark a rule as helpful.
+
+    Count a helpful application; the rule is promoted if it qualifies.
+
+    Parameters:
+        body: details of the application
+    """
+    return await memory.mark_helpful(rule_id, context=wanted.context if wanted else None)
 
 
-@router.post(
-    "/rules/{ruleId}/harmful",  # noqa: FAST003
-    operation_id="markHarmful",
-    dependencies=WRITE,
-    response_description="The rule after the change",
-    summary="Mark a rule as harmful",
-    responses=may_answer(NOT_FOUND) | BODY,
-)
+@api("POST /rules/{ruleId}/harmful", writer, "The rule after the change", NOT_FOUND, *BODY)
 async def mark_harmful(
-    memory: KnowledgeOfCaller,
-    rule_id: RuleId,
-    wanted: Annotated[
-        Application | None, Body(description="the harm, and details of the application")
-    ] = None,
-) -> KnownShape:
-    """Count a harmful application, which weighs four times; the rule is demoted if necessary."""
-    given = wanted or Application()
-    marked = await memory.mark_harmful(rule_id, reason=given.reason, context=given.context)
-    return KnownShape.model_validate(marked)
+    memory: KnowledgeOfCaller, rule_id: RuleId, wanted: shapes.Application | None = None
+) -> Rule:
+    """Mark a rule as harmful.
+
+    Count a harmful application, which weighs four times; the rule is demoted if necessary.
+
+    Parameters:
+        body: the harm, and details of the application
+    """
+    given = wanted or shapes.Application()
+    return await memory.mark_harmful(rule_id, reason=given.reason, context=given.context)
 
 
-def _findings(found: list[Found]) -> FindingsShape:
-    return FindingsShape(
-        results=[FoundShape.model_validate(each.to_json()) for each in found], count=len(found)
+def _findings(found: list[Found]) -> shapes.FindingsShape:
+    return shapes.FindingsShape(
+        results=[shapes.FoundShape.model_validate(each.to_json()) for each in found], count=len(found)
     )

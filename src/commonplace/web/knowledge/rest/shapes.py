@@ -1,6 +1,5 @@
 """The JSON of knowledge memory."""
 
-from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -11,16 +10,22 @@ from commonplace.knowledge import (
     GLOBAL_SCOPE,
     MAX_IMPORTANCE,
     MAX_TAGS,
+    Candidate,
+    CleanupReceipt,
+    DecayReceipt,
+    Entity,
     EntityType,
-    EpisodeStatus,
-    Maturity,
-    MemoryType,
-    NameMatch,
+    EpisodeReceipt,
+    Event,
+    FactReceipt,
+    Memory,
+    MergeReceipt,
     Permanence,
-    Validity,
+    RuleReceipt,
+    UnmergeReceipt,
 )
 from commonplace.web.paging import PageShape
-from commonplace.web.shape import Shape, Wanted
+from commonplace.web.shape import Shape, Wanted, shows
 
 Importance = Annotated[
     float, Field(ge=0, le=MAX_IMPORTANCE, allow_inf_nan=False, description="0 to 10; 5 is ordinary")
@@ -31,108 +36,117 @@ Details = Annotated[dict[str, Any], Field(default_factory=dict, description="a f
 
 
 class NewEpisode(Wanted):
-    """An event of a session."""
+    """An event of a session.
 
-    content: str = Field(description="whole sentences that make sense on their own")
-    butler: str = Field(description="the agent whose session it was")
+    Attributes:
+        content: whole sentences that make sense on their own
+        butler: the agent whose session it was
+    """
+
+    content: str
+    butler: str
     session_id: UUID | None = None
     importance: Importance = DEFAULT_IMPORTANCE
     metadata: Details
 
 
 class NewFact(Wanted):
-    """A lasting piece of knowledge; it supersedes the fact of the same subject, predicate and scope."""
+    """A lasting piece of knowledge; it supersedes the fact of the same subject, predicate and scope.
 
-    subject: str = Field(description="the person or thing")
-    predicate: str = Field(description="the attribute or relation")
-    content: str = Field(description="one sentence that makes sense on its own")
+    Attributes:
+        subject: the person or thing
+        predicate: the attribute or relation
+        content: one sentence that makes sense on its own
+        entity_id: the entity of the subject
+    """
+
+    subject: str
+    predicate: str
+    content: str
     importance: Importance = DEFAULT_IMPORTANCE
     permanence: Permanence = Permanence.STANDARD
     scope: Scope = GLOBAL_SCOPE
     tags: Tags = Field(default_factory=list)
-    entity_id: UUID | None = Field(default=None, description="the entity of the subject")
+    entity_id: UUID | None = None
     metadata: Details
 
 
 class NewRule(Wanted):
-    """Guidance for how to act."""
+    """Guidance for how to act.
 
-    content: str = Field(description="what to do, and when")
+    Attributes:
+        content: what to do, and when
+    """
+
+    content: str
     scope: Scope = GLOBAL_SCOPE
     tags: Tags = Field(default_factory=list)
     metadata: Details
 
 
+@shows(EpisodeReceipt)
 class StoredEpisodeShape(Shape):
-    """The receipt of an episode."""
+    """The receipt of an episode.
 
-    id: UUID | None = Field(description="null if the database or the model was out of reach")
-    reason: str = Field(description="why the episode was not stored; send it again later")
+    Attributes:
+        id: null if the database or the model was out of reach
+        reason: why the episode was not stored; send it again later
+    """
 
 
+@shows(FactReceipt)
 class StoredFactShape(Shape):
-    """The receipt of a fact."""
+    """The receipt of a fact.
 
-    id: UUID
-    superseded_id: UUID | None = Field(description="the fact that was replaced")
+    Attributes:
+        superseded_id: the fact that was replaced
+    """
 
 
+@shows(RuleReceipt)
 class StoredRuleShape(Shape):
     """The receipt of a rule."""
 
-    id: UUID
 
-
+@shows(
+    Memory,
+    without={
+        *("consolidated", "retry_count", "last_error", "leased_by", "leased_until", "next_attempt_at"),
+        *("last_applied_at", "last_evaluated_at"),
+    },
+)
 class KnownShape(Shape):
-    """An episode, a fact or a rule; fields of other kinds are null."""
+    """An episode, a fact or a rule; fields of other kinds are null.
 
-    id: UUID
-    memory_type: MemoryType
-    content: str
-    created_at: datetime
-    metadata: dict[str, Any]
-    reference_count: int = Field(description="the number of uses")
-    last_referenced_at: datetime | None
-    importance: float | None = Field(default=None, description="of episodes and facts")
-    butler: str | None = Field(default=None, description="of an episode: the agent whose session it was")
-    session_id: UUID | None = None
-    consolidation_status: EpisodeStatus | None = Field(default=None, description="of an episode")
-    expires_at: datetime | None = Field(default=None, description="of an episode")
-    subject: str | None = Field(default=None, description="of a fact")
-    predicate: str | None = Field(default=None, description="of a fact")
-    entity_id: UUID | None = Field(default=None, description="of a fact: the entity of the subject")
-    validity: Validity | None = Field(default=None, description="of a fact")
-    supersedes_id: UUID | None = Field(default=None, description="of a fact: the fact that it replaced")
-    scope: str | None = Field(default=None, description="of facts and rules")
-    permanence: Permanence | None = Field(default=None, description="of facts and rules")
-    confidence: float | None = Field(default=None, description="of facts and rules: at the last confirmation")
-    effective_confidence: float | None = Field(default=None, description="of facts and rules: today")
-    decay_rate: float | None = Field(default=None, description="of facts and rules: share lost per day")
-    last_confirmed_at: datetime | None = None
-    tags: list[str] | None = Field(default=None, description="of facts and rules")
-    source_butler: str | None = Field(
-        default=None, description="of facts and rules: the butler that learned it"
-    )
-    source_episode_id: UUID | None = Field(
-        default=None, description="of facts and rules: the episode that it was learned from"
-    )
-    maturity: Maturity | None = Field(default=None, description="of a rule")
-    effectiveness_score: float | None = Field(default=None, description="of a rule")
-    applied_count: int | None = Field(default=None, description="of a rule")
-    success_count: int | None = Field(default=None, description="of a rule")
-    harmful_count: int | None = Field(default=None, description="of a rule")
+    Attributes:
+        reference_count: the number of uses
+        butler: the agent whose session it was
+        entity_id: the entity of the subject
+        supersedes_id: the fact that it replaced
+        confidence: at the last confirmation
+        effective_confidence: today
+        decay_rate: share lost per day
+        source_butler: the butler that learned it
+        source_episode_id: the episode that it was learned from
+    """
 
 
 class FoundShape(KnownShape):
-    """A result of a search, with its scores."""
+    """A result of a search, with its scores.
 
-    similarity: float | None = Field(default=None, description="cosine of the vectors of memory and query")
-    rank: float | None = Field(default=None, description="score by words")
-    rrf_score: float | None = Field(default=None, description="fused score of both")
-    composite_score: float | None = Field(
-        default=None, description="of a recall: relevance, importance, recency, confidence"
-    )
-    explanation: dict[str, Any] | None = Field(default=None, description="if explain is set")
+    Attributes:
+        similarity: cosine of the vectors of memory and query
+        rank: score by words
+        rrf_score: fused score of both
+        composite_score: of a recall: relevance, importance, recency, confidence
+        explanation: if explain is set
+    """
+
+    similarity: float | None = None
+    rank: float | None = None
+    rrf_score: float | None = None
+    composite_score: float | None = None
+    explanation: dict[str, Any] | None = None
 
 
 class FindingsShape(Shape):
@@ -155,10 +169,15 @@ class ForgottenShape(Shape):
 
 
 class Application(Wanted):
-    """An application of a rule."""
+    """An application of a rule.
 
-    reason: str | None = Field(default=None, description="the harm")
-    context: dict[str, Any] | None = Field(default=None, description="details of the application")
+    Attributes:
+        reason: the harm
+        context: details of the application
+    """
+
+    reason: str | None = None
+    context: dict[str, Any] | None = None
 
 
 class StatsShape(Shape):
@@ -170,46 +189,48 @@ class StatsShape(Shape):
 
 
 class NewEntity(Wanted):
-    """A person, organization, place or other thing that facts are about."""
+    """A person, organization, place or other thing that facts are about.
 
-    canonical_name: str = Field(description="the best-known full name")
+    Attributes:
+        canonical_name: the best-known full name
+        aliases: further names
+    """
+
+    canonical_name: str
     entity_type: EntityType
-    aliases: list[str] = Field(default_factory=list, description="further names")
+    aliases: list[str] = Field(default_factory=list)
     metadata: dict[str, Any] = Field(default_factory=dict)
 
 
 class ChangedEntity(Wanted):
-    """Changes of an entity; a missing field stays as it is."""
+    """Changes of an entity; a missing field stays as it is.
+
+    Attributes:
+        aliases: the new list of aliases
+        metadata: keys to set; other keys stay
+    """
 
     canonical_name: str | None = None
-    aliases: list[str] | None = Field(default=None, description="the new list of aliases")
-    metadata: dict[str, Any] | None = Field(default=None, description="keys to set; other keys stay")
+    aliases: list[str] | None = None
+    metadata: dict[str, Any] | None = None
 
 
+@shows(Entity, without={"tenant_id"})
 class EntityShape(Shape):
-    """An entity."""
+    """An entity.
 
-    id: UUID
-    canonical_name: str
-    entity_type: EntityType
-    aliases: list[str]
-    metadata: dict[str, Any]
-    created_at: datetime
-    updated_at: datetime
-    survivor_id: UUID = Field(
-        description="the entity at the end of its chain of merges; its own id if not merged"
-    )
+    Attributes:
+        survivor_id: the entity at the end of its chain of merges; its own id if not merged
+    """
 
 
+@shows(Candidate)
 class CandidateShape(Shape):
-    """An entity that a name may mean."""
+    """An entity that a name may mean.
 
-    entity_id: UUID
-    canonical_name: str
-    entity_type: EntityType
-    score: float
-    name_match: NameMatch = Field(description="how the name matched")
-    aliases: list[str]
+    Attributes:
+        name_match: how the name matched
+    """
 
 
 class CandidatesShape(Shape):
@@ -219,42 +240,37 @@ class CandidatesShape(Shape):
 
 
 class WantedMerge(Wanted):
-    """The target of a merge."""
+    """The target of a merge.
 
-    target_entity_id: UUID = Field(description="the entity that stays")
+    Attributes:
+        target_entity_id: the entity that stays
+    """
+
+    target_entity_id: UUID
 
 
+@shows(MergeReceipt)
 class MergedShape(Shape):
     """The receipt of a merge."""
 
-    source_entity_id: UUID
-    target_entity_id: UUID
-    facts_repointed: int
-    facts_superseded: int
-    history_repointed: int
-    aliases_added: int
-    event_id: UUID
 
-
+@shows(UnmergeReceipt)
 class UnmergedShape(Shape):
-    """The receipt of an unmerge."""
+    """The receipt of an unmerge.
 
-    source_entity_id: UUID
-    target_entity_id: UUID
-    facts_restored: int
-    aliases_removed: int
-    kept: list[str] = Field(description="fields that stay because they changed after the merge")
-    event_id: UUID
+    Attributes:
+        kept: fields that stay because they changed after the merge
+    """
 
 
+@shows(Event)
 class EventShape(Shape):
-    """An event of the audit trail."""
+    """An event of the audit trail.
 
-    id: UUID
-    event_type: str
-    actor: str | None = Field(description="the actor who made the change")
-    payload: dict[str, Any] = Field(description="the state before and after, without the memory's text")
-    created_at: datetime
+    Attributes:
+        actor: the actor who made the change
+        payload: the state before and after, without the memory's text
+    """
 
 
 class EventsShape(PageShape):
@@ -263,23 +279,15 @@ class EventsShape(PageShape):
     events: list[EventShape]
 
 
+@shows(DecayReceipt)
 class SweptShape(Shape):
     """The receipt of a sweep."""
 
-    facts_evaluated: int
-    facts_fading: int
-    facts_expired: int
-    facts_recovered: int
-    rules_evaluated: int
-    rules_fading: int
-    rules_forgotten: int
-    rules_recovered: int
 
-
+@shows(CleanupReceipt)
 class CleanedShape(Shape):
-    """The receipt of a cleanup."""
+    """The receipt of a cleanup.
 
-    expired_deleted: int
-    expired_unconsolidated: int = Field(description="expired episodes that had never been consolidated")
-    capacity_deleted: int
-    remaining: int
+    Attributes:
+        expired_unconsolidated: expired episodes that had never been consolidated
+    """

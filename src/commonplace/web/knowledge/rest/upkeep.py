@@ -3,79 +3,61 @@
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Query
 
+from commonplace.knowledge import CleanupReceipt, DecayReceipt
 from commonplace.web.access import KnowledgeOfCaller, admin, reader
-from commonplace.web.knowledge.rest.shapes import CleanedShape, EventsShape, SweptShape
+from commonplace.web.api import Api
+from commonplace.web.knowledge.rest.shapes import EventsShape
 from commonplace.web.paging import WantedPage
-from commonplace.web.problems import INVALID_INPUT, may_answer
 
 MAX_EPISODES: Final = 100_000_000
 
-router = APIRouter(prefix="/api/v1/knowledge", tags=["knowledge memory"], responses=may_answer(INVALID_INPUT))
+api = Api("/api/v1/knowledge", "knowledge memory")
 
 
-@router.get(
-    "/events",
-    operation_id="knowledgeEvents",
-    dependencies=[Depends(reader)],
-    response_description="The events of the page",
-    summary="Read the audit trail",
-)
-async def list_events(
+@api("GET /events", reader, "The events of the page")
+async def knowledge_events(
     memory: KnowledgeOfCaller,
     page: WantedPage,
     event_type: Annotated[
-        str | None,
-        Query(
-            alias="eventType",
-            min_length=1,
-            max_length=100,
-            pattern=r"^\w+$",
-            description="such as `fact_created`",
-        ),
+        str | None, Query(alias="eventType", min_length=1, max_length=100, pattern=r"^\w+$")
     ] = None,
-    memory_id: Annotated[
-        UUID | None, Query(alias="memoryId", description="about one episode, fact, rule or entity")
-    ] = None,
+    memory_id: Annotated[UUID | None, Query(alias="memoryId")] = None,
 ) -> EventsShape:
-    """The latest first. An event holds the state of a memory before and after, without its text."""
+    """Read the audit trail.
+
+    The latest first. An event holds the state of a memory before and after, without its text.
+
+    Parameters:
+        eventType: such as `fact_created`
+        memoryId: about one episode, fact, rule or entity
+    """
     found = await memory.list_events(
         event_type=event_type, memory_id=memory_id, limit=page.one_more, offset=page.offset
     )
     return page.envelope(EventsShape, "events", found)
 
 
-@router.post(
-    "/sweep",
-    operation_id="sweepKnowledge",
-    dependencies=[Depends(admin)],
-    response_description="The receipt",
-    summary="Run the decay sweep",
-)
-async def sweep(memory: KnowledgeOfCaller) -> SweptShape:
-    """Facts and rules with low confidence fade, then expire; confirmed ones recover."""
-    return SweptShape.model_validate(await memory.run_decay_sweep())
+@api("POST /sweep", admin, "The receipt")
+async def sweep_knowledge(memory: KnowledgeOfCaller) -> DecayReceipt:
+    """Run the decay sweep.
+
+    Facts and rules with low confidence fade, then expire; confirmed ones recover.
+    """
+    return await memory.run_decay_sweep()
 
 
-@router.post(
-    "/cleanup",
-    operation_id="cleanUpKnowledge",
-    dependencies=[Depends(admin)],
-    response_description="The receipt",
-    summary="Delete expired and surplus episodes",
-)
-async def cleanup(
+@api("POST /cleanup", admin, "The receipt")
+async def clean_up_knowledge(
     memory: KnowledgeOfCaller,
-    max_entries: Annotated[
-        int | None,
-        Query(
-            alias="maxEntries",
-            ge=0,
-            le=MAX_EPISODES,
-            description="the number of episodes to keep; by default the setting `episode_max_entries`",
-        ),
-    ] = None,
-) -> CleanedShape:
-    """Expired episodes, then the oldest consolidated episodes over the limit. They cannot be restored."""
-    return CleanedShape.model_validate(await memory.run_episode_cleanup(max_entries=max_entries))
+    max_entries: Annotated[int | None, Query(alias="maxEntries", ge=0, le=MAX_EPISODES)] = None,
+) -> CleanupReceipt:
+    """Delete expired and surplus episodes.
+
+    Expired episodes, then the oldest consolidated episodes over the limit. They cannot be restored.
+
+    Parameters:
+        maxEntries: the number of episodes to keep; by default the setting `episode_max_entries`
+    """
+    return await memory.run_episode_cleanup(max_entries=max_entries)

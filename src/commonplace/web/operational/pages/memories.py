@@ -1,11 +1,12 @@
 """Memories page: memories by service, with filters, search and sorting (OPS-12, OPS-16, OPS-17)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import Annotated, Any, Final, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import Path, Query, Request
 from fastapi.responses import HTMLResponse
+from pydantic import Field
 
 from commonplace.operational import (
     GENERAL,
@@ -18,122 +19,74 @@ from commonplace.operational import (
     Sort,
 )
 from commonplace.web.access import OpenMemories, installation_reader
-from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import PAGE_SIZE, counted_pager
+from commonplace.web.dashboard.errors import pages
+from commonplace.web.dashboard.paging import PAGE_SIZE, Filters, counted_pager
 from commonplace.web.dashboard.rendering import link, render, wants_fragment
 from commonplace.web.limits import LARGEST_ID
-from commonplace.web.paging import Offset
 
 PATH: Final = "/memories"
 MAX_SEARCH_CHARS: Final = 200
 
-Status = Literal["all", "active", "inactive"]
-STATUSES: Final[tuple[Status, ...]] = ("all", "active", "inactive")
+STATUSES: Final = ("all", "active", "inactive")
+SORTS: Final = (("service", "By service"), ("confidence", "Most trusted"), ("recency", "Latest"))
 
-SORTS: Final[tuple[tuple[Sort, str], ...]] = (
-    ("service", "By service"),
-    ("confidence", "Most trusted"),
-    ("recency", "Latest"),
-)
+Search = Annotated[str, Field(max_length=MAX_SEARCH_CHARS)]
 
 MemoryId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """The filters in the address of the page; an empty text matches everything."""
+class Wanted(Filters):
+    """The filters in the address of the page."""
 
-    service: str
-    category: str
-    status: Status
-    search: str
-    sort: Sort
-    offset: int
-
-    @property
-    def query(self) -> dict[str, object]:
-        """The filters for an address, without the offset and without defaults."""
-        return {
-            "service": self.service,
-            "category": self.category,
-            "status": None if self.status == "all" else self.status,
-            "search": self.search,
-            "sort": None if self.sort == "service" else self.sort,
-        }
-
-    @property
-    def narrows(self) -> bool:
-        """Whether a filter is set."""
-        return bool(self.service or self.category or self.search) or self.status != "all"
+    service: Search = ""
+    category: MemoryCategory | Literal[""] = ""
+    status: Literal["", "all", "active", "inactive"] = ""
+    search: Search = ""
+    sort: Sort | Literal[""] = ""
 
     @property
     def filter(self) -> MemoryFilter:
         """The filter of operational memory."""
         general = self.service == GENERAL
         return MemoryFilter(
-            service=None if general or not self.service else self.service,
+            service=None if general else self.service or None,
             general=general,
-            category=MemoryCategory(self.category) if self.category else None,
-            active=None if self.status == "all" else self.status == "active",
+            category=self.category or None,
+            active={"active": True, "inactive": False}.get(self.status),
             search=self.search or None,
-            sort=self.sort,
+            sort=self.sort or "service",
             limit=PAGE_SIZE,
             offset=self.offset,
         )
 
     def url(self, **changed: object) -> str:
         """Return the address of the first page with other filters."""
-        return link(PATH, **{**self.query, **changed})
+        return link(PATH, **self.query | changed)
 
 
-def wanted(
-    service: Annotated[str, Query(max_length=MAX_SEARCH_CHARS)] = "",
-    category: Annotated[MemoryCategory | Literal[""], Query()] = "",
-    status: Annotated[Status | Literal[""], Query()] = "",
-    search: Annotated[str, Query(max_length=MAX_SEARCH_CHARS)] = "",
-    sort: Annotated[Sort | Literal[""], Query()] = "",
-    offset: Offset = 0,
-) -> Wanted:
-    """Read the filters from the address."""
-    return Wanted(
-        service=service.strip(),
-        category=category,
-        status=status or "all",
-        search=search.strip(),
-        sort=sort or "service",
-        offset=offset,
-    )
-
-
-WantedMemories = Annotated[Wanted, Depends(wanted)]
-
-router = APIRouter(
-    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(installation_reader)]
-)
+router = pages(PATH, installation_reader)
 
 
 @router.get("")
-async def memories_page(request: Request, memories: OpenMemories, wanted: WantedMemories) -> HTMLResponse:
+async def memories_page(
+    request: Request, memories: OpenMemories, wanted: Annotated[Wanted, Query()]
+) -> HTMLResponse:
     """Show memories; HTMX gets only the table."""
     views = memories.operational.views
     page = await views.memories(wanted.filter)
     counts = {"all": page.active + page.inactive, "active": page.active, "inactive": page.inactive}
-    total = counts[wanted.status]
-    pager = counted_pager(PATH, wanted.query, offset=wanted.offset, total=total)
+    status, sort = wanted.status or "all", wanted.filter.sort
+    pager = counted_pager(PATH, wanted.query, offset=wanted.offset, total=counts[status])
     if pager.offset != wanted.offset:
-        wanted = replace(wanted, offset=pager.offset)
-        page = await views.memories(wanted.filter)
+        page = await views.memories(replace(wanted.filter, offset=pager.offset))
     return render(
         request,
         "memories/list.html",
         wanted=wanted,
-        groups=grouped(page.memories, by_service=wanted.sort == "service"),
-        counts=counts,
+        groups=grouped(page.memories, by_service=sort == "service"),
         pager=pager,
-        tabs=[
-            (name.title(), counts[name], wanted.url(status=name), name == wanted.status) for name in STATUSES
-        ],
-        sorts=[(text, None, wanted.url(sort=name), name == wanted.sort) for name, text in SORTS],
+        tabs=[(name.title(), counts[name], wanted.url(status=name), name == status) for name in STATUSES],
+        sorts=[(text, None, wanted.url(sort=name), name == sort) for name, text in SORTS],
         services=choices(await views.services(), wanted.service),
         is_part=wants_fragment(request),
         categories=list(MemoryCategory),

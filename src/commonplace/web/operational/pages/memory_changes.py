@@ -2,15 +2,16 @@
 
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Form, Query, Request
+from fastapi import Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from pydantic import BaseModel
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import plural
 from commonplace.operational import DEFAULT_CONFIDENCE, GRACE, Memory, MemoryCategory, OperationalMemory
 from commonplace.web.access import OpenMemories, installation_writer
-from commonplace.web.dashboard.errors import PageRoute, message_of
-from commonplace.web.dashboard.forms import INVALID, Text
+from commonplace.web.dashboard.errors import message_of, pages
+from commonplace.web.dashboard.forms import Text
 from commonplace.web.dashboard.rendering import done, events, render, render_dialog, wants_fragment
 from commonplace.web.dashboard.wording import decimal
 from commonplace.web.limits import LARGEST_ID
@@ -26,63 +27,51 @@ FormIds = Annotated[
     list[Annotated[int, Form(ge=1, le=LARGEST_ID)]], Form(min_length=1, max_length=MOST_AT_ONCE)
 ]
 
-router = APIRouter(
-    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(installation_writer)]
-)
+router = pages(PATH, installation_writer)
+
+
+class NewMemory(BaseModel):
+    """The values of the form for a new memory."""
+
+    category: str = ""
+    service: str = ""
+    observation: str = ""
+    confidence: str = str(DEFAULT_CONFIDENCE)
 
 
 @router.get("/new")
 async def new_form(request: Request, memories: OpenMemories) -> HTMLResponse:
     """Show the form for a new memory."""
-    values = {
-        "category": "",
-        "service": "",
-        "observation": "",
-        "confidence": str(DEFAULT_CONFIDENCE),
-    }
-    return await _new_form(request, memories.operational, values, {})
+    return await _new_form(request, memories.operational, NewMemory(), {})
 
 
 @router.post("")
-async def add(
-    request: Request,
-    memories: OpenMemories,
-    category: Text = "",
-    service: Text = "",
-    observation: Text = "",
-    confidence: Text = "",
-) -> Response:
+async def add(request: Request, memories: OpenMemories, given: Annotated[NewMemory, Form()]) -> Response:
     """Add a memory, or show the form again with its errors."""
     operational = memories.operational
     try:
         receipt = await operational.add(
-            category=category,
-            service=service.strip() or None,
-            observation=observation,
-            confidence=_number(confidence),
+            category=given.category,
+            service=given.service.strip() or None,
+            observation=given.observation,
+            confidence=_number(given.confidence),
         )
     except InvalidInputError as error:
-        values = {
-            "category": category,
-            "service": service,
-            "observation": observation,
-            "confidence": confidence,
-        }
-        return await _new_form(request, operational, values, {error.field: message_of(error)})
+        return await _new_form(request, operational, given, {error.field: message_of(error)})
     return done(request, f"Memory {receipt.id} was added.", location=PATH, changed=CHANGED)
 
 
 async def _new_form(
-    request: Request, operational: OperationalMemory, values: dict[str, str], errors: dict[str, str]
+    request: Request, operational: OperationalMemory, values: NewMemory, errors: dict[str, str]
 ) -> HTMLResponse:
+    services = [count.service for count in await operational.views.services() if count.service]
     return render_dialog(
         request,
         "memories/new.html",
-        http_status=INVALID if errors else 200,
         values=values,
         errors=errors,
         categories=list(MemoryCategory),
-        services=[count.service for count in await operational.views.services() if count.service],
+        services=services,
     )
 
 
@@ -122,12 +111,7 @@ async def set_confidence(
         found = await _found(memories.operational, ids)
         errors = {error.field: message_of(error)}
         return render_dialog(
-            request,
-            "memories/confidence.html",
-            http_status=INVALID,
-            found=found,
-            value=DEFAULT_CONFIDENCE,
-            errors=errors,
+            request, "memories/confidence.html", found=found, value=DEFAULT_CONFIDENCE, errors=errors
         )
     count = plural(len(changed), "memory has", "memories have")
     notice = f"{count} confidence {decimal(changed[0].confidence)} now."
@@ -177,11 +161,10 @@ async def edit(
         errors = {error.field: message_of(error)}
         if not wants_fragment(request):
             values = await memory_values(operational, memory_id)
-            return render(request, "memories/one.html", http_status=INVALID, errors=errors, **values)
+            return render(request, "memories/one.html", errors=errors, **values)
         return render(
             request,
             "memories/edit_row.html",
-            http_status=INVALID,
             memory=await operational.get(memory_id),
             observation=observation,
             confidence=confidence,

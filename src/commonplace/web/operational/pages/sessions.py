@@ -2,56 +2,46 @@
 
 from typing import Annotated, Final, Literal
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import Path, Query, Request
 from fastapi.responses import HTMLResponse
+from pydantic import Field
 
 from commonplace.operational import TIERS, OperationalMemory, OutputLine, Session, SessionStatus
 from commonplace.web.access import OpenMemories, installation_reader
-from commonplace.web.dashboard.errors import PageRoute
-from commonplace.web.dashboard.paging import PAGE_SIZE, read_page
+from commonplace.web.dashboard.errors import pages
+from commonplace.web.dashboard.paging import Filters, read_page
 from commonplace.web.dashboard.rendering import link, render
 from commonplace.web.limits import LARGEST_ID
-from commonplace.web.paging import Offset
 
 PATH: Final = "/sessions"
 LINES_AT_ONCE: Final = 500
 LISTED: Final = 100
 """The number of events and cooldowns on the page of a session; a link leads to the others."""
 
-Status = SessionStatus | Literal[""]
-Tier = Literal["", "1", "2", "3"]
 SessionId = Annotated[int, Path(ge=1, le=LARGEST_ID)]
 
-router = APIRouter(
-    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(installation_reader)]
-)
+router = pages(PATH, installation_reader)
+
+
+class SessionFilters(Filters):
+    """The filters of the list of sessions."""
+
+    status: SessionStatus | Literal[""] = ""
+    tier: Annotated[int, Field(ge=TIERS[0], le=TIERS[-1])] | Literal[""] = ""
 
 
 @router.get("")
 async def sessions_page(
-    request: Request,
-    memories: OpenMemories,
-    status: Annotated[Status, Query()] = "",
-    tier: Annotated[Tier, Query()] = "",
-    offset: Offset = 0,
+    request: Request, memories: OpenMemories, wanted: Annotated[SessionFilters, Query()]
 ) -> HTMLResponse:
     """Show sessions, newest first."""
-    views = memories.operational.views
-    chosen, level = status or None, int(tier) if tier else None
-    page, pager = await read_page(
-        lambda at: views.sessions(status=chosen, tier=level, limit=PAGE_SIZE, offset=at),
-        PATH,
-        {"status": status, "tier": tier},
-        offset,
-    )
+    page, pager = await read_page(request, wanted, memories.operational.views.sessions)
     return render(
         request,
         "sessions/list.html",
         sessions=page.items,
-        status=status,
-        tier=tier,
         statuses=[("", "Any"), *((name, name) for name in SessionStatus)],
-        tiers=[("", "Any"), *((str(number), f"Tier {number}") for number in TIERS)],
+        tiers=[("", "Any"), *((number, f"Tier {number}") for number in TIERS)],
         pager=pager,
     )
 

@@ -1,7 +1,6 @@
 """JSON shapes of operational memory."""
 
-from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from pydantic import Field, StringConstraints
 
@@ -10,17 +9,22 @@ from commonplace.operational import (
     MAX_SERVICE_CHARS,
     MAX_TEXT_CHARS,
     SERVICE_PATTERN,
-    ChangeKind,
-    CooldownAction,
+    Change,
+    Cooldown,
     Decision,
-    EventLevel,
+    Effect,
+    Event,
+    Memory,
     MemoryCategory,
-    OutputKind,
-    SessionStatus,
+    MemoryContext,
+    OutputLine,
+    Review,
+    Session,
+    Wording,
 )
 from commonplace.web.paging import CountedPageShape
 from commonplace.web.rows import RowIds
-from commonplace.web.shape import Shape, Wanted
+from commonplace.web.shape import Shape, Wanted, shows
 
 SERVICE: Final = rf"^{SERVICE_PATTERN.pattern}$"
 
@@ -30,60 +34,76 @@ Observation = Annotated[
 ]
 
 
+@shows(Memory)
 class ObservationShape(Shape):
-    """A memory of the scheduled agent."""
+    """A memory of the scheduled agent.
 
-    id: int = Field(description="never used again, even after deletion")
-    service: str | None = Field(description="the service; null for a general memory")
-    category: MemoryCategory
-    observation: str
-    confidence: float = Field(description="0 to 1; below 0.3 the memory is inactive")
-    active: bool = Field(description="whether the agent sees the memory")
-    created_at: datetime
-    updated_at: datetime = Field(description="the last creation, reinforcement or edit")
-    session_id: int | None = Field(description="the session that created it; null if an operator did")
-    tier: int = Field(description="the tier of that session")
+    Attributes:
+        id: never used again, even after deletion
+        service: the service; null for a general memory
+        confidence: 0 to 1; below 0.3 the memory is inactive
+        active: whether the agent sees the memory
+        updated_at: the last creation, reinforcement or edit
+        session_id: the session that created it; null if an operator did
+        tier: the tier of that session
+    """
 
 
 class ObservationsShape(CountedPageShape):
-    """A page of memories of the scheduled agent."""
+    """A page of memories of the scheduled agent.
+
+    Attributes:
+        active: number of active matches
+        inactive: number of inactive matches
+    """
 
     memories: list[ObservationShape]
-    active: int = Field(description="number of active matches")
-    inactive: int = Field(description="number of inactive matches")
+    active: int
+    inactive: int
 
 
 class NewObservation(Wanted):
-    """A memory to add by hand."""
+    """A memory to add by hand.
+
+    Attributes:
+        observation: the text of the memory
+        service: null or `general` for a general memory
+        confidence: below 0.3 the memory is inactive
+    """
 
     category: MemoryCategory
-    observation: Observation = Field(description="the text of the memory")
-    service: Annotated[str, Field(pattern=SERVICE, max_length=MAX_SERVICE_CHARS)] | None = Field(
-        default=None, description="null or `general` for a general memory"
-    )
-    confidence: Confidence = Field(default=DEFAULT_CONFIDENCE, description="below 0.3 the memory is inactive")
+    observation: Observation
+    service: Annotated[str, Field(pattern=SERVICE, max_length=MAX_SERVICE_CHARS)] | None = None
+    confidence: Confidence = DEFAULT_CONFIDENCE
 
 
 class ChangedObservation(Wanted):
-    """Changes of a memory; a field that is left out keeps its value."""
+    """Changes of a memory; a field that is left out keeps its value.
 
-    observation: Observation | None = Field(default=None, description="the new text")
-    confidence: Confidence | None = Field(
-        default=None, description="below 0.3 makes the memory inactive, above it active"
-    )
+    Attributes:
+        observation: the new text
+        confidence: below 0.3 makes the memory inactive, above it active
+    """
 
-
-class ChangedConfidences(Wanted):
-    """A confidence for several memories."""
-
-    ids: RowIds
-    confidence: Confidence = Field(description="below 0.3 makes a memory inactive, above it active")
+    observation: Observation | None = None
+    confidence: Confidence | None = None
 
 
 class WantedRows(Wanted):
     """Several memories to delete."""
 
     ids: RowIds
+
+
+class ChangedConfidences(Wanted):
+    """A confidence for several memories.
+
+    Attributes:
+        confidence: below 0.3 makes a memory inactive, above it active
+    """
+
+    ids: RowIds
+    confidence: Confidence
 
 
 class ChangedRowsShape(Shape):
@@ -93,35 +113,41 @@ class ChangedRowsShape(Shape):
 
 
 class DeletedRowsShape(Shape):
-    """Deleted memories."""
+    """Deleted memories.
 
-    deleted: list[int] = Field(description="their ids, ascending")
+    Attributes:
+        deleted: their ids, ascending
+    """
+
+    deleted: list[int]
 
 
+@shows(Change)
 class ChangeShape(Shape):
-    """A change of a memory."""
+    """A change of a memory.
 
-    memory_id: int
-    kind: ChangeKind
-    actor: str = Field(description="the author of the change")
-    session_id: int | None
-    before: dict[str, Any] | None = Field(description="changed fields before the change")
-    after: dict[str, Any] | None = Field(description="changed fields after the change")
-    reason: str
-    created_at: datetime
-    wording: str | None = Field(description="what the agent emitted, where the memory says it in other words")
-    related_id: int | None = Field(
-        description="the memory that corrects, refines or is corrected by this one"
-    )
+    Attributes:
+        actor: the author of the change
+        before: changed fields before the change
+        after: changed fields after the change
+        wording: what the agent emitted, where the memory says it in other words
+        related_id: the memory that corrects, refines or is corrected by this one
+    """
 
 
+class HistoryShape(Shape):
+    """Changes of a memory, oldest first."""
+
+    changes: list[ChangeShape]
+
+
+@shows(Wording)
 class WordingShape(Shape):
-    """A text by which a memory was ever known."""
+    """A text by which a memory was ever known.
 
-    number: int = Field(description="counts from 1 in the order of first use")
-    text: str
-    first_at: datetime
-    uses: int
+    Attributes:
+        number: counts from 1 in the order of first use
+    """
 
 
 class WordingsShape(Shape):
@@ -131,28 +157,28 @@ class WordingsShape(Shape):
 
 
 class WantedWording(Wanted):
-    """The wording that becomes the memory's text."""
+    """The wording that becomes the memory's text.
 
-    number: int = Field(ge=1, description="as the list of wordings gives it")
+    Attributes:
+        number: as the list of wordings gives it
+    """
+
+    number: int = Field(ge=1)
 
 
+@shows(Review)
 class ReviewShape(Shape):
-    """A pair of memories whose verdict is in doubt."""
+    """A pair of memories whose verdict is in doubt.
 
-    id: int
-    kind: str = Field(description="what the pair is of: observations")
-    service: str | None = Field(description="of both memories; null: general")
-    category: MemoryCategory
-    old_id: int = Field(description="the memory that was there")
-    old_observation: str
-    new_id: int = Field(description="the memory that was kept beside it")
-    new_observation: str
-    reason: str = Field(description="why the judge was in doubt")
-    decision: Decision | None = Field(description="null: the pair waits")
-    decided_by: str | None
-    explanation: str = Field(description="why, where a model decided")
-    created_at: datetime
-    decided_at: datetime | None
+    Attributes:
+        kind: what the pair is of: observations
+        service: of both memories; null: general
+        old_id: the memory that was there
+        new_id: the memory that was kept beside it
+        reason: why the judge was in doubt
+        decision: null: the pair waits
+        explanation: why, where a model decided
+    """
 
 
 class ReviewsShape(CountedPageShape):
@@ -167,29 +193,14 @@ class WantedDecision(Wanted):
     verdict: Decision
 
 
-class HistoryShape(Shape):
-    """Changes of a memory, oldest first."""
-
-    changes: list[ChangeShape]
-
-
+@shows(Session)
 class SessionShape(Shape):
-    """A session of the scheduled agent."""
+    """A session of the scheduled agent.
 
-    id: int
-    agent_session_id: str | None
-    tier: int = Field(description="1 observes, 2 investigates, 3 remediates")
-    status: SessionStatus
-    model: str | None
-    trigger: str = Field(description="the reason why the session ran")
-    prompt_text: str | None
-    started_at: datetime
-    ended_at: datetime | None
-    response: str | None
-    cost_usd: float | None
-    num_turns: int | None
-    duration_ms: int | None
-    exit_code: int | None
+    Attributes:
+        tier: 1 observes, 2 investigates, 3 remediates
+        trigger: the reason why the session ran
+    """
 
 
 class SessionsShape(CountedPageShape):
@@ -198,13 +209,13 @@ class SessionsShape(CountedPageShape):
     sessions: list[SessionShape]
 
 
+@shows(OutputLine)
 class OutputLineShape(Shape):
-    """An output line of a session."""
+    """An output line of a session.
 
-    seq: int = Field(description="counts from 1 in its session")
-    kind: OutputKind
-    text: str
-    at: datetime
+    Attributes:
+        seq: counts from 1 in its session
+    """
 
 
 class OutputShape(Shape):
@@ -213,15 +224,9 @@ class OutputShape(Shape):
     lines: list[OutputLineShape]
 
 
+@shows(Event)
 class EventShape(Shape):
     """An event that the agent reported."""
-
-    id: int
-    session_id: int | None
-    level: EventLevel
-    service: str | None
-    message: str
-    created_at: datetime
 
 
 class EventsShape(CountedPageShape):
@@ -230,16 +235,9 @@ class EventsShape(CountedPageShape):
     events: list[EventShape]
 
 
+@shows(Cooldown)
 class CooldownShape(Shape):
     """A remediation that the agent must not repeat at once."""
-
-    id: int
-    session_id: int | None
-    service: str
-    action: CooldownAction
-    reason: str
-    tier: int
-    created_at: datetime
 
 
 class CooldownsShape(CountedPageShape):
@@ -248,22 +246,21 @@ class CooldownsShape(CountedPageShape):
     cooldowns: list[CooldownShape]
 
 
+@shows(MemoryContext)
 class OperationalContextShape(Shape):
-    """The block for the next session's system prompt."""
+    """The block for the next session's system prompt.
 
-    text: str = Field(description="Markdown; empty if there are no memories")
-    memory_ids: list[int] = Field(description="the memories in the block, most trusted first")
-    eligible: int = Field(description="number of memories that could have been shown")
-    tokens: int = Field(description="estimated size of the text")
-    budget_tokens: int
+    Attributes:
+        text: Markdown; empty if there are no memories
+        memory_ids: the memories in the block, most trusted first
+        eligible: number of memories that could have been shown
+        tokens: estimated size of the text
+    """
 
 
+@shows(Effect, without={"observation", "active", "reason"})
 class EffectShape(Shape):
     """A confidence that decay lowered."""
-
-    memory_id: int
-    confidence_before: float
-    confidence_after: float
 
 
 class DecayShape(Shape):

@@ -3,17 +3,16 @@
 from collections.abc import Sequence
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Depends, Form, Query, Request
 from fastapi.responses import HTMLResponse, Response
+from pydantic import BaseModel, Field
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import visible
 from commonplace.web.access import OpenMemories, installation_reader, installation_writer
-from commonplace.web.dashboard.errors import PageRoute, message_of
-from commonplace.web.dashboard.forms import INVALID, Text
-from commonplace.web.dashboard.paging import PAGE_SIZE, counted_pager
+from commonplace.web.dashboard.errors import message_of, pages
+from commonplace.web.dashboard.paging import PAGE_SIZE, Filters, counted_pager
 from commonplace.web.dashboard.rendering import done, render, render_dialog
-from commonplace.web.paging import Offset
 from commonplace.workspace import MAX_TAGS, Memory, Scope
 
 PATH: Final = "/workspace"
@@ -21,31 +20,33 @@ CHANGED: Final = "workspace-changed"
 MAX_SEARCH_CHARS: Final = 200
 MAX_MESSAGE_CHARS: Final = 2_000
 
-Search = Annotated[str, Query(max_length=MAX_SEARCH_CHARS)]
+Search = Annotated[str, Field(max_length=MAX_SEARCH_CHARS)]
 
-router = APIRouter(
-    prefix=PATH, route_class=PageRoute, include_in_schema=False, dependencies=[Depends(installation_reader)]
-)
+router = pages(PATH, installation_reader)
 CHANGING: Final = [Depends(installation_writer)]
+
+
+class FactFilters(Filters):
+    """The filters of the list of memories."""
+
+    search: Search = ""
+    tag: Search = ""
 
 
 @router.get("")
 async def workspace_page(
-    request: Request, memories: OpenMemories, search: Search = "", tag: Search = "", offset: Offset = 0
+    request: Request, memories: OpenMemories, wanted: Annotated[FactFilters, Query()]
 ) -> HTMLResponse:
     """Show memories, newest first; HTMX gets the table alone."""
     workspace = memories.workspace
     everything = (await workspace.search(limit=None)).memories
-    found = (await workspace.search(search, tag=tag, limit=None)).memories
-    query = {"search": search, "tag": tag}
-    pager = counted_pager(PATH, query, offset=offset, total=len(found))
+    found = (await workspace.search(wanted.search, tag=wanted.tag, limit=None)).memories
+    pager = counted_pager(PATH, wanted.query, offset=wanted.offset, total=len(found))
     return render(
         request,
         "workspace/list.html",
         memories=found[pager.offset : pager.offset + PAGE_SIZE],
         total=len(everything),
-        search=search,
-        tag=tag,
         tag_choices=_tag_choices(everything),
         pager=pager,
         config=workspace.config,
@@ -71,23 +72,28 @@ async def block(
     )
 
 
+class NewFact(BaseModel):
+    """The values of the form for a new memory."""
+
+    text: str = ""
+    tags: str = ""
+    scope: str = Scope.WORKSPACE
+
+
 @router.get("/new", dependencies=CHANGING)
 async def new_form(request: Request) -> HTMLResponse:
     """Show the form for a new memory."""
-    return _new_form(request, {"text": "", "tags": "", "scope": Scope.WORKSPACE}, {})
+    return _new_form(request, NewFact(), {})
 
 
 @router.post("", dependencies=CHANGING)
-async def store(
-    request: Request, memories: OpenMemories, text: Text = "", tags: Text = "", scope: Text = ""
-) -> Response:
+async def store(request: Request, memories: OpenMemories, given: Annotated[NewFact, Form()]) -> Response:
     """Store a memory, or show the form again with the error."""
-    words = [tag.strip() for tag in tags.split(",") if tag.strip()]
+    tags = [tag.strip() for tag in given.tags.split(",") if tag.strip()]
     try:
-        receipt = await memories.workspace.store(text, tags=words, scope=scope or None)
+        receipt = await memories.workspace.store(given.text, tags=tags, scope=given.scope or None)
     except InvalidInputError as error:
-        values = {"text": text, "tags": tags, "scope": scope}
-        return _new_form(request, values, {error.field: message_of(error)})
+        return _new_form(request, given, {error.field: message_of(error)})
     return done(request, f"Memory {receipt.id} was stored.", location=PATH, changed=CHANGED)
 
 
@@ -105,15 +111,9 @@ async def delete(request: Request, memories: OpenMemories, memory_id: str) -> Re
     return done(request, f"Memory {memory_id} was deleted.", location=PATH, changed=CHANGED)
 
 
-def _new_form(request: Request, values: dict[str, str], errors: dict[str, str]) -> HTMLResponse:
+def _new_form(request: Request, values: NewFact, errors: dict[str, str]) -> HTMLResponse:
     return render_dialog(
-        request,
-        "workspace/new.html",
-        http_status=INVALID if errors else 200,
-        values=values,
-        errors=errors,
-        scopes=list(Scope),
-        max_tags=MAX_TAGS,
+        request, "workspace/new.html", values=values, errors=errors, scopes=list(Scope), max_tags=MAX_TAGS
     )
 
 

@@ -1,44 +1,36 @@
 """Workspace memory under ``/api/v1/workspace``."""
 
-from datetime import datetime
 from http import HTTPStatus
-from typing import Annotated, Final, Self
+from typing import Annotated, Final
 
-from fastapi import APIRouter, Body, Depends, Path, Query
+from fastapi import Depends, Path, Query
 from pydantic import Field
 
 from commonplace.web.access import OpenMemories, installation_reader, installation_writer
-from commonplace.web.problems import INVALID_INPUT, NOT_FOUND, REFUSED, SECRET_REFUSED, TOO_LARGE, may_answer
-from commonplace.web.shape import Shape, Wanted
-from commonplace.workspace import Memory, Scope, WorkspaceMemory
+from commonplace.web.api import BODY, Api
+from commonplace.web.problems import NOT_FOUND
+from commonplace.web.shape import Shape, Wanted, shows
+from commonplace.workspace import DeleteReceipt, Memory, Scope, SearchResult, StoreReceipt, WorkspaceMemory
 
 MAX_QUERY_CHARS: Final = 1000
 MAX_MESSAGE_CHARS: Final = 10_000
 
-router = APIRouter(prefix="/api/v1/workspace", tags=["workspace memory"], responses=may_answer(INVALID_INPUT))
+api = Api("/api/v1/workspace", "workspace memory")
 
 
+@shows(Memory, without={"number"})
 class NoteShape(Shape):
-    """A fact of the workspace."""
+    """A fact of the workspace.
 
-    id: str = Field(description="`m-` and a number; no id is used twice")
-    text: str
-    scope: Scope = Field(description="the subject of the fact")
-    tags: list[str]
-    created_at: datetime
+    Attributes:
+        scope: the subject of the fact
+        id: `m-` and a number; no id is used twice
+    """
 
-    @classmethod
-    def of(cls, memory: Memory) -> Self:
-        """Return the shape of a memory."""
-        return cls(
-            id=memory.id,
-            text=memory.text,
-            scope=memory.scope,
-            tags=list(memory.tags),
-            created_at=memory.created_at,
-        )
+    id: str
 
 
+@shows(SearchResult)
 class NotesShape(Shape):
     """Facts of the workspace, newest first, at most 20."""
 
@@ -46,6 +38,7 @@ class NotesShape(Shape):
     count: int
 
 
+@shows(StoreReceipt)
 class StoredNoteShape(Shape):
     """A stored fact, and the oldest facts that were deleted to make room for it."""
 
@@ -53,6 +46,7 @@ class StoredNoteShape(Shape):
     pruned: list[NoteShape]
 
 
+@shows(DeleteReceipt, without={"deleted"})
 class DeletedNoteShape(Shape):
     """A deleted fact."""
 
@@ -60,17 +54,27 @@ class DeletedNoteShape(Shape):
 
 
 class BlockShape(Shape):
-    """Text for a prompt."""
+    """Text for a prompt.
 
-    text: str = Field(description="empty if there is no fact to show")
+    Attributes:
+        text: empty if there is no fact to show
+    """
+
+    text: str
 
 
 class NewNote(Wanted):
-    """A fact to store."""
+    """A fact to store.
 
-    text: str = Field(description="1 to 500 characters")
-    tags: list[str] = Field(default_factory=list, description="at most five")
-    scope: Scope = Field(default=Scope.WORKSPACE, description="the subject of the fact")
+    Attributes:
+        text: 1 to 500 characters
+        tags: at most five
+        scope: the subject of the fact
+    """
+
+    text: str
+    tags: list[str] = Field(default_factory=list)
+    scope: Scope = Scope.WORKSPACE
 
 
 def workspace(memories: OpenMemories) -> WorkspaceMemory:
@@ -82,69 +86,53 @@ Workspace = Annotated[WorkspaceMemory, Depends(workspace)]
 NoteId = Annotated[str, Path(alias="memoryId", max_length=100, description="the id of a memory, such as m-4")]
 
 
-@router.get(
-    "/memories",
-    operation_id="searchNotes",
-    dependencies=[Depends(installation_reader)],
-    response_description="The facts found",
-    summary="Find facts of the workspace",
-)
-async def search(
+@api("GET /memories", installation_reader, "The facts found")
+async def search_notes(
     memory: Workspace,
-    query: Annotated[
-        str | None, Query(max_length=MAX_QUERY_CHARS, description="a part of the text, searched as one piece")
-    ] = None,
-    tag: Annotated[
-        str | None, Query(max_length=MAX_QUERY_CHARS, description="a whole tag of the fact")
-    ] = None,
-) -> NotesShape:
-    """With query and tag, both must match; with neither, the most recent facts are returned."""
-    found = await memory.search(query, tag=tag)
-    return NotesShape(memories=[NoteShape.of(one) for one in found.memories], count=found.count)
+    query: Annotated[str | None, Query(max_length=MAX_QUERY_CHARS)] = None,
+    tag: Annotated[str | None, Query(max_length=MAX_QUERY_CHARS)] = None,
+) -> SearchResult:
+    """Find facts of the workspace.
+
+    With query and tag, both must match; with neither, the most recent facts are returned.
+
+    Parameters:
+        query: a part of the text, searched as one piece
+        tag: a whole tag of the fact
+    """
+    return await memory.search(query, tag=tag)
 
 
-@router.post(
-    "/memories",
-    operation_id="storeNote",
-    dependencies=[Depends(installation_writer)],
-    status_code=HTTPStatus.CREATED,
-    response_description="The fact is on the disk",
-    summary="Store a fact of the workspace",
-    responses=may_answer(REFUSED, INVALID_INPUT, SECRET_REFUSED, TOO_LARGE),
-)
-async def store(
-    memory: Workspace, wanted: Annotated[NewNote, Body(description="the fact")]
-) -> StoredNoteShape:
-    """There is no update: delete the old fact and store the new one."""
-    receipt = await memory.store(wanted.text, tags=wanted.tags, scope=wanted.scope)
-    return StoredNoteShape(
-        memory=NoteShape.of(receipt.memory), pruned=[NoteShape.of(one) for one in receipt.pruned]
-    )
+@api("POST /memories", installation_writer, "The fact is on the disk", *BODY, status=HTTPStatus.CREATED)
+async def store_note(memory: Workspace, wanted: NewNote) -> StoreReceipt:
+    """Store a fact of the workspace.
+
+    There is no update: delete the old fact and store the new one.
+
+    Parameters:
+        body: the fact
+    """
+    return await memory.store(**wanted.model_dump())
 
 
-@router.delete(
-    "/memories/{memoryId}",  # noqa: FAST003 - NoteId takes it
-    operation_id="deleteNote",
-    dependencies=[Depends(installation_writer)],
-    response_description="The fact is deleted",
-    summary="Delete a fact of the workspace",
-    responses=may_answer(NOT_FOUND),
-)
-async def delete(memory: Workspace, memory_id: NoteId) -> DeletedNoteShape:
-    """The fact is deleted for good, and its id is never used again."""
-    return DeletedNoteShape(id=(await memory.delete(memory_id)).id)
+@api("DELETE /memories/{memoryId}", installation_writer, "The fact is deleted", NOT_FOUND)
+async def delete_note(memory: Workspace, memory_id: NoteId) -> DeleteReceipt:
+    """Delete a fact of the workspace.
+
+    The fact is deleted for good, and its id is never used again.
+    """
+    return await memory.delete(memory_id)
 
 
-@router.get(
-    "/context",
-    operation_id="workspaceContext",
-    dependencies=[Depends(installation_reader)],
-    response_description="The block",
-    summary="The block for a model call",
-)
-async def context(
-    memory: Workspace,
-    message: Annotated[str, Query(max_length=MAX_MESSAGE_CHARS, description="the last message of the user")],
+@api("GET /context", installation_reader, "The block")
+async def workspace_context(
+    memory: Workspace, message: Annotated[str, Query(max_length=MAX_MESSAGE_CHARS)]
 ) -> BlockShape:
-    """The facts that match the last message, selected as `agent.json` says."""
+    """Read the block for a model call.
+
+    The facts that match the last message, selected as `agent.json` says.
+
+    Parameters:
+        message: the last message of the user
+    """
     return BlockShape(text=await memory.context(message))

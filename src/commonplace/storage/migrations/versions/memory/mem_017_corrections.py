@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "mem_016"
-down_revision = "mem_015"
+revision = "mem_017"
+down_revision = "mem_016"
 branch_labels = None
 depends_on = None
 

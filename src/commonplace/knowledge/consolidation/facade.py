@@ -1,6 +1,5 @@
-"""The methods of knowledge memory for statistics, the audit trail, upkeep and consolidation."""
+"""The methods of knowledge memory for consolidation."""
 
-from datetime import datetime
 from uuid import UUID
 
 from commonplace.knowledge.config import LIST_LIMIT
@@ -24,71 +23,10 @@ from commonplace.knowledge.consolidation import (
     undo,
 )
 from commonplace.knowledge.session import KnowledgeSession
-from commonplace.knowledge.upkeep import audit, cleanup, decay
-from commonplace.knowledge.upkeep import stats as statistics
-from commonplace.knowledge.upkeep.audit import Event
-from commonplace.knowledge.upkeep.cleanup import CleanupReceipt
-from commonplace.knowledge.upkeep.decay import DecayReceipt
-from commonplace.knowledge.upkeep.progress import OnUpkeep, silent
-from commonplace.knowledge.upkeep.stats import MemoryStats
 
 
-class UpkeepMethods(KnowledgeSession):
-    """Upkeep: count, audit, sweep, clean up, consolidate, undo."""
-
-    async def stats(self, *, scope: str | None = None) -> MemoryStats:
-        """Count episodes, facts and rules by state; see :func:`~.upkeep.stats.memory_stats`."""
-        async with self.acting() as pool:
-            return await statistics.memory_stats(pool, scope=scope, clock=self.clock)
-
-    async def list_events(
-        self,
-        *,
-        event_type: str | None = None,
-        memory_id: UUID | str | None = None,
-        run_id: UUID | str | None = None,
-        actor: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        limit: int = 100,
-        offset: int = 0,
-    ) -> list[Event]:
-        """Return events of the audit trail, the latest first; see :func:`~.upkeep.audit.list_events`."""
-        async with self.acting() as pool:
-            return await audit.list_events(
-                pool,
-                event_type=event_type,
-                memory_id=memory_id,
-                run_id=run_id,
-                actor=actor,
-                since=since,
-                until=until,
-                limit=limit,
-                offset=offset,
-            )
-
-    async def get_event(self, event_id: UUID | str) -> Event:
-        """Return one event of the audit trail; see :func:`~.upkeep.audit.get_event`."""
-        async with self.acting() as pool:
-            return await audit.get_event(pool, event_id)
-
-    async def run_decay_sweep(self, *, on_progress: OnUpkeep = silent) -> DecayReceipt:
-        """Fade and expire facts and rules by their confidence; see :func:`~.upkeep.decay.run_decay_sweep`."""
-        async with self.acting() as pool:
-            return await decay.run_decay_sweep(pool, on_progress=on_progress, clock=self.clock)
-
-    async def run_episode_cleanup(
-        self, *, max_entries: int | None = None, on_progress: OnUpkeep = silent
-    ) -> CleanupReceipt:
-        """Delete expired and surplus episodes; see :func:`~.upkeep.cleanup.run_episode_cleanup`.
-
-        ``max_entries`` is ``COMMONPLACE_EPISODE_MAX_ENTRIES`` if ``None``.
-        """
-        most = self.database.settings.episode_max_entries if max_entries is None else max_entries
-        async with self.acting() as pool:
-            return await cleanup.run_episode_cleanup(
-                pool, max_entries=most, on_progress=on_progress, clock=self.clock
-            )
+class ConsolidationMethods(KnowledgeSession):
+    """The methods of knowledge memory that consolidate, show and undo runs."""
 
     async def pending_groups(self) -> list[PendingGroup]:
         """Return the numbers of episodes that wait for consolidation, by butler."""

@@ -1,0 +1,12 @@
+from commonplace.access.logins import LIFETIME as LIFETIME
+from commonplace.access.logins import Login as Login
+from commonplace.access.logins import Logins as Logins
+from commonplace.access.logins import Visitor as Visitor
+from commonplace.access.roles import LOCAL as LOCAL
+from commonplace.access.roles import Principal as Principal
+from commonplace.access.roles import Role as Role
+from commonplace.access.tokens import PREFIX as PREFIX
+from commonplace.access.tokens import IssuedToken as IssuedToken
+from commonplace.access.tokens import Token as Token
+from commonplace.access.tokens import Tokens as Tokens
+from commonplace.access.tokens import TokenState as TokenState

@@ -1,0 +1,36 @@
+-- name: read_memories
+-- Memories by their ids, and the pinned facts and rules, the most important of each type; the columns of other types are
+-- null.
+SELECT wanted.memory_type, wanted.is_pinned, ${columns}
+FROM (
+  SELECT CAST('episode' AS text) AS memory_type, id, false AS is_pinned
+  FROM unnest(CAST(:episode_ids AS uuid[])) AS id
+  UNION ALL
+  SELECT 'fact', id, false FROM unnest(CAST(:fact_ids AS uuid[])) AS id
+  UNION ALL
+  SELECT 'rule', id, false FROM unnest(CAST(:rule_ids AS uuid[])) AS id
+  UNION ALL
+  (
+    SELECT 'fact', m.id, true FROM facts AS m
+    WHERE ${own_fact} AND ${active_fact} AND m.tags @> '["pinned"]'
+    ORDER BY m.importance DESC, m.created_at DESC, m.id
+    LIMIT CAST(:pinned AS integer)
+  )
+  UNION ALL
+  (
+    SELECT 'rule', m.id, true FROM rules AS m
+    WHERE ${own_rule} AND ${active_rule} AND m.tags @> '["pinned"]'
+    ORDER BY m.created_at DESC, m.id
+    LIMIT CAST(:pinned AS integer)
+  )
+) AS wanted
+LEFT JOIN LATERAL (
+  SELECT * FROM episodes AS m WHERE wanted.memory_type = 'episode' AND m.id = wanted.id AND ${own_episode} OFFSET 0
+) AS episode ON true
+LEFT JOIN LATERAL (
+  SELECT * FROM facts AS m WHERE wanted.memory_type = 'fact' AND m.id = wanted.id AND ${own_fact} OFFSET 0
+) AS fact ON true
+LEFT JOIN LATERAL (
+  SELECT * FROM rules AS m WHERE wanted.memory_type = 'rule' AND m.id = wanted.id AND ${own_rule} OFFSET 0
+) AS rule ON true
+WHERE coalesce(episode.id, fact.id, rule.id) IS NOT NULL;

@@ -1,0 +1,36 @@
+// Keys of the review page: j and k move between pairs, and each answer has a key that decides the pair with the focus.
+(() => {
+  "use strict";
+
+  const pairs = () => [...document.querySelectorAll("[data-pair]")];
+  const focused = () => document.activeElement?.closest("[data-pair]");
+  const show = (pair) => {
+    pair?.focus({ preventScroll: true });
+    pair?.scrollIntoView({ block: "nearest" });
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
+    const step = { j: 1, k: -1 }[event.key];
+    if (step) {
+      const all = pairs();
+      const here = all.indexOf(focused());
+      show(here < 0 ? all[0] : all[Math.min(Math.max(here + step, 0), all.length - 1)]);
+      return;
+    }
+    const button = [...(focused()?.querySelectorAll("[aria-keyshortcuts]") || [])]
+      .find((each) => each.getAttribute("aria-keyshortcuts") === event.key);
+    if (button && !event.repeat) button.click();
+  });
+
+  // A decided pair gives the focus to the next one that waits, a pair that waits again keeps it.
+  document.addEventListener("htmx:afterSettle", (event) => {
+    const pair = event.target;
+    if (!pair.matches("[data-pair]")) return;
+    const all = pairs();
+    const later = all.slice(all.indexOf(pair));
+    show([...later, ...all].find((each) => each.matches("[data-waits]")) || pair);
+  });
+
+  if (document.activeElement === document.body) show(pairs()[0]);
+})();

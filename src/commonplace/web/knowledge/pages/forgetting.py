@@ -1,0 +1,40 @@
+"""Forgetting an episode, a fact or a rule, with a question before."""
+
+from typing import Final
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+
+from commonplace.knowledge import Fact, MemoryType
+from commonplace.web.access import KnowledgeOfCaller, writer
+from commonplace.web.dashboard.questions import Question, ask
+from commonplace.web.dashboard.rendering import done
+from commonplace.web.knowledge.pages.listing import CHANGED, ItemId
+
+MAX_QUOTE_CHARS: Final = 1_000
+
+
+def add_forgetting(router: APIRouter, kind: MemoryType, *effects: str) -> None:
+    """Add the question and the change to the pages of one kind of memory.
+
+    Args:
+        router: The router of the pages.
+        kind: The kind of memory.
+        effects: The effects of forgetting, in sentences.
+    """
+
+    @router.get("/{memory_id:uuid}/forget", dependencies=[Depends(writer)])
+    async def forget_form(request: Request, knowledge: KnowledgeOfCaller, memory_id: ItemId) -> HTMLResponse:
+        """Ask before a memory is forgotten."""
+        memory = await knowledge.read_memory(kind, memory_id)
+        about = f"{memory.subject} {memory.predicate}: " if isinstance(memory, Fact) else ""
+        quote = f"{about}{memory.content}"[:MAX_QUOTE_CHARS]
+        return ask(
+            request, Question(title=f"Forget this {kind}?", texts=effects, quote=quote, button="Forget")
+        )
+
+    @router.post("/{memory_id:uuid}/forget", dependencies=[Depends(writer)])
+    async def forget(request: Request, knowledge: KnowledgeOfCaller, memory_id: ItemId) -> Response:
+        """Forget a memory."""
+        await knowledge.forget_memory(kind, memory_id)
+        return done(request, f"The {kind} was forgotten.", changed=CHANGED)

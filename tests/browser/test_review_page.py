@@ -1,0 +1,97 @@
+"""The review page in a browser: doubtful pairs, decided with one key each."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from playwright.async_api import Page, expect
+
+from support.browser import Dashboard, Screenshot, check_accessibility
+from support.streams import encode, init, result, says
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+PAIRS = (
+    ("gate", "Use the west gate for deliveries", "The west gate is closed for deliveries"),
+    ("door", "Use the east door for visitors", "The east door is closed for visitors"),
+)
+
+
+async def stream(name: str, line: str) -> AsyncIterator[bytes]:
+    """Yield the output of a session that emits one line."""
+    yield encode(init(name), says(line, session_id=name), result(session_id=name))
+
+
+async def doubt(dashboard: Dashboard) -> None:
+    """Let the agent emit pairs that the judge cannot decide."""
+    for service, *texts in PAIRS:
+        for number, text in enumerate(texts):
+            line = f"[MEMORY:behavior:{service}] {text}"
+            await dashboard.operational.ingest(stream(f"{service}-{number}", line))
+    assert await dashboard.operational.count_reviews() == len(PAIRS)
+
+
+@pytest.mark.requirement("JDG-04.1")
+async def test_pairs_are_decided_with_one_key_each(
+    page: Page, dashboard: Dashboard, screenshot: Screenshot
+) -> None:
+    """From the overview to an empty queue without a mouse; each outcome is said, and one is taken back."""
+    await page.goto("/reviews")
+    await expect(page.get_by_role("heading", name="No pair waits for a decision")).to_be_visible()
+    await expect(page.get_by_text("commonplace review --decided")).to_be_visible()
+    await screenshot("review-empty")
+    await check_accessibility(page)
+    await page.goto("/")
+    await expect(page.get_by_role("heading", name="Pairs to review")).to_be_hidden()
+
+    await doubt(dashboard)
+    first, second = await dashboard.operational.reviews()
+    await page.goto("/")
+    await expect(page.get_by_role("heading", name="Pairs to review")).to_be_visible()
+    entry = page.get_by_role("navigation", name="Pages").get_by_role("link", name="Review 2 waiting")
+    await expect(entry).to_be_visible()
+    await screenshot("overview-review")
+    await page.get_by_role("link", name="Review 2 pairs").press("Enter")
+
+    pair, other = (page.get_by_role("article", name=f"Pair {one.id}") for one in (first, second))
+    await expect(pair).to_be_focused()
+    await expect(pair).to_have_accessible_description(first.reason)
+    await expect(pair.get_by_text(first.old_observation)).to_be_visible()
+    await expect(pair.get_by_text(first.new_observation)).to_be_visible()
+    await screenshot("review")
+    await check_accessibility(page)
+    await page.keyboard.press("j")
+    await expect(other).to_be_focused()
+    await page.keyboard.press("k")
+    await expect(pair).to_be_focused()
+
+    await page.keyboard.press("c")
+    await expect(pair.get_by_text(f"Corrects. Memory {first.old_id} fell from 0.7 to 0.5.")).to_be_visible()
+    await expect(page.locator("#told[role=status]")).to_contain_text("Corrects.")
+    await expect(other).to_be_focused()
+    await expect(page.get_by_role("link", name="Review 1 waiting")).to_be_visible()
+    assert (await dashboard.operational.get(first.old_id)).confidence == pytest.approx(0.5)
+
+    await page.keyboard.press("d")
+    outcome = f"Distinct. Memory {second.old_id} stays as it is. Memory {second.new_id} stays as it is."
+    await expect(other.get_by_text(outcome)).to_be_visible()
+    await screenshot("review-decided")
+    await check_accessibility(page)
+    await page.keyboard.press("u")
+    await expect(other.get_by_role("button", name="Same")).to_be_visible()
+    await expect(other).to_be_focused()
+    await page.keyboard.press("s")
+    await expect(other.get_by_text(f"Memory {second.new_id} is inactive now.")).to_be_visible()
+    await expect(entry).to_be_hidden()
+    assert await dashboard.operational.count_reviews() == 0
+
+
+async def test_a_pair_that_was_decided_elsewhere_says_so(page: Page, dashboard: Dashboard) -> None:
+    """A decision in another window is not overwritten."""
+    await doubt(dashboard)
+    first, *_ = await dashboard.operational.reviews()
+    await page.goto("/reviews")
+    await dashboard.operational.decide(first.id, "distinct")
+    pair = page.get_by_role("article", name=f"Pair {first.id}")
+    await pair.get_by_role("button", name="Same").click()
+    await expect(page.get_by_role("alert")).to_contain_text("decided")
+    assert (await dashboard.operational.get(first.new_id)).active

@@ -1,0 +1,160 @@
+"""Pins and short ids of memories, from a real server."""
+
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from commonplace.core.clock import ManualClock
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.episodes import store_episode
+from commonplace.knowledge.facts import store_fact
+from commonplace.knowledge.kinds import Fact, MemoryType, Rule
+from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, pin_memory
+from commonplace.knowledge.lifecycle.feedback import mark_harmful, mark_helpful
+from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.search.context import memory_context
+from commonplace.knowledge.short_ids import short_id
+from commonplace.knowledge.unit_of_work import queries, unit_of_work
+
+pytestmark = pytest.mark.usefixtures("tenant")
+
+HEADER = "# Memory Context\n"
+
+
+async def store_two(pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock) -> tuple[UUID, UUID]:
+    """A fact and a rule."""
+    fact = await store_fact(
+        pool,
+        engine,
+        subject="Ada",
+        predicate="allergy",
+        content="Ada is allergic to nuts",
+        importance=8,
+        clock=clock,
+    )
+    rule = await store_rule(pool, engine, content="Answer in short sentences", clock=clock)
+    return fact, rule
+
+
+@pytest.mark.requirement("RCL-01.1")
+async def test_a_pinned_memory_is_in_every_block_of_its_scope(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Whatever the prompt is about, until the pin is removed; twice is as good as once."""
+    fact, rule = await store_two(knowledge_pool, engine, clock)
+    other = await store_rule(knowledge_pool, engine, content="Elsewhere", scope="travel", clock=clock)
+    for kind, memory_id in (("fact", fact), ("rule", rule), ("rule", other), ("rule", rule)):
+        pinned = await pin_memory(knowledge_pool, kind, memory_id, clock=clock)
+        assert isinstance(pinned, Fact | Rule)
+        assert pinned.tags == ("pinned",)
+
+    block = await memory_context(knowledge_pool, engine, "Who won the 1998 world cup?", "home", clock=clock)
+    await pin_memory(knowledge_pool, "fact", fact, pinned=False, clock=clock)
+    await forget_memory(knowledge_pool, "rule", rule, clock=clock)
+    nothing = await memory_context(knowledge_pool, engine, "Who won the 1998 world cup?", "home", clock=clock)
+
+    assert block.partition("\n## Pinned\n")[2].splitlines() == [
+        "- [Ada] [allergy]: Ada is allergic to nuts (confidence: 1.00)",
+        "- Answer in short sentences (maturity: candidate, effectiveness: 0.00)",
+    ]
+    assert nothing == HEADER
+
+
+async def test_the_tag_pins_at_storage_and_stays_with_the_next_value(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """A correction of a pinned fact is pinned."""
+    key = {"subject": "Ada", "predicate": "allergy"}
+    await store_fact(knowledge_pool, engine, **key, content="nuts", tags=["pinned"], clock=clock)
+    await store_fact(knowledge_pool, engine, **key, content="nuts and eggs", tags=["health"], clock=clock)
+
+    block = await memory_context(knowledge_pool, engine, "hi", "home", clock=clock)
+
+    assert "## Pinned\n- [Ada] [allergy]: nuts and eggs" in block
+    assert block.count("- [") == 1
+
+
+async def test_an_episode_cannot_be_pinned(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """It is in no block; and an unknown fact is not found."""
+    episode = await store_episode(knowledge_pool, engine, content="rain", butler="home", clock=clock)
+    with pytest.raises(InvalidInputError, match="memory_type: expected fact or rule"):
+        await pin_memory(knowledge_pool, "episode", episode, clock=clock)
+    with pytest.raises(NotFoundError):
+        await pin_memory(knowledge_pool, "fact", UUID(int=1), clock=clock)
+
+
+async def test_a_pin_is_in_the_audit_trail(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Once for each change."""
+    _, rule = await store_two(knowledge_pool, engine, clock)
+    for pinned in (True, True, False):
+        await pin_memory(knowledge_pool, "rule", rule, pinned=pinned, clock=clock)
+    async with unit_of_work(knowledge_pool, readonly=True) as sql:
+        events = await sql.connection.fetch(
+            "SELECT event_type FROM memory_events WHERE event_type LIKE '%pinned' ORDER BY created_at, event_type"
+        )
+    assert sorted(event["event_type"] for event in events) == ["rule_pinned", "rule_unpinned"]
+
+
+@pytest.mark.requirement("RCL-04.1")
+async def test_feedback_takes_the_short_ids_of_a_block(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """Shown, used, judged."""
+    fact, rule = await store_two(knowledge_pool, engine, clock)
+    block = await memory_context(
+        knowledge_pool,
+        engine,
+        "short sentences about nuts",
+        "home",
+        with_ids=True,
+        min_relevance=0.0,
+        clock=clock,
+    )
+    fact_id, rule_id = f"[{short_id(MemoryType.FACT, fact)}]", f"[{short_id(MemoryType.RULE, rule)}]"
+
+    assert fact_id in block
+    assert rule_id in block
+    assert (await confirm_memory(knowledge_pool, "fact", fact_id, clock=clock)).id == fact
+    assert (await mark_helpful(knowledge_pool, rule_id, clock=clock)).success_count == 1
+    assert (await mark_harmful(knowledge_pool, rule_id.upper(), clock=clock)).harmful_count == 1
+    assert (await forget_memory(knowledge_pool, "rule", rule_id, clock=clock)).id == rule
+    with pytest.raises(NotFoundError):
+        await confirm_memory(knowledge_pool, "fact", "f:zzzzzzzzzz", clock=clock)
+
+
+@pytest.mark.requirement("RCL-04.1")
+async def test_an_ambiguous_short_id_lists_the_candidates(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """With ids that tell them apart."""
+    ids = await store_two(knowledge_pool, engine, clock)
+    other = await store_rule(knowledge_pool, engine, content="Answer at length", clock=clock)
+    async with unit_of_work(knowledge_pool) as sql:
+        for old, new in (
+            (ids[1], "00000000-0000-4000-8000-000000000001"),
+            (other, "00000000-8000-4000-8000-000000000001"),
+        ):
+            await sql.connection.execute("UPDATE rules SET id = $2 WHERE id = $1", old, UUID(new))
+
+    with pytest.raises(InvalidInputError) as error:
+        await mark_helpful(knowledge_pool, "r:0000", clock=clock)
+
+    assert "r:0000000 (Answer in short sentences), r:0000004 (Answer at length)" in str(error.value)
+    assert (await mark_helpful(knowledge_pool, "r:0000004", clock=clock)).content == "Answer at length"
+
+
+@pytest.mark.requirement("RCL-04.1")
+@pytest.mark.parametrize("kind", ["episode", "fact", "rule"])
+async def test_a_short_id_is_found_by_an_index(knowledge_pool: asyncpg.Pool, kind: str) -> None:
+    """Row-level security leaves the unique index over tenant and id usable for a range."""
+    statement = getattr(queries(), f"{kind}s_between").sql
+    async with unit_of_work(knowledge_pool, readonly=True) as sql:
+        await sql.connection.execute("SET LOCAL enable_seqscan = off")
+        plan = await sql.connection.fetch(f"EXPLAIN {statement}", UUID(int=0), UUID(int=9), 6)
+    assert any("Index Cond" in line[0] and "id >=" in line[0] for line in plan)
