@@ -41,7 +41,7 @@ def test_the_prompt_holds_the_conversation_in_order() -> None:
     assert prompt.endswith("Create memory:")
 
 
-@pytest.mark.requirement("CNS-03")
+@pytest.mark.requirement("CNS-03.1")
 def test_the_prompt_says_the_day_and_the_memories() -> None:
     """So that dates and corrections can be written out; the words of the specification stay around both."""
     asked = creation_prompt(

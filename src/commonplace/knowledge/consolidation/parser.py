@@ -115,9 +115,10 @@ class _Reading:
 
     def actions(self, values: dict[str, Any], key: str, read: Callable[["_Item"], _Action]) -> list[_Action]:
         """Return the actions under a key, each once; a missing or null list is empty, and one object is a list."""
-        given = values.get(key)
-        if isinstance(given, dict) and not given.keys().isdisjoint(_ENTRY_KEYS):
-            given = [cast("object", given)]
+        given = cast("object", values.get(key))
+        if isinstance(given, dict):
+            entry = cast("dict[str, object]", given)
+            given = [entry] if any(each in entry for each in _ENTRY_KEYS) else entry
         entries = _as_list([] if given is None else given)
         if entries is None:
             self._refuse(InvalidInputError(key, "a list", given))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, tzinfo
 from functools import cache
 from importlib.resources import files
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
@@ -23,7 +23,7 @@ from commonplace.core.zones import local_minute, zone_name
 from commonplace.knowledge.inputs import MAX_SCOPE_CHARS
 from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.llm.fence import data_notice, fence
-from commonplace.storage.database import Row
+from commonplace.storage.nouns import Noun
 
 EPISODE_TAG: Final = "episode_content"
 """Source: KNW-12.4."""
@@ -81,7 +81,7 @@ _Known = TypeVar("_Known", "KnownFact", "KnownRule", "KnownEntity")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PendingEpisode:
+class PendingEpisode(Noun):
     """An episode that waits for consolidation: ``created_at`` aware, ``importance`` from 0.0 to 10.0.
 
     ``source`` says which program stored it, ``purpose`` what its butler is for; both may be empty.
@@ -94,21 +94,9 @@ class PendingEpisode:
     source: str = ""
     purpose: str = ""
 
-    @classmethod
-    def from_row(cls, row: Row) -> "PendingEpisode":
-        """Read a row of ``oldest_episodes`` or ``next_episodes``."""
-        return cls(
-            id=row["id"],
-            content=row["content"],
-            created_at=row["created_at"],
-            importance=row["importance"],
-            source=row["source"] or "",
-            purpose=row["purpose"] or "",
-        )
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownFact:
+class KnownFact(Noun):
     """An active fact that a model may update, withdraw or confirm."""
 
     id: UUID
@@ -124,15 +112,9 @@ class KnownFact:
     last_confirmed_at: datetime
     fading: bool
 
-    @classmethod
-    def from_row(cls, row: Row) -> "KnownFact":
-        """Read a row of ``known_facts``."""
-        values: dict[str, Any] = {name: row[name] for name in cls.__slots__}
-        return cls(**values | {"permanence": Permanence(row["permanence"]), "tags": tuple(row["tags"])})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownRule:
+class KnownRule(Noun):
     """A rule that is not forgotten and that a model may update, withdraw or confirm."""
 
     id: UUID
@@ -142,29 +124,14 @@ class KnownRule:
     tags: tuple[str, ...]
     created_at: datetime
 
-    @classmethod
-    def from_row(cls, row: Row) -> "KnownRule":
-        """Read a row of ``known_rules``."""
-        values: dict[str, Any] = {name: row[name] for name in cls.__slots__}
-        return cls(**values | {"tags": tuple(row["tags"])})
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownEntity:
+class KnownEntity(Noun):
     """A person or thing that the episodes name, with its other names."""
 
     canonical_name: str
     entity_type: str
     aliases: tuple[str, ...]
-
-    @classmethod
-    def from_row(cls, row: Row) -> "KnownEntity":
-        """Read a row of ``known_entities``."""
-        return cls(
-            canonical_name=row["canonical_name"],
-            entity_type=row["entity_type"],
-            aliases=tuple(row["aliases"]),
-        )
 
 
 @cache

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import asyncpg
@@ -19,7 +19,8 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.consolidation import siblings
 from commonplace.knowledge.unit_of_work import unit_of_work
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 
 LEAST_IMPORTANCE: Final = 8.0
 """The importance from which a superseded fact is reviewed; permanent facts always are."""
@@ -40,7 +41,7 @@ class Decision(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FactReview:
+class FactReview(Noun):
     """A pair of facts.
 
     Attributes:
@@ -65,13 +66,6 @@ class FactReview:
     decided_by: str | None
     created_at: datetime
     decided_at: datetime | None
-
-    @classmethod
-    def from_row(cls, row: Row) -> "FactReview":
-        """Read a row of ``list_fact_reviews``."""
-        values: dict[str, Any] = {name: row[name] for name in cls.__slots__}
-        values["decision"] = None if row["decision"] is None else Decision(row["decision"])
-        return cls(**values)
 
 
 async def queue(sql: Statements, *, run_id: UUID, old_id: UUID, new_id: UUID, now: datetime) -> int | None:

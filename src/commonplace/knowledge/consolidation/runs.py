@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import asyncpg
@@ -14,7 +14,7 @@ from commonplace.knowledge.browse.lists import MAX_OFFSET
 from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.unit_of_work import unit_of_work
-from commonplace.storage.database import Row
+from commonplace.storage.nouns import Noun
 
 
 class RunState(StrEnum):
@@ -69,7 +69,7 @@ RUN_COUNTS: Final = tuple(kind.counted_as for kind in ActionKind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Noun):
     """A run: one answer of a model for one group of a butler's episodes.
 
     Attributes:
@@ -112,20 +112,9 @@ class Run:
     undone_at: datetime | None
     undone_by: str | None
 
-    @classmethod
-    def from_row(cls, row: Row) -> "Run":
-        """Read a row of ``consolidation_runs``."""
-        values: dict[str, Any] = {name: row[name] for name in cls.__slots__} | {
-            "state": RunState(row["state"]),
-            "episode_ids": tuple(row["episode_ids"]),
-            "notes": tuple(row["notes"]),
-            "errors": tuple(row["errors"]),
-        }
-        return cls(**values)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunAction:
+class RunAction(Noun):
     """One change of a fact or rule by a run.
 
     Attributes:
@@ -149,15 +138,6 @@ class RunAction:
     predicate: str | None
     content: str | None
     state: str | None
-
-    @classmethod
-    def from_row(cls, row: Row) -> "RunAction":
-        """Read a row of ``run_actions``."""
-        values: dict[str, Any] = {name: row[name] for name in cls.__slots__} | {
-            "action": ActionKind(row["action"]),
-            "superseded_ids": tuple(row["superseded_ids"]),
-        }
-        return cls(**values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -155,7 +155,7 @@ def _told_apart(steps: Sequence[Step], decided_apart: Collection[str]) -> list[S
     for step in steps:
         if isinstance(step, StoreFact):
             contents[step.draft.key].add(siblings.plain(step.draft.content))
-            targets[step.draft.key].update({step.target_id} - {None})
+            targets[step.draft.key].update(() if step.target_id is None else (step.target_id,))
     told: list[Step] = []
     used: dict[str, str] = {}
     for step in steps:

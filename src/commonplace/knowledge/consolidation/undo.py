@@ -20,7 +20,8 @@ from commonplace.knowledge.facts import fact_key
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.kinds import Validity
 from commonplace.knowledge.unit_of_work import unit_of_work
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,17 +55,13 @@ class UndoReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Since:
+class _Since(Noun):
     """The changes of a memory since a run stored it."""
 
     is_gone: bool
     is_confirmed: bool
     times_applied: int
     is_learned_again: bool
-
-    @classmethod
-    def from_row(cls, row: Row) -> "_Since":
-        return cls(**{name: row[name] for name in cls.__slots__})
 
     @property
     def reason_to_stay(self) -> str | None:

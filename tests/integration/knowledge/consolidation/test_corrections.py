@@ -48,7 +48,7 @@ PEANUTS = fact("Lena", "allergic_to", "peanuts", permanence="permanent", importa
 KIWI = fact("Lena", "allergic_to", "kiwi", permanence="permanent", importance=10)
 
 
-@pytest.mark.requirement("CNS-01")
+@pytest.mark.requirement("CNS-01.1")
 async def test_two_values_of_one_pair_in_one_answer_stay(bench: Bench) -> None:
     """Both are found, each with its value in its key, and the run says so."""
     run = await bench.say(new_facts=[PEANUTS, KIWI])
@@ -61,7 +61,7 @@ async def test_two_values_of_one_pair_in_one_answer_stay(bench: Bench) -> None:
     assert (await get_run(bench.pool, run.id)).run.notes == run.notes
 
 
-@pytest.mark.requirement("CNS-01")
+@pytest.mark.requirement("CNS-01.1")
 async def test_values_of_a_list_valued_predicate_stay_over_two_runs(bench: Bench) -> None:
     """And a value that comes again is confirmed, not stored again."""
     await bench.say(new_facts=[PEANUTS])
@@ -71,7 +71,7 @@ async def test_values_of_a_list_valued_predicate_stay_over_two_runs(bench: Bench
     assert (again.facts_created, again.facts_confirmed) == (0, 1)
 
 
-@pytest.mark.requirement("CNS-01")
+@pytest.mark.requirement("CNS-01.1")
 async def test_a_fact_that_was_stored_without_its_value_stays_too(bench: Bench) -> None:
     """An older fact of the plain pair is neither superseded nor stored twice."""
     known = await bench.known("Lena", "allergic_to", "peanuts", scope="ops")
@@ -81,7 +81,7 @@ async def test_a_fact_that_was_stored_without_its_value_stays_too(bench: Bench) 
     assert set(await active(bench)) == {"peanuts", "kiwi"}
 
 
-@pytest.mark.requirement("CNS-01")
+@pytest.mark.requirement("CNS-01.1")
 async def test_two_values_of_any_pair_in_one_answer_stay(bench: Bench) -> None:
     """Also of a predicate that commonly holds one value, and also where the values are written alike."""
     run = await bench.say(
@@ -97,7 +97,7 @@ async def test_two_values_of_any_pair_in_one_answer_stay(bench: Bench) -> None:
     assert len(run.notes) == 3
 
 
-@pytest.mark.requirement("CNS-01")
+@pytest.mark.requirement("CNS-01.1")
 async def test_the_same_thing_at_another_number_or_day_is_no_sibling(bench: Bench) -> None:
     """Node 22 takes the place of Node 20, and Python stays beside both."""
     await bench.say(
@@ -108,7 +108,7 @@ async def test_the_same_thing_at_another_number_or_day_is_no_sibling(bench: Benc
     assert "superseded the known fact" in run.notes[1]
 
 
-@pytest.mark.requirement("CNS-01", "KNW-14.2")
+@pytest.mark.requirement("CNS-01.1", "KNW-14.2")
 async def test_updates_apply_before_new_facts(bench: Bench) -> None:
     """Not kiwi; hazelnut: the update keeps its target, and the new fact stands beside it."""
     known = await bench.known("Lena", "allergic_to_kiwi", "kiwi", scope="ops")
@@ -122,7 +122,7 @@ async def test_updates_apply_before_new_facts(bench: Bench) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.requirement("CNS-01")
+@pytest.mark.requirement("CNS-01.1")
 async def test_an_update_to_another_value_takes_the_key_of_that_value(bench: Bench) -> None:
     """So that the old value, if it comes again, does not take its place."""
     known = await bench.known("Lena", "allergic_to_kiwi", "kiwi", scope="ops")
@@ -132,7 +132,7 @@ async def test_an_update_to_another_value_takes_the_key_of_that_value(bench: Ben
     assert (await bench.get("fact", known))["validity"] == "superseded"
 
 
-@pytest.mark.requirement("CNS-01")
+@pytest.mark.requirement("CNS-01.1")
 async def test_another_new_fact_on_a_known_pair_supersedes_and_is_reported(bench: Bench) -> None:
     """In the run; an ordinary fact needs no review."""
     known = await bench.known("anna", "lives_in", "Bonn", scope="ops")
@@ -142,7 +142,7 @@ async def test_another_new_fact_on_a_known_pair_supersedes_and_is_reported(bench
     assert await reviews.list_reviews(bench.pool) == []
 
 
-@pytest.mark.requirement("CNS-02")
+@pytest.mark.requirement("CNS-02.1")
 async def test_an_update_inherits_what_it_does_not_say(bench: Bench) -> None:
     """Permanence, importance and tags of its target; what it says counts."""
     known = await bench.known(
@@ -159,7 +159,7 @@ async def test_an_update_inherits_what_it_does_not_say(bench: Bench) -> None:
     assert (row["permanence"], row["importance"], row["tags"]) == ("stable", 3.0, [])
 
 
-@pytest.mark.requirement("CNS-02")
+@pytest.mark.requirement("CNS-02.1")
 async def test_facts_and_rules_are_withdrawn_with_evidence(bench: Bench) -> None:
     """They leave every search, and the episodes that contradict them are linked; the undo brings both back."""
     known = await bench.known("Lena", "allergies", "kiwi", scope="ops")
@@ -175,7 +175,7 @@ async def test_facts_and_rules_are_withdrawn_with_evidence(bench: Bench) -> None
     assert await links_of(bench.pool, known, "contradicts") == set()
 
 
-@pytest.mark.requirement("CNS-02")
+@pytest.mark.requirement("CNS-02.1")
 async def test_what_is_gone_already_is_not_withdrawn_again(bench: Bench) -> None:
     """Nor what the model was not shown."""
     known = await bench.known("anna", "lives_in", "Bonn", scope="ops")
@@ -185,7 +185,7 @@ async def test_what_is_gone_already_is_not_withdrawn_again(bench: Bench) -> None
     assert await active(bench) == {"Berlin": "lives_in"}
 
 
-@pytest.mark.requirement("CNS-02")
+@pytest.mark.requirement("CNS-02.1")
 async def test_a_rule_that_changed_takes_the_place_of_the_old_one(bench: Bench) -> None:
     """In its scope and with its tags; the undo restores the old rule, in any order of two runs."""
     old = await store_rule(
@@ -214,7 +214,7 @@ async def superseded(bench: Bench) -> tuple[Run, UUID]:
     return await bench.say(new_facts=[fact("anna", "wedding_day", "2 June")]), known
 
 
-@pytest.mark.requirement("CNS-01")
+@pytest.mark.requirement("CNS-01.1")
 async def test_a_superseded_fact_that_matters_is_reviewed(bench: Bench) -> None:
     """The run says so; a person decides that both hold, and can take that back."""
     run, known = await superseded(bench)
@@ -234,7 +234,7 @@ async def test_a_superseded_fact_that_matters_is_reviewed(bench: Bench) -> None:
     assert await active(bench) == {"2 June": "wedding_day"}
 
 
-@pytest.mark.requirement("CNS-01")
+@pytest.mark.requirement("CNS-01.1")
 async def test_a_decision_holds_when_the_pair_comes_again(bench: Bench) -> None:
     """Nobody is asked twice about the same two texts."""
     run, _ = await superseded(bench)
@@ -262,7 +262,7 @@ async def test_a_decision_that_cannot_be_applied_says_so(bench: Bench) -> None:
         await reviews.decide(bench.pool, review.id, "distinct", clock=bench.clock)
 
 
-@pytest.mark.requirement("CNS-04")
+@pytest.mark.requirement("CNS-04.1")
 async def test_an_unreadable_answer_is_asked_for_again_with_its_fault(bench: Bench) -> None:
     """The second answer is applied; nothing counts as a failure."""
     draft, final = answer(new_facts=[fact("a", "b", "draft")]), answer(new_facts=[fact("a", "b", "final")])
@@ -273,7 +273,7 @@ async def test_an_unreadable_answer_is_asked_for_again_with_its_fault(bench: Ben
     assert "<previous_answer>" in spawner.prompts[1]
 
 
-@pytest.mark.requirement("CNS-03")
+@pytest.mark.requirement("CNS-03.1")
 async def test_the_prompt_names_entities_and_the_purpose(bench: Bench) -> None:
     """Entities that the episodes name by an alias, and what the latest episode says about its butler."""
     await fetch(

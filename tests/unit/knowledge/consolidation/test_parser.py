@@ -567,7 +567,7 @@ def test_deep_nesting_and_ten_megabytes_are_refused() -> None:
     assert parse_consolidation(block({"new_facts": [{**FACT, "content": "x" * 10_000_000}]})).unreadable
 
 
-@pytest.mark.requirement("R-KNW-11", "CNS-04")
+@pytest.mark.requirement("R-KNW-11", "CNS-04.1")
 def test_a_bare_object_behind_a_fenced_block_leaves_doubt() -> None:
     """The block may be a quotation that the model answers without a fence."""
     for text in (f"It says:\n{block(FAKE)}\nI ignore it.\n{OWN}", f"{block(OWN)}\nI left out {FAKE}"):
@@ -579,7 +579,7 @@ def test_a_bare_object_behind_a_fenced_block_leaves_doubt() -> None:
 RULE = {"new_rules": [{"content": "Ask."}]}
 
 
-@pytest.mark.requirement("CNS-04", "KNW-13.1")
+@pytest.mark.requirement("CNS-04.1", "KNW-13.1")
 @pytest.mark.parametrize(
     "text",
     [
@@ -601,7 +601,7 @@ def test_an_answer_with_one_meaning_is_read(text: str) -> None:
     assert result.parse_errors == []
 
 
-@pytest.mark.requirement("CNS-04")
+@pytest.mark.requirement("CNS-04.1")
 @pytest.mark.parametrize("text", ["{}", " {} ", block("{}"), f"Nothing of worth.\n{block('{}')}"])
 def test_an_empty_object_is_a_good_answer(text: str) -> None:
     """It consumes its episodes."""
@@ -615,7 +615,7 @@ def test_other_empty_braces_are_no_answer(text: str) -> None:
     assert parse_consolidation(text).unreadable
 
 
-@pytest.mark.requirement("R-KNW-11", "CNS-04")
+@pytest.mark.requirement("R-KNW-11", "CNS-04.1")
 def test_a_slash_in_a_text_is_no_comment() -> None:
     """Neither is a comma: what stands in quotes stays."""
     content = "See https://example.org /* and, ] */ //x"
@@ -623,7 +623,7 @@ def test_a_slash_in_a_text_is_no_comment() -> None:
     assert [rule.content for rule in result.new_rules] == [content]
 
 
-@pytest.mark.requirement("CNS-04")
+@pytest.mark.requirement("CNS-04.1")
 @pytest.mark.parametrize(
     "evidence", [[2], ["2"], ["Episode 2"], ["episode 2 of 2"], ["#2"], 2, "2", str(OTHER), [str(OTHER)]]
 )
@@ -646,7 +646,7 @@ def test_numbers_of_no_episode_are_named(evidence: object) -> None:
     assert result.parse_errors[0].startswith("new_rules[0].evidence[0]: expected a UUID")
 
 
-@pytest.mark.requirement("CNS-02")
+@pytest.mark.requirement("CNS-02.1")
 def test_corrections_are_read() -> None:
     """With the id alone or with evidence; what an update does not say is left to its target."""
     result = parsed(

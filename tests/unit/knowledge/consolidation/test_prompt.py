@@ -90,7 +90,7 @@ def episode_parts(text: str) -> list[str]:
     return re.findall(rf"^<{EPISODE_TAG}>\n(.*?)\n{CLOSER}$", data, re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.requirement("KNW-12.1", "KNW-12.4", "CNS-03")
+@pytest.mark.requirement("KNW-12.1", "KNW-12.4", "CNS-03.1")
 def test_the_prompt_is_the_skill_and_the_data() -> None:
     """The data to the letter: butler, facts, rules and episodes, the oldest first, each in its tag.
 

@@ -24,8 +24,8 @@ FOR UPDATE;
 -- The oldest unconsolidated episodes of a butler, up to :max_chars characters, where an episode counts at most
 -- :max_episode_chars; each with whether it is due. A next attempt after :latest_attempt comes from a wrong clock.
 SELECT
-  id, content, created_at, importance, metadata ->> 'source' AS source, metadata ->> 'purpose' AS purpose, retry_count,
-  next_attempt_at, is_due
+  id, content, created_at, importance, coalesce(metadata ->> 'source', '') AS source,
+  coalesce(metadata ->> 'purpose', '') AS purpose, retry_count, next_attempt_at, is_due
 FROM (
   SELECT
     id, content, created_at, insertion_order, importance, metadata, retry_count, next_attempt_at,
@@ -57,7 +57,7 @@ SELECT EXISTS (
 -- The oldest unconsolidated episodes of a butler after a given episode, each with whether it is due. A run whose worker
 -- died counts as an attempt already.
 SELECT
-  id, content, created_at, insertion_order, importance, NULL AS source, NULL AS purpose, retry_count,
+  id, content, created_at, insertion_order, importance, '' AS source, '' AS purpose, retry_count,
   next_attempt_at IS NULL OR next_attempt_at <= :now OR next_attempt_at > :latest_attempt AS is_due
 FROM (
   SELECT
