@@ -55,6 +55,8 @@ class EventType(StrEnum):
     CONSOLIDATION_UNDONE = "consolidation_undone"
     REVIEW_DECIDED = "review_decided"
     REVIEW_REOPENED = "review_reopened"
+    SCOPE_MOVED = "scope_moved"
+    SCOPE_MOVE_UNDONE = "scope_move_undone"
     ENTITY_CREATED = "entity_created"
     ENTITY_UPDATED = "entity_updated"
     ENTITY_MERGED = "entity_merge"

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from functools import cache
 from types import NoneType
-from typing import Any, Self, TypeVar, get_args, get_origin
+from typing import Any, Self, TypeVar, cast, get_args, get_origin
 
 from commonplace.core.clock import parse_timestamp
 from commonplace.core.errors import NotFoundError
@@ -82,8 +82,9 @@ def _reader(annotation: Any) -> _Reader | None:  # noqa: ANN401 - of a field
         return _object
     if hasattr(kind, "from_json"):
         return kind.from_json
-    is_read = isinstance(kind, type) and issubclass(kind, (Enum, bool, tuple))
-    return kind if is_read else None
+    if isinstance(kind, type) and issubclass(kind, (Enum, bool, tuple)):
+        return cast("_Reader", kind)
+    return None
 
 
 def _moment(value: datetime | str) -> datetime:

@@ -72,7 +72,7 @@ ScopeFilter = Annotated[
     str | None,
     Field(
         description="Name of a butler: facts and rules that are global or its own, and its episodes. "
-        "Leave it out to search all memories."
+        "Leave it out for the default shown; without a default, that is all memories."
     ),
 ]
 Tags = Annotated[

@@ -5,6 +5,7 @@ background; a call waits for both.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from fastmcp import FastMCP
@@ -17,6 +18,7 @@ from commonplace.mcp import stdio
 from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.mcp.knowledge import entities, feedback, management, reading, writing
 from commonplace.mcp.knowledge.tool import KnowledgeTool
+from commonplace.projects import Projects
 
 SERVER_NAME: Final = "knowledge"
 ACTOR: Final = "mcp"
@@ -42,6 +44,11 @@ A memory that lasts from one session to the next: episodes (what happened), fact
 - An empty answer means that nothing is known. Do not repeat the call; go on without it."""
 
 
+WHOSE: Final = """\
+- The memory is that of the project {butler}: butler and scope are {butler} where you leave them out. You read what
+  belongs to this project and what is global. Pass the scope global only for what holds in every project."""
+
+
 class _BeginAfterHandshake(Middleware):
     """Middleware that opens the memory after the handshake."""
 
@@ -56,23 +63,34 @@ class _BeginAfterHandshake(Middleware):
         return result
 
 
-def build_server(memory: KnowledgeMemory, *, caller: Callable[[], RequestContext] | None = None) -> FastMCP:
+def build_server(
+    memory: KnowledgeMemory,
+    *,
+    caller: Callable[[], RequestContext] | None = None,
+    butler: str | None = None,
+) -> FastMCP:
     """Return an MCP server with the 19 tools over an open memory.
 
     Args:
         memory: May be lazy. Its configuration gives the defaults that the tools show.
         caller: Returns the authenticated tenant and actor of each call. Without it, every call acts as the memory's own
             tenant and actor. No argument of a tool changes the tenant or actor.
+        butler: The default of ``butler`` and ``scope`` in every tool. Without it, a tool that needs one requires it.
 
     Source: KNW-19, KNW-29.
     """
-    server = FastMCP(SERVER_NAME, instructions=INSTRUCTIONS, middleware=[_BeginAfterHandshake(memory)])
-    add_tools(server, memory, caller=caller)
+    instructions = INSTRUCTIONS if butler is None else f"{INSTRUCTIONS}\n{WHOSE.format(butler=butler)}"
+    server = FastMCP(SERVER_NAME, instructions=instructions, middleware=[_BeginAfterHandshake(memory)])
+    add_tools(server, memory, caller=caller, butler=butler)
     return server
 
 
 def add_tools(
-    server: FastMCP, memory: KnowledgeMemory, *, caller: Callable[[], RequestContext] | None = None
+    server: FastMCP,
+    memory: KnowledgeMemory,
+    *,
+    caller: Callable[[], RequestContext] | None = None,
+    butler: str | None = None,
 ) -> None:
     """Add the 19 tools to a server, a host's own among them; see :func:`build_server` for the arguments."""
 
@@ -88,20 +106,27 @@ def add_tools(
         "mode": str(retrieval.default_mode),
         "limit": retrieval.door_limit,
         "max_entries": memory.database.settings.episode_max_entries,
+        **({} if butler is None else {"butler": butler, "scope": butler}),
     }
     for offer in OFFERS:
         server.add_tool(KnowledgeTool.make(offer, memory_of_caller, defaults))
 
 
-async def serve_stdio(settings: Settings) -> None:
-    """Serve the knowledge memory of the settings on standard input and output until the client hangs up."""
+async def serve_stdio(settings: Settings, *, of_project: bool = False) -> None:
+    """Serve the knowledge memory of the settings on standard input and output until the client hangs up.
+
+    Args:
+        settings: The settings.
+        of_project: Make the project of the workspace the default of ``butler`` and ``scope``.
+    """
+    butler = Projects(settings.home).butler_at(settings.workspace) if of_project else None
     config = MemoryModuleConfig.of(settings, default_mode=SearchMode(settings.search_mode))
     async with KnowledgeMemory.open(settings, actor=ACTOR, config=config, lazy=True) as memory:
-        server = build_server(memory)
+        server = build_server(memory, butler=butler)
         add_briefing(server, from_settings(settings, knowledge=memory))
         await stdio.run(server)
 
 
-def main() -> int:
+def main(*, of_project: bool = False) -> int:
     """Serve on standard input and output; return the exit status."""
-    return stdio.serve(serve_stdio)
+    return stdio.serve(partial(serve_stdio, of_project=of_project))

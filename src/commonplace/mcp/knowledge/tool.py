@@ -121,7 +121,11 @@ class KnowledgeTool(Tool):
         try:
             memory = self._caller()
             checked = self._arguments.model_validate(arguments)
-            given = {name: getattr(checked, name) for name in type(checked).model_fields}
+            # Models send null for a parameter that they mean to leave out.
+            given = {
+                name: field.default if getattr(checked, name) is None else getattr(checked, name)
+                for name, field in type(checked).model_fields.items()
+            }
             if "tenant_id" in given and "tenant_id" not in checked.model_fields_set:
                 given["tenant_id"] = memory.tenant_id
             result = await self._offer.run(memory, **given)
@@ -170,7 +174,7 @@ def arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[Base
     _, *parameters = inspect.signature(run).parameters.values()
     fields: dict[str, Any] = {}
     for each in parameters:
-        default = ... if each.default is inspect.Parameter.empty else defaults.get(each.name, each.default)
+        default = defaults.get(each.name, ... if each.default is inspect.Parameter.empty else each.default)
         hint = hints[each.name]
         described = each.name in descriptions
         fields[each.name] = (
