@@ -478,11 +478,11 @@ def require_sound(result: ConsolidationResult) -> None:
         assert fact.subject.strip()
         assert fact.predicate.strip()
         assert fact.content.strip()
-        assert 1.0 <= fact.importance <= 10.0
+        assert fact.importance is None or 1.0 <= fact.importance <= 10.0
         assert fact.permanence in Permanence
     for action in (*result.new_facts, *result.updated_facts, *result.new_rules):
         assert all(isinstance(one, UUID) for one in action.evidence)
-        assert all(isinstance(tag, str) and tag for tag in action.tags)
+        assert all(isinstance(tag, str) and tag for tag in action.tags or ())
         action.content.encode()
     for error in result.parse_errors:
         error.encode()
