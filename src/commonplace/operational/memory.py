@@ -5,8 +5,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from commonplace.core.choices import require_one_of
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.confidence import clamp, is_active
+from commonplace.core.confidence import clamp
 from commonplace.core.context import current_context
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.core.secrets import find_secret
@@ -20,7 +21,7 @@ from commonplace.operational.lifecycle import Effect
 from commonplace.operational.memories import Author, Change, ChangeKind, Memory, MemoryFilter, Wording
 from commonplace.operational.output import OutputLine
 from commonplace.operational.receipts import AddReceipt, Receipt, ReceiptOutcome, SessionReport
-from commonplace.operational.reviews import Review, require_decision
+from commonplace.operational.reviews import Decision, Review
 from commonplace.operational.sessions import Session
 from commonplace.operational.transcript.markers import (
     GENERAL,
@@ -231,7 +232,7 @@ class OperationalMemory:
             InvalidInputError: A value is not valid; nothing was written.
             SecretRefusedError: The observation or the service looks like a secret.
         """
-        kind = require_category(category)
+        kind = require_one_of(MemoryCategory, category, field="category")
         text = _require_observation(observation, allow_secrets=allow_secrets)
         name = require_service(service)
         _refuse_secret("service", name or "", allowed=allow_secrets)
@@ -243,9 +244,7 @@ class OperationalMemory:
                 category=kind,
                 observation=text,
                 confidence=value,
-                active=is_active(value),
-                author=_author(),
-                now=self._store.now(),
+                author=self._author(),
             )
         return AddReceipt(id=memory.id, outcome=ReceiptOutcome.CREATED, memory=memory)
 
@@ -277,11 +276,11 @@ class OperationalMemory:
         value = None if confidence is None else _require_confidence(confidence)
         async with self._store.writing() as sql:
             found = [await memories.lock(sql, memory_id) for memory_id in sorted(set(ids))]
-            now = self._store.now()
+            author = self._author()
             changed: list[Memory] = []
             for before in found:
-                after = lifecycle.edited(before, observation=text, confidence_value=value, now=now)
-                changed.append(await memories.replace(sql, before, after, ChangeKind.EDITED, _author(), now))
+                after = lifecycle.edited(before, observation=text, confidence_value=value, now=author.now)
+                changed.append(await memories.replace(sql, before, after, ChangeKind.EDITED, author))
             return changed
 
     async def delete(self, ids: Sequence[int]) -> list[int]:
@@ -296,7 +295,7 @@ class OperationalMemory:
         async with self._store.writing() as sql:
             for memory_id in sorted(set(ids)):
                 await memories.lock(sql, memory_id)
-            return await memories.delete(sql, ids, _author(), self._store.now())
+            return await memories.delete(sql, ids, self._author())
 
     async def wordings(self, memory_id: int) -> list[Wording]:
         """Return every text by which a memory was ever known, in the order of first use.
@@ -320,18 +319,16 @@ class OperationalMemory:
             known = memories.wordings(await memories.history(sql, memory_id))
             if not 1 <= number <= len(known):
                 raise InvalidInputError("wording", f"a number from 1 to {len(known)}", number)
-            now = self._store.now()
+            author, reason = self._author(), f"Restored wording {number}."
             text = known[number - 1].text
-            after = lifecycle.edited(before, observation=text, confidence_value=None, now=now)
-            reason = f"Restored wording {number}."
-            return await memories.replace(
-                sql, before, after, ChangeKind.EDITED, _author(), now, reason=reason
-            )
+            after = lifecycle.edited(before, observation=text, confidence_value=None, now=author.now)
+            return await memories.replace(sql, before, after, ChangeKind.EDITED, author, reason=reason)
 
     async def reviews(self, *, decided: bool = False, limit: int = 50, offset: int = 0) -> list[Review]:
         """Return the pairs that wait for a decision, oldest first, or the decided ones, newest first."""
         async with self._store.reading() as sql:
-            return await reviews.find(sql, decided=decided, limit=limit, offset=offset)
+            rows = await sql.reviews_of_status(decided=int(decided), limit=limit, offset=offset)
+        return [Review.from_row(row) for row in rows]
 
     async def get_review(self, review_id: int) -> Review:
         """Return a pair, decided or not.
@@ -345,7 +342,7 @@ class OperationalMemory:
     async def count_reviews(self, *, decided: bool = False) -> int:
         """Return how many pairs wait for a decision, or were decided."""
         async with self._store.reading() as sql:
-            return await reviews.count(sql, decided=decided)
+            return int(await sql.count_reviews(decided=int(decided)))
 
     async def decide(
         self, review_id: int, verdict: str, *, explanation: str = "", actor: str | None = None
@@ -362,13 +359,10 @@ class OperationalMemory:
             NotFoundError: No review has this id.
             InvalidInputError: The verdict is not one of the four, or the pair was decided before.
         """
-        decision = require_decision(verdict)
-        author = Author(actor=actor) if actor else _author()
+        decision = require_one_of(Decision, verdict, field="verdict")
         async with self._store.writing() as sql:
             review = await reviews.get(sql, review_id)
-            return await lifecycle.settle(
-                sql, review, decision, author, self._store.now(), explanation=explanation
-            )
+            return await lifecycle.settle(sql, review, decision, self._author(actor), explanation=explanation)
 
     async def undo_decision(self, review_id: int) -> Review:
         """Give both memories of a decided pair what they were before, and let the pair wait again.
@@ -379,7 +373,7 @@ class OperationalMemory:
         """
         async with self._store.writing() as sql:
             review = await reviews.get(sql, review_id)
-            return await lifecycle.undo(sql, review, _author(), self._store.now())
+            return await lifecycle.undo(sql, review, self._author())
 
     async def sessions(self, *, limit: int = 50, offset: int = 0) -> list[Session]:
         """Return sessions, newest first."""
@@ -419,17 +413,9 @@ class OperationalMemory:
         """Return cooldown actions, newest first."""
         return (await self.views.cooldowns(limit=limit, offset=offset)).items
 
-
-def require_category(category: str) -> MemoryCategory:
-    """Return a category.
-
-    Raises:
-        InvalidInputError: The word is not one of the five categories (OPS-02).
-    """
-    try:
-        return MemoryCategory(category)
-    except ValueError:
-        raise InvalidInputError("category", f"one of {', '.join(MemoryCategory)}", category) from None
+    def _author(self, actor: str | None = None) -> Author:
+        context = current_context()
+        return Author(actor=actor or (context.actor if context else OPERATOR), now=self._store.now())
 
 
 def require_service(service: str | None) -> str | None:
@@ -463,8 +449,3 @@ def _require_confidence(confidence: float) -> float:
         return clamp(confidence)
     except (TypeError, ValueError):
         raise InvalidInputError("confidence", "a number from 0.0 to 1.0", confidence) from None
-
-
-def _author() -> Author:
-    context = current_context()
-    return Author(actor=context.actor if context else OPERATOR)
