@@ -161,14 +161,13 @@ async def find(sql: Statements, wanted: MemoryFilter) -> list[Memory]:
     }
     if wanted.service is not None or wanted.general or wanted.search is not None:
         rows = await sql.narrowed_memories(**_conditions(wanted), sort=wanted.sort, **page)
-    else:
-        in_order = {
-            "service": sql.memories_by_service,
-            "confidence": sql.memories_by_confidence,
-            "recency": sql.memories_by_recency,
-        }[wanted.sort]
-        rows = await in_order(category=wanted.category, **page)
-    return [Memory.from_row(row) for row in rows]
+        return Memory.from_rows(rows)
+    in_order = {
+        "service": sql.memories_by_service,
+        "confidence": sql.memories_by_confidence,
+        "recency": sql.memories_by_recency,
+    }[wanted.sort]
+    return Memory.from_rows(await in_order(category=wanted.category, **page))
 
 
 async def count(sql: Statements, wanted: MemoryFilter) -> Mapping[bool, int]:
@@ -193,12 +192,12 @@ def _literal(text: str) -> str:
 
 async def lock_candidates(sql: Statements, service: str | None, category: MemoryCategory) -> list[Memory]:
     """Return the active memories of one service and category, oldest first, to be changed; see :func:`lock`."""
-    return [Memory.from_row(row) for row in await sql.lock_candidates(service=service, category=category)]
+    return Memory.from_rows(await sql.lock_candidates(service=service, category=category))
 
 
 async def history(sql: Statements, memory_id: int) -> list[Change]:
     """Return what happened to a memory, oldest first; also for one that was deleted."""
-    return [Change.from_row(row) for row in await sql.changes_of(memory_id=memory_id)]
+    return Change.from_rows(await sql.changes_of(memory_id=memory_id))
 
 
 def wordings(changes: Sequence[Change]) -> list[Wording]:

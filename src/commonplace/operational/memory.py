@@ -9,10 +9,10 @@ from commonplace.core.choices import require_one_of
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.confidence import clamp
 from commonplace.core.context import current_context
-from commonplace.core.errors import InvalidInputError, SecretRefusedError
-from commonplace.core.secrets import find_secret
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.safe_text import refuse_secret, require_safe_text
 from commonplace.core.settings import Settings, load_settings
-from commonplace.core.text import plural, require_text
+from commonplace.core.text import plural
 from commonplace.operational import lifecycle, memories, reviews, sessions
 from commonplace.operational.context import MemoryContext, build_memory_context
 from commonplace.operational.cooldowns import Cooldown
@@ -235,7 +235,7 @@ class OperationalMemory:
         kind = require_one_of(MemoryCategory, category, field="category")
         text = _require_observation(observation, allow_secrets=allow_secrets)
         name = require_service(service)
-        _refuse_secret("service", name or "", allowed=allow_secrets)
+        refuse_secret(name or "", field="service", allow_secrets=allow_secrets)
         value = _require_confidence(confidence)
         async with self._store.writing() as sql:
             memory = await memories.create(
@@ -327,8 +327,9 @@ class OperationalMemory:
     async def reviews(self, *, decided: bool = False, limit: int = 50, offset: int = 0) -> list[Review]:
         """Return the pairs that wait for a decision, oldest first, or the decided ones, newest first."""
         async with self._store.reading() as sql:
-            rows = await sql.reviews_of_status(decided=int(decided), limit=limit, offset=offset)
-        return [Review.from_row(row) for row in rows]
+            return Review.from_rows(
+                await sql.reviews_of_status(decided=int(decided), limit=limit, offset=offset)
+            )
 
     async def get_review(self, review_id: int) -> Review:
         """Return a pair, decided or not.
@@ -402,8 +403,9 @@ class OperationalMemory:
             for the newest 500 sessions.
         """
         async with self._store.reading() as sql:
-            rows = await sql.list_output(session_id=session_id, after=after, limit=limit)
-        return [OutputLine.from_row(row) for row in rows]
+            return OutputLine.from_rows(
+                await sql.list_output(session_id=session_id, after=after, limit=limit)
+            )
 
     async def events(self, *, session_id: int | None = None, limit: int = 50, offset: int = 0) -> list[Event]:
         """Return the events of one session or of all sessions, newest first."""
@@ -433,15 +435,9 @@ def require_service(service: str | None) -> str | None:
 
 
 def _require_observation(observation: str, *, allow_secrets: bool) -> str:
-    text = require_text(observation, field="observation", max_chars=MAX_TEXT_CHARS)
-    _refuse_secret("observation", text, allowed=allow_secrets)
-    return text
-
-
-def _refuse_secret(field: str, text: str, *, allowed: bool) -> None:
-    secret = None if allowed else find_secret(text)
-    if secret is not None:
-        raise SecretRefusedError(field, secret.kind)
+    return require_safe_text(
+        observation, field="observation", max_chars=MAX_TEXT_CHARS, allow_secrets=allow_secrets
+    )
 
 
 def _require_confidence(confidence: float) -> float:

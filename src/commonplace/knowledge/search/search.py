@@ -11,6 +11,7 @@ from uuid import UUID
 
 import asyncpg
 
+from commonplace.core.choices import require_one_of
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
@@ -202,7 +203,7 @@ async def memory_search(
     Source: KNW-07.4.
     """
     require_context()
-    known_mode = _require_mode(mode)
+    known_mode = require_one_of(SearchMode, mode, field="mode")
     tables = _require_types(types)
     now = clock()
     request = make_request(query=query, limit=limit, scope=scope, min_confidence=min_confidence, now=now)
@@ -323,13 +324,6 @@ async def _search_one(
     async with unit_of_work(pool, readonly=True) as sql:
         await begin_search(sql, request)
         return await search_table(sql, statement, known, request)
-
-
-def _require_mode(mode: str) -> SearchMode:
-    try:
-        return SearchMode(mode)
-    except ValueError:
-        raise InvalidInputError("mode", f"one of {', '.join(SearchMode)}", mode) from None
 
 
 def _require_floor(min_relevance: object, mode: SearchMode) -> float:
