@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -57,7 +58,7 @@ class OperationalMemory:
         asks_model: bool = False,
     ) -> None:
         self._store = store = Store(database, SQL_DIRECTORY, clock)
-        self._asks_model = asks_model
+        self._recorder = partial(Recorder, store, asks_model=asks_model)
         self._budget_tokens = budget_tokens
         self.views = OperationalViews(store)
 
@@ -109,13 +110,8 @@ class OperationalMemory:
             InvalidInputError: A tier is not 1, 2 or 3, or no line of the transcript is readable (UTF-16, for example).
             StorageError: The database cannot be reached or written. Markers that have a receipt are stored.
         """
-        recorder = Recorder(
-            self._store,
-            tiers=tiers,
-            trigger=trigger,
-            allow_secrets=allow_secrets,
-            on_receipt=on_receipt,
-            asks_model=self._asks_model,
+        recorder = self._recorder(
+            tiers=tiers, trigger=trigger, allow_secrets=allow_secrets, on_receipt=on_receipt
         )
         events, damaged = 0, 0
         async for found in read_events(chunks):
@@ -147,14 +143,7 @@ class OperationalMemory:
         Raises:
             InvalidInputError: The tier is not 1, 2 or 3.
         """
-        return Recorder(
-            self._store,
-            tiers=[tier],
-            trigger=trigger,
-            on_receipt=on_receipt,
-            prompt_text=prompt_text,
-            asks_model=self._asks_model,
-        )
+        return self._recorder(tiers=[tier], trigger=trigger, on_receipt=on_receipt, prompt_text=prompt_text)
 
     async def interrupt_lost_sessions(self) -> list[Session]:
         """End sessions that are marked as running although their recording process is gone.

@@ -74,11 +74,11 @@ class ScheduleState:
 
     upkeep: str
     cron: str | None
-    last_at: datetime | None
-    ran_at: datetime | None
+    last_at: datetime | None = None
+    ran_at: datetime | None = None
     next_at: datetime | None
-    outcome: ScheduleOutcome
-    jobs: Mapping[str, int]
+    outcome: ScheduleOutcome = ScheduleOutcome.NEVER
+    jobs: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,15 +166,7 @@ async def _read(
 
 
 def _never(schedule: Schedule, now: datetime) -> ScheduleState:
-    return ScheduleState(
-        upkeep=schedule.upkeep.value,
-        cron=schedule.cron,
-        last_at=None,
-        ran_at=None,
-        next_at=schedule.next_at(now),
-        outcome=ScheduleOutcome.NEVER,
-        jobs={},
-    )
+    return ScheduleState(upkeep=schedule.upkeep.value, cron=schedule.cron, next_at=schedule.next_at(now))
 
 
 def _by_state(rows: list[Row]) -> dict[str, int]:
