@@ -10,8 +10,11 @@ API into a fresh home, and counts what became of the rows, not what receipts say
 - ``distinct_merged``: distinct, and the old row changed or gained
 - ``duplicates``: same, and two rows are active
 
-The default data are the project's own pairs: those of split "first" were tuned on for years of rules, those of "second"
-were written against the present rules, and tuned on after a first measurement.
+``model`` is the same with a scripted model that decides every pair that waits as labelled: what stays lost is what
+the model is not asked about. ``asked`` is the share of pairs that waited for it.
+
+The default data are the project's own pairs, to which the judge's weights are fitted; measure other people's pairs with
+``--data``. ``judge_unseen.jsonl`` beside them holds pairs of another author that no weight was fitted to.
 """
 
 import argparse
@@ -28,9 +31,12 @@ from pathlib import Path
 from typing import Any
 
 from commonplace.core.settings import Settings
+from commonplace.llm import Script
 from commonplace.operational.judge import judge
 from commonplace.operational.memories import Memory
 from commonplace.operational.memory import OperationalMemory
+from commonplace.operational.model_reviews import PairDecision, PairDecisions, decide_by_model
+from commonplace.operational.reviews import Decision
 
 PAIRS = Path(__file__).parent / "data" / "judge_pairs.jsonl"
 COUNTED = {
@@ -47,6 +53,12 @@ FUNCTION_WORDS = frozenset(
     e.g""".split()  # noqa: SIM905 - reads as a list of words does
 )
 STEM_CHARS = 5
+DECISIONS = {
+    "same": Decision.SAME,
+    "refine": Decision.REFINES,
+    "correct": Decision.CORRECTS,
+    "distinct": Decision.DISTINCT,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +70,7 @@ class Outcome:
     moved: float
     old_is_active: bool
     reasons: str
+    asked: bool
 
 
 def content(text: str) -> set[str]:
@@ -119,10 +132,14 @@ async def ingest(memory: OperationalMemory, pair: dict[str, Any], turn: str) -> 
     )
 
 
-async def run_pair(memory: OperationalMemory, pair: dict[str, Any]) -> Outcome:
-    """Ingest a pair, and delete its rows again."""
+async def run_pair(memory: OperationalMemory, pair: dict[str, Any], *, with_model: bool) -> Outcome:
+    """Ingest a pair, let a scripted model decide if it waits for one, and delete its rows again."""
     (old,), _ = await ingest(memory, pair, "old")
     rows, reasons = await ingest(memory, pair, "new")
+    decision = PairDecision(number=1, verdict=DECISIONS[pair["label"]], reason="As labelled.")
+    script = Script(PairDecisions(decisions=[decision]))
+    asked = with_model and bool(await decide_by_model(memory, script.model()))
+    rows = await memory.list_memories() if asked else rows
     await memory.delete([row.id for row in rows])
     after = next(row for row in rows if row.id == old.id)
     return Outcome(
@@ -131,14 +148,16 @@ async def run_pair(memory: OperationalMemory, pair: dict[str, Any]) -> Outcome:
         moved=round(after.confidence - old.confidence, 6),
         old_is_active=after.active,
         reasons=reasons,
+        asked=asked,
     )
 
 
-async def measure(pairs: Sequence[dict[str, Any]]) -> list[Outcome]:
+async def measure(pairs: Sequence[dict[str, Any]], *, with_model: bool) -> list[Outcome]:
     """Ingest every pair into one fresh home."""
     with tempfile.TemporaryDirectory(prefix="judge-") as home:
-        async with OperationalMemory.open(Settings(home=Path(home), workspace=Path(home))) as memory:
-            return [await run_pair(memory, pair) for pair in pairs]
+        settings = Settings(home=Path(home), workspace=Path(home), judge="model" if with_model else "rules")
+        async with OperationalMemory.open(settings) as memory:
+            return [await run_pair(memory, pair, with_model=with_model) for pair in pairs]
 
 
 def time_per_pair_us(pairs: Sequence[dict[str, Any]]) -> float:
@@ -148,6 +167,17 @@ def time_per_pair_us(pairs: Sequence[dict[str, Any]]) -> float:
     for pair in pairs:
         judge(pair["old"], pair["new"], pair["service"])
     return (time.process_time() - started) / len(pairs) * 1e6
+
+
+def rates(pairs: Sequence[dict[str, Any]], outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]]:
+    """Return each fault with its count, the pairs that could have it, and the share of the two."""
+    counts = Counter(name for pair, seen in zip(pairs, outcomes, strict=True) for name in faults(pair, seen))
+    sizes = Counter(pair["label"] for pair in pairs)
+    of = {name: sum(sizes[label] for label in labels) for name, labels in COUNTED.items()}
+    return {
+        name: {"count": counts[name], "of": of[name], "rate": round(counts[name] / max(of[name], 1), 4)}
+        for name in COUNTED
+    }
 
 
 def main() -> None:
@@ -164,24 +194,24 @@ def main() -> None:
     ]
     pairs = [pair for pair in pairs if arguments.split in (None, pair.get("split"))]
     duration_us = time_per_pair_us(pairs)
-    outcomes = asyncio.run(measure(pairs))
-    found = [faults(pair, seen) for pair, seen in zip(pairs, outcomes, strict=True)]
-    counts = Counter(name for names in found for name in names)
-    sizes = Counter(pair["label"] for pair in pairs)
-    metrics: dict[str, dict[str, float]] = {}
-    for name, labels in COUNTED.items():
-        of = sum(sizes[label] for label in labels)
-        metrics[name] = {"count": counts[name], "of": of, "rate": round(counts[name] / of, 4) if of else 0.0}
+    outcomes = asyncio.run(measure(pairs, with_model=False))
+    helped = asyncio.run(measure(pairs, with_model=True))
+    metrics, model = rates(pairs, outcomes), rates(pairs, helped)
+    asked = sum(seen.asked for seen in helped) / len(pairs)
     if arguments.json:
-        print(json.dumps({"pairs": len(pairs), "judge_us": round(duration_us, 1), **metrics}, indent=1))
+        about = {"pairs": len(pairs), "judge_us": round(duration_us, 1)}
+        print(json.dumps(about | metrics | {"model": {"asked": round(asked, 4), **model}}, indent=1))
         return
     print(f"{len(pairs)} pairs of {arguments.data.name}; {duration_us:.0f} µs of processor time a verdict")
+    print(f"{'':26} without a model   with a perfect model that decides {asked:.0%} of the pairs")
     for name, metric in metrics.items():
-        print(f"{name:26} {metric['count']:>4} of {metric['of']:<4} {metric['rate']:.3f}")
-    if arguments.errors:
-        for pair, seen, names in zip(pairs, outcomes, found, strict=True):
-            if names:
-                print(f"\n{', '.join(names)}\n  {pair['old']}\n  {pair['new']}\n  {seen.reasons}")
+        print(
+            f"{name:26} {metric['count']:>4} of {metric['of']:<4} {metric['rate']:.3f}   {model[name]['rate']:.3f}"
+        )
+    for pair, seen in zip(pairs, outcomes, strict=True) if arguments.errors else ():
+        names = faults(pair, seen)
+        if names:
+            print(f"\n{', '.join(names)}\n  {pair['old']}\n  {pair['new']}\n  {seen.reasons}")
 
 
 if __name__ == "__main__":

@@ -151,7 +151,7 @@ class Memory:
         self._pool = pool
         self._engine = engine
         self._conversation = conversation
-        self._places: dict[UUID, int] = {}
+        self._places: dict[UUID | None, int] = {}
 
     async def store(self) -> None:
         """Store every item."""

@@ -136,6 +136,11 @@ class CommandLine:
         self.home = home
         self._servers = servers
 
+    def at(self, directory: Path) -> "CommandLine":
+        """Return the same home with another directory, which is made."""
+        directory.mkdir(parents=True)
+        return CommandLine(directory, self.home, self._servers)
+
     def __call__(self, *arguments: str, stdin: bytes = b"", **variables: str) -> Done:
         """Run a command to its end, whatever its status.
 

@@ -1,4 +1,4 @@
-"""The Messages API of Anthropic and the chat completions API of OpenAI, spoken by a server on loopback.
+"""The APIs of Anthropic (Messages), OpenAI (chat completions) and Gemini, spoken by a server on loopback.
 
 It answers from a script, one step a request, and records what it was asked. Streams are server-sent events as
 the claude CLI wants them. Ollama's endpoint speaks the second of the two. It runs in threads of its own, so that
@@ -9,11 +9,13 @@ import json
 import socket
 import struct
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
+
+from support.deadlines import DEADLINE_S
 
 INPUT_TOKENS = 12
 OUTPUT_TOKENS = 5
@@ -76,6 +78,21 @@ class Fails:
 
 
 @dataclass(frozen=True, slots=True)
+class Server:
+    """Answers with a value like a server of OpenAI's protocol that supports less than OpenAI's.
+
+    Args:
+        value: The answer of its model, once it has seen the form; a model that has not seen it writes prose.
+        refuses: Errors by a parameter of the request: the status and the message.
+        ignores: Parameters that it accepts and does not use.
+    """
+
+    value: dict[str, Any]
+    refuses: Mapping[str, tuple[int, str]] = field(default_factory=dict[str, tuple[int, str]])
+    ignores: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Hangs:
     """Takes the request and never answers."""
 
@@ -95,7 +112,7 @@ class Garbles:
     content_type: str = "text/html"
 
 
-Step = Says | Decides | Calls | Fails | Hangs | Cuts | Garbles
+Step = Says | Decides | Calls | Server | Fails | Hangs | Cuts | Garbles
 
 
 @dataclass(slots=True)
@@ -152,8 +169,8 @@ class ModelApi:
         return list(self._script.asked)
 
     def wait_until_asked(self) -> None:
-        """Block until the first request for an answer has come, for five seconds at most."""
-        assert self._script.came.wait(5), "nobody asked"
+        """Block until the first request for an answer has come."""
+        assert self._script.came.wait(DEADLINE_S), "nobody asked"
 
     def script(self, *steps: Step) -> None:
         """Answer so from now on."""
@@ -198,11 +215,16 @@ class _Handler(BaseHTTPRequestHandler):
                 self._send(200, text.encode(), content_type)
             case Fails() as failure:
                 self._fail(failure, anthropic=_is_anthropic(request))
+            case Server() as server:
+                self._serve(server, request)
             case step:
                 self._answer(step, request)
 
     def _answer(self, step: Says | Decides | Calls, request: Asked) -> None:
-        if not _is_anthropic(request):
+        if _is_gemini(request):
+            assert not isinstance(step, Calls)
+            self._send_json(200, _generated(step, request))
+        elif not _is_anthropic(request):
             assert not isinstance(step, Calls), "only Anthropic's API calls tools of its own accord here"
             self._send_json(200, _chat_completion(step, request))
         elif request.body.get("stream"):
@@ -210,6 +232,17 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(200, events, "text/event-stream")
         else:
             self._send_json(200, _message(step, request))
+
+    def _serve(self, server: Server, request: Asked) -> None:
+        for parameter, (status, message) in server.refuses.items():
+            if parameter in request.body:
+                self._fail(Fails(status=status, message=message), anthropic=False)
+                return
+        body = {name: value for name, value in request.body.items() if name not in server.ignores}
+        seen = replace(request, body=body)
+        shown = all(name in seen.text for name in server.value)
+        step = Decides(server.value) if shown else Says("Which decision do you mean?")
+        self._send_json(200, _chat_completion(step, seen))
 
     def _fail(self, failure: Fails, *, anthropic: bool) -> None:
         kind = _ANTHROPIC_ERRORS.get(failure.status, "api_error")
@@ -248,6 +281,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _is_anthropic(request: Asked) -> bool:
     return request.path.endswith("/messages")
+
+
+def _is_gemini(request: Asked) -> bool:
+    return request.path.endswith(":generateContent")
 
 
 def _forced_tool(request: Asked) -> str | None:
@@ -305,6 +342,32 @@ def _stream(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     stop = {"stop_reason": message["stop_reason"], "stop_sequence": None}
     yield {"type": "message_delta", "delta": stop, "usage": {"output_tokens": OUTPUT_TOKENS}}
     yield {"type": "message_stop"}
+
+
+def _generated(step: Says | Decides, request: Asked) -> dict[str, Any]:
+    """Return an answer of Gemini's API."""
+    part: dict[str, Any] = {"text": step.text if isinstance(step, Says) else json.dumps(step.value)}
+    calling = request.body.get("toolConfig", {}).get("functionCallingConfig", {})
+    if isinstance(step, Decides) and calling.get("mode") == "ANY":
+        declared = request.body["tools"][0]["functionDeclarations"][0]
+        part = {"functionCall": {"name": declared["name"], "args": step.value}}
+    cut = isinstance(step, Says) and step.stop == "max_tokens"
+    return {
+        "candidates": [
+            {
+                "content": {"role": "model", "parts": [part]},
+                "finishReason": "MAX_TOKENS" if cut else "STOP",
+                "index": 0,
+            }
+        ],
+        "usageMetadata": {
+            "promptTokenCount": INPUT_TOKENS,
+            "candidatesTokenCount": OUTPUT_TOKENS,
+            "totalTokenCount": INPUT_TOKENS + OUTPUT_TOKENS,
+        },
+        "modelVersion": request.path.rpartition("/")[2].partition(":")[0],
+        "responseId": "response-1",
+    }
 
 
 def _chat_completion(step: Says | Decides, request: Asked) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from commonplace import AppMemory, KnowledgeMemory, OperationalMemory, WorkspaceMemory
 from commonplace.mcp.knowledge.server import OFFERS
-from commonplace.mcp.knowledge.tool import arguments_of
+from commonplace.mcp.tool import arguments_of
 from commonplace.web.knowledge.rest import shapes
 
 SOURCE = Path(__file__).parents[2] / "src" / "commonplace"

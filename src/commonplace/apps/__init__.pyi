@@ -1,4 +1,10 @@
+from commonplace.apps.context import MemoryContext as MemoryContext
+from commonplace.apps.conversations import MAX_MESSAGE_CHARS as MAX_MESSAGE_CHARS
+from commonplace.apps.conversations import MAX_REASON_CHARS as MAX_REASON_CHARS
+from commonplace.apps.conversations import Conversation as Conversation
 from commonplace.apps.conversations import Message as Message
+from commonplace.apps.conversations import Speaker as Speaker
+from commonplace.apps.digests.loop import COMPLETED as COMPLETED
 from commonplace.apps.digests.loop import CatchUp as CatchUp
 from commonplace.apps.digests.queue import DigestState as DigestState
 from commonplace.apps.digests.queue import ListedState as ListedState
@@ -15,12 +21,16 @@ from commonplace.apps.memories import Memory as Memory
 from commonplace.apps.memories import Metadata as Metadata
 from commonplace.apps.memory import AppMemory as AppMemory
 from commonplace.apps.metrics import Counts as Counts
+from commonplace.apps.names import APP_ID as APP_ID
 from commonplace.apps.names import MAX_ID_CHARS as MAX_ID_CHARS
+from commonplace.apps.names import MAX_NAME_CHARS as MAX_NAME_CHARS
 from commonplace.apps.names import require_app_id as require_app_id
 from commonplace.apps.receipts import CompactionReceipt as CompactionReceipt
 from commonplace.apps.receipts import DigestOutcome as DigestOutcome
 from commonplace.apps.receipts import DigestReceipt as DigestReceipt
+from commonplace.apps.receipts import EndReceipt as EndReceipt
 from commonplace.apps.receipts import ImportReceipt as ImportReceipt
+from commonplace.apps.registry import App as App
 from commonplace.apps.registry import AppStatus as AppStatus
 from commonplace.apps.registry import ListedApp as ListedApp
 from commonplace.apps.statistics import DAY as DAY

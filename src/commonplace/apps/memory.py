@@ -158,18 +158,30 @@ class AppMemory:
             NotFoundError: No conversation has this id.
             InvalidInputError: The conversation has ended, or the role is neither ``user`` nor ``assistant``.
         """
-        message = conversations.require_message(role, content)
-        async with self._store.writing() as sql:
-            return await conversations.say(sql, conversation_id, [message], self._store.now())
+        return await self._say(conversation_id, [conversations.require_message(role, content)])
 
-    async def get_conversation(self, conversation_id: str) -> Conversation:
-        """Return a conversation.
+    async def add_messages(self, conversation_id: str, messages: Sequence[Message]) -> Conversation:
+        """Add messages to an active conversation in order, all or none, and return the conversation.
 
         Raises:
             NotFoundError: No conversation has this id.
+            InvalidInputError: The conversation has ended, there are no messages, or a role is neither ``user`` nor
+                ``assistant``.
+        """
+        said = [conversations.require_message(message.role, message.content) for message in messages]
+        return await self._say(conversation_id, said)
+
+    async def get_conversation(self, conversation_id: str, *, app_id: str | None = None) -> Conversation:
+        """Return a conversation.
+
+        Raises:
+            NotFoundError: No conversation has this id, or the conversation belongs to another app than ``app_id``.
         """
         async with self._store.reading() as sql:
-            return await conversations.get(sql, conversation_id)
+            conversation = await conversations.get(sql, conversation_id)
+        if app_id is not None and conversation.app_id != app_id:
+            raise NotFoundError("conversation", conversation_id)
+        return conversation
 
     async def delete_conversation(self, conversation_id: str) -> Conversation:
         """Delete the transcript of an ended conversation, and return the conversation.
@@ -229,9 +241,10 @@ class AppMemory:
 
         Raises:
             NotFoundError: No app has this id.
+            InvalidInputError: The id of the user is malformed.
         """
         app = await self.registry.get(app_id)
-        shown = await self.subagent.get_memories(app_id, user_id=user_id)
+        shown = await self.subagent.get_memories(app_id, user_id=optional_user(user_id))
         text = format_memories(app.name, shown, today=self._store.now().date())
         return MemoryContext(text=text, memories=tuple(shown))
 
@@ -386,6 +399,10 @@ class AppMemory:
     def counts(self) -> Counts:
         """Return what this process counted since it opened app memory."""
         return self._metrics.counts()
+
+    async def _say(self, conversation_id: str, said: Sequence[Message]) -> Conversation:
+        async with self._store.writing() as sql:
+            return await conversations.say(sql, conversation_id, said, self._store.now())
 
     async def _change_share(self, memory_id: int, to_app_id: str, kind: ChangeKind) -> ShareReceipt:
         author = Author(actor=actor(OPERATOR), now=self._store.now(), reason=f"app {to_app_id}")

@@ -9,7 +9,8 @@ from commonplace.core.text import clean_text, collapse_whitespace
 MAX_ID_CHARS: Final = 200
 MAX_NAME_CHARS: Final = 100
 
-_APP_ID: Final = re.compile(r"\w[\w.:@+-]{0,199}")
+APP_ID: Final = r"^\w[\w.:@+-]{0,199}$"
+"""The pattern of an app's id, which fits into the path of a URL."""
 
 
 def require_app_id(value: object) -> str:
@@ -18,7 +19,7 @@ def require_app_id(value: object) -> str:
     Raises:
         InvalidInputError: The id is not 1 to 200 letters, digits and ``. : @ + - _``, which fit into the path of a URL.
     """
-    if not isinstance(value, str) or not _APP_ID.fullmatch(value):
+    if not isinstance(value, str) or not re.fullmatch(APP_ID, value):
         form = f"1 to {MAX_ID_CHARS} letters, digits, or . : @ + - _ after the first character"
         raise InvalidInputError("app_id", form, value)
     return value

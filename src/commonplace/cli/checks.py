@@ -17,13 +17,15 @@ from pathlib import Path
 from typing import Final
 from uuid import uuid4
 
+from pydantic import BaseModel
+
 from commonplace.apps import AppMemory, EnergyPolicy, Message
 from commonplace.core.errors import CommonplaceError, EmbeddingError, StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.core.text import plural
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.llm import Script
+from commonplace.llm import Script, names_language_model, open_model
 from commonplace.operational import MemoryFilter, OperationalMemory
 from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
 from commonplace.storage.database import Database
@@ -38,6 +40,9 @@ APP: Final = "commonplace-doctor"
 """An app that exists during a check."""
 ENERGY: Final = EnergyPolicy(reserve=-1.0)
 """Lets the check run without energy; the energy that it takes is given back."""
+MODEL: Final = "language model"
+"""The name of the one check that may cost tokens."""
+QUESTION: Final = "Which of these words is the name of a colour: river, green, seven?"
 TENANT: Final = "commonplace-doctor"
 """The tenant of the check of knowledge memory, which touches no other memories."""
 
@@ -196,19 +201,47 @@ async def check_knowledge(settings: Settings) -> str:
     return f"wrote, read, searched, deleted; {', '.join(counts)} in {where}"
 
 
+class _Colour(BaseModel):
+    """The form of the answer to the question of the check."""
+
+    colour: str
+
+
+async def check_model(settings: Settings) -> str:
+    """Ask the language model one short question, whose answer has a form."""
+    if not names_language_model(settings):
+        return "extractive, which picks sentences; COMMONPLACE_MODEL names a language model"
+    async with open_model(settings) as model:
+        began = time.monotonic()
+        answer = await model.complete(QUESTION, purpose="doctor", output=_Colour)
+        took_s = time.monotonic() - began
+        return (
+            f"{model.name} at {model.address} answered {answer.value.colour!r} in {took_s:.1f} s "
+            f"({plural(answer.usage.tokens, 'token')})"
+        )
+
+
 CHECKS: Final[dict[str, Callable[[Settings], Awaitable[str]]]] = {
     "operational memory": check_operational,
     "app memory": check_apps,
     "workspace memory": check_workspace,
     "embedding": check_embedding,
+    MODEL: check_model,
     "PostgreSQL": check_postgres,
     "knowledge memory": check_knowledge,
 }
 
 
-async def run_checks(settings: Settings) -> AsyncIterator[Check]:
-    """Run the checks one after the other and yield their results."""
+async def run_checks(settings: Settings, *, ask_model: bool = True) -> AsyncIterator[Check]:
+    """Run the checks one after the other and yield their results.
+
+    Args:
+        settings: The parts to check.
+        ask_model: Whether to ask the language model a question, which may cost tokens.
+    """
     for part, check in CHECKS.items():
+        if part == MODEL and not ask_model:
+            continue
         began = time.monotonic()
         try:
             ok, found = True, await check(settings)

@@ -1,5 +1,7 @@
 """``commonplace doctor``: checks of every part."""
 
+from typing import Annotated
+
 import typer
 
 from commonplace.cli.checks import Check, run_checks
@@ -17,11 +19,20 @@ def check_line(check: Check) -> str:
 
 
 @commands(app)()
-async def doctor(*, as_json: JsonOption = False) -> Answer:
-    """Check each part by using it: write, read, search and delete. Exit status 1 if a part does not work."""
+async def doctor(
+    *,
+    model: Annotated[
+        bool, typer.Option("--model/--no-model", help="Ask the language model one question.")
+    ] = True,
+    as_json: JsonOption = False,
+) -> Answer:
+    """Check each part by using it: write, read, search and delete. Exit status 1 if a part does not work.
+
+    The language model is asked one short question, which may cost tokens.
+    """
     out = console()
     checks: list[Check] = []
-    async for check in run_checks(settings()):
+    async for check in run_checks(settings(), ask_model=model):
         checks.append(check)
         if not as_json:
             out.print(check_line(check))

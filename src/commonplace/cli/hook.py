@@ -71,7 +71,7 @@ def hook(
     event: Annotated[str, typer.Argument(metavar="EVENT", help="session-start, user-prompt or session-end.")],
     *,
     butler: Annotated[
-        str | None, typer.Option(help="The butler of the session.", show_default="the workspace's name")
+        str | None, typer.Option(help="The butler of the session.", show_default="the id of the project")
     ] = None,
 ) -> None:
     """Handle an event of Claude Code. Its JSON comes on standard input; the output goes to the model.

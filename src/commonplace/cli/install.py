@@ -11,6 +11,7 @@ from commonplace.cli.claude_code.installation import Places, Scope, commonplace_
 from commonplace.cli.claude_code.notes import make_directory
 from commonplace.cli.command import Answer, commands
 from commonplace.core.settings import load_settings
+from commonplace.projects import Projects
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
@@ -38,7 +39,7 @@ async def claude_code(
     *,
     scope: ScopeOption = Scope.PROJECT,
     butler: Annotated[
-        str | None, typer.Option(help="The butler of the sessions.", show_default="the workspace's name")
+        str | None, typer.Option(help="The butler of the sessions.", show_default="the id of the project")
     ] = None,
     dry_run: DryRunOption = False,
 ) -> Answer:
@@ -52,6 +53,8 @@ async def claude_code(
     plan = plan_install(places, commonplace_command(), home=home, butler=butler)
     if not dry_run:
         make_directory(home)
+        if scope is Scope.PROJECT and butler is None:
+            Projects(home).prepare(Path.cwd())
         apply([*plan.notes, *plan.files])
     return report(plan.files, scope, dry_run=dry_run, note=TRUST_NOTE if scope is Scope.PROJECT else "")
 

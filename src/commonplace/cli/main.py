@@ -29,6 +29,7 @@ class Commands(LazyGroup):
         "worker": Entry("worker", "Background work: decay, cleanup and consolidation on a schedule."),
         "host": Entry("host", "A minimal host: sessions with memory, configured by butler.toml."),
         "mcp": Entry("mcp", "MCP servers on standard input and output."),
+        "project": Entry("project", "Projects: whose memory it is; rename, merge, promote."),
         "install": Entry("install", "Connect Claude Code to the memories."),
         "uninstall": Entry("uninstall", "Disconnect Claude Code from the memories."),
         "hook": Entry("hook", "Handle an event of Claude Code."),

@@ -2,7 +2,7 @@
 
 import sys
 from importlib import import_module
-from typing import NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -16,11 +16,25 @@ def workspace() -> None:
 
 
 @app.command()
-def knowledge() -> None:
+def knowledge(
+    *,
+    project: Annotated[
+        bool,
+        typer.Option(
+            "--project", help="Use the project of the workspace where a call names no butler or scope."
+        ),
+    ] = False,
+) -> None:
     """Serve knowledge memory until the client disconnects; the database starts after the handshake."""
-    _serve("commonplace.mcp.knowledge.server")
+    _serve("commonplace.mcp.knowledge.server", of_project=project)
 
 
-def _serve(module: str) -> NoReturn:
+@app.command()
+def apps() -> None:
+    """Serve app memory until the client disconnects; the first call opens the database."""
+    _serve("commonplace.mcp.apps.server")
+
+
+def _serve(module: str, **options: bool) -> NoReturn:
     # Loaded here: a client waits about a second for the handshake, and the servers need different modules.
-    sys.exit(import_module(module).main())
+    sys.exit(import_module(module).main(**options))

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
@@ -28,9 +29,15 @@ def settings() -> Settings:
 
 
 def run(work: Coroutine[None, None, T]) -> T:
-    """Run the work of a command as the operator of the default tenant."""
+    """Run the work of a command as the operator of the default tenant.
+
+    SIGTERM cancels the work, so that it releases what it has claimed; the exit status is then 143.
+    """
     with request_context(actor=ACTOR):
-        return asyncio.run(_woken_by_signals(work))
+        try:
+            return asyncio.run(_woken_by_signals(work))
+        except asyncio.CancelledError:
+            sys.exit(128 + signal.SIGTERM)
 
 
 def use(opening: AbstractAsyncContextManager[M], work: Callable[[M], Awaitable[T]]) -> T:
@@ -44,12 +51,20 @@ def use(opening: AbstractAsyncContextManager[M], work: Callable[[M], Awaitable[T
 
 
 async def _woken_by_signals(work: Coroutine[None, None, T]) -> T:
-    """Await some work on an event loop that Ctrl-C can always wake.
+    """Await some work on an event loop that Ctrl-C can always wake, and that SIGTERM cancels.
 
     A loop without a signal handler does not wake for a signal that comes just before it sleeps. It would notice the
     interrupt only at the next event, which never comes while a question waits for an answer.
     """
-    asyncio.get_running_loop().add_signal_handler(signal.SIGURG, _nothing)
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    loop.add_signal_handler(signal.SIGURG, _nothing)
+
+    def stop() -> None:
+        loop.remove_signal_handler(signal.SIGTERM)  # A second signal ends the process at once.
+        if task is not None:
+            task.cancel()
+
+    loop.add_signal_handler(signal.SIGTERM, stop)
     return await work
 
 

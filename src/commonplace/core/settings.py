@@ -34,6 +34,11 @@ DEFAULT_MIN_RELEVANCE: Final = 0.58
 _OWN_VARIABLE: Final = {"memory_budget": "CLAUDEOPS_MEMORY_BUDGET"}
 """Settings whose variable a specification names (OPS-07.2)."""
 
+_EXAMPLES: Final = {
+    "otel_endpoint": "http://127.0.0.1:4318/v1/traces",
+    "model_base_url": "http://127.0.0.1:8000/v1",
+}
+
 
 class Settings(BaseModel):
     """Every setting of commonplace, validated and frozen.
@@ -71,7 +76,13 @@ class Settings(BaseModel):
     )
     model: str | None = Field(
         default=None,
-        description="anthropic:…, openai:…, ollama:…, claude-code or extractive; unset: extractive",
+        description="anthropic:…, gemini:…, openai:…, ollama:…, claude-code or extractive; unset: extractive",
+    )
+    model_base_url: str | None = Field(
+        default=None, description="address of the model's server; unset: the provider's own"
+    )
+    model_api_key_file: Path | None = Field(
+        default=None, description="file with the key of the model; unset: the provider's variable"
     )
     model_timeout_s: Annotated[float, Field(gt=0)] = Field(
         default=60.0, description="seconds for an answer of a model, retries included"
@@ -120,7 +131,7 @@ class Settings(BaseModel):
         default="WARNING", description="least severe log records that are printed"
     )
 
-    @field_validator("home", "workspace", "prompts_directory")
+    @field_validator("home", "workspace", "prompts_directory", "model_api_key_file")
     @classmethod
     def _absolute(cls, value: Path | None) -> Path | None:
         return None if value is None else value.expanduser().absolute()
@@ -143,11 +154,12 @@ class Settings(BaseModel):
         # Imported here: it takes longer than the rest of a command's start, and few settings name a cron.
         return import_module("commonplace.core.cron").check_cron(value)
 
-    @field_validator("otel_endpoint")
+    @field_validator("otel_endpoint", "model_base_url")
     @classmethod
-    def _http_scheme(cls, value: str | None) -> str | None:
+    def _http_scheme(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None and not value.startswith(("http://", "https://")):
-            raise ValueError("expected an http:// or https:// URL, such as http://127.0.0.1:4318/v1/traces")
+            example = _EXAMPLES[str(info.field_name)]
+            raise ValueError(f"expected an http:// or https:// URL, such as {example}")
         return value
 
     @field_validator("database")

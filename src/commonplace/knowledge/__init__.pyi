@@ -72,6 +72,7 @@ from commonplace.knowledge.reembedding.moves import MoveStatus as MoveStatus
 from commonplace.knowledge.reembedding.moving import MoveReceipt as MoveReceipt
 from commonplace.knowledge.rules import RuleDraft as RuleDraft
 from commonplace.knowledge.rules import RuleReceipt as RuleReceipt
+from commonplace.knowledge.scopes.moving import ScopeMove as ScopeMove
 from commonplace.knowledge.search.context import DEFAULT_TOKEN_BUDGET as DEFAULT_TOKEN_BUDGET
 from commonplace.knowledge.search.context import MAX_PROMPT_CHARS as MAX_PROMPT_CHARS
 from commonplace.knowledge.search.context_block import CONTEXT_HEADER as CONTEXT_HEADER

@@ -52,6 +52,8 @@ class EventType(StrEnum):
     CONSOLIDATION_FAILED = "consolidation_failed"
     CONSOLIDATION_REFUSED = "consolidation_refused"
     CONSOLIDATION_UNDONE = "consolidation_undone"
+    SCOPE_MOVED = "scope_moved"
+    SCOPE_MOVE_UNDONE = "scope_move_undone"
     ENTITY_CREATED = "entity_created"
     ENTITY_UPDATED = "entity_updated"
     ENTITY_MERGED = "entity_merge"

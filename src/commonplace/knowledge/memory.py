@@ -24,6 +24,7 @@ from commonplace.knowledge.outage import OUTAGES
 from commonplace.knowledge.reembedding.leftovers import LeftoverMethods
 from commonplace.knowledge.reembedding.moving import MovingMethods
 from commonplace.knowledge.rules import RuleMethods
+from commonplace.knowledge.scopes.moving import ScopeMethods
 from commonplace.knowledge.search import context as context_for_prompt
 from commonplace.knowledge.search import recall, search
 from commonplace.knowledge.search.context_block import ContextQuotas
@@ -59,6 +60,7 @@ class KnowledgeMemory(
     ConsolidationMethods,
     MovingMethods,
     LeftoverMethods,
+    ScopeMethods,
 ):
     """Episodes, facts, rules and entities of one tenant, on PostgreSQL.
 

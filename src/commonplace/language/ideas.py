@@ -31,7 +31,7 @@ def word_set(text: str) -> frozenset[str]:
 NEGATORS: Final = word_set(
     "insteadof "
     "not no never without cannot cant dont doesnt didnt isnt arent wasnt werent wont wouldnt shouldnt couldnt "
-    "mustnt hasnt havent aint nothing none neither nor avoid hardly rarely seldom barely lacking lack lacks "
+    "mustnt hasnt havent aint nothing nobody none neither nor avoid hardly rarely seldom barely lacking lack lacks "
     "unless refrain",
 )
 """Words that negate their clause."""

@@ -1,10 +1,11 @@
-"""Models behind an API, through pydantic-ai: Anthropic, OpenAI, compatible servers, and Ollama.
+"""Models behind an API, through pydantic-ai: Anthropic, Gemini, OpenAI, compatible servers, and Ollama.
 
-It needs the extra ``anthropic`` or ``openai``. The first call of such a model imports it, which takes one to two
-seconds.
+It needs the extra ``anthropic``, ``gemini`` or ``openai``. The first call of such a model imports it, which takes one
+to two seconds.
 """
 
-from typing import Any, Final, cast
+from dataclasses import replace
+from typing import Any, Final
 
 import pydantic_ai.exceptions as failures
 from pydantic import BaseModel
@@ -15,37 +16,59 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from commonplace.core.errors import (
-    ModelAccessError,
-    ModelError,
-    ModelOutputError,
-    ModelRefusedError,
-    ModelUnavailableError,
-)
+from commonplace.core.errors import ModelOutputError, ModelRefusedError
+from commonplace.core.urls import mask_url
+from commonplace.llm.answers import AnswerError, form_of, read_answer
+from commonplace.llm.api_clients import MAKERS
+from commonplace.llm.api_errors import body_of, translated
 from commonplace.llm.backend import Reply, Request, Usage
-from commonplace.llm.options import ApiOptions
+from commonplace.llm.dialect import AnswerForm, Dialect, DialectFile, refuses_form, refuses_limit
+from commonplace.llm.options import ApiKind, ApiOptions
 
 _ANSWER_TOOL: Final = "answer"
+_FORMS: Final[dict[ApiKind, tuple[AnswerForm, ...]]] = {
+    "anthropic": (AnswerForm.TOOL,),
+    "gemini": (AnswerForm.TOOL,),
+    "openai": (AnswerForm.TOOL, AnswerForm.SCHEMA, AnswerForm.TEXT),
+    # Small local models follow a schema much better if the server enforces it.
+    "ollama": (AnswerForm.SCHEMA, AnswerForm.TEXT),
+}
+"""The forms that a server of each API may accept, the best first."""
 
 
 async def connect(options: ApiOptions) -> "ApiBackend":
     """Return the backend; the first request connects."""
-    model = _anthropic(options) if options.kind == "anthropic" else _openai(options)
-    await model.__aenter__()
-    return ApiBackend(model, options)
+    backend = ApiBackend(options)
+    await backend.open()
+    return backend
 
 
 class ApiBackend:
     """A model behind an API."""
 
-    def __init__(self, model: Model[Any], options: ApiOptions) -> None:
-        self._model = model
+    def __init__(self, options: ApiOptions) -> None:
         self._name = f"{options.kind}:{options.model}"
-        # Small local models follow a schema much better if the server enforces it.
-        self._native_output = options.kind == "ollama"
+        self._clients = MAKERS[options.kind](options)
+        self._limit, self._owner = next(iter(self._clients.items()))
+        self.address = mask_url(str(self._owner.base_url)).rstrip("/")
+        self._forms = _FORMS[options.kind]
+        self._form: AnswerForm = self._forms[0]
+        self._proven = len(self._forms) == 1
+        self._file = None
+        if options.dialects is not None and not self._proven:
+            self._file = DialectFile.of(
+                options.dialects, model=self._name, base_url=str(self._owner.base_url)
+            )
+            self._begin_with(self._file.load())
+
+    async def open(self) -> None:
+        """Open the connections."""
+        await self._owner.__aenter__()
 
     async def send(self, request: Request) -> Reply:
-        """Send a request once, without the client's own retries.
+        """Send a request without the client's own retries.
+
+        If the server refuses or ignores the form of the answer, the request is sent again in another form.
 
         Raises:
             ModelUnavailableError: The API answered 429 or a server error, or cannot be reached.
@@ -54,45 +77,93 @@ class ApiBackend:
             ModelOutputError: The answer does not have the API's form.
         """
         try:
-            response = await model_request(
-                self._model,
-                [ModelRequest.user_text_prompt(request.prompt, instructions=request.system)],
-                model_settings=ModelSettings(
-                    max_tokens=request.max_output_tokens, max_retries=0, thinking=False
-                ),
-                model_request_parameters=self._parameters(request.output),
-            )
+            if request.output is None:
+                return self._reply(await self._ask(request))
+            return await self._send_formed(request, request.output)
         except failures.AgentRunError as error:
-            raise self._translated(error) from error
+            raise translated(error, name=self._name, address=self.address) from error
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             # The clients raise these for a 200 whose JSON does not have the API's form.
             raise ModelOutputError(
                 f"{self._name} sent an answer that does not have the form of its API: {error}"
             ) from error
-        return self._reply(response)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._model.__aexit__(None, None, None)
+        await self._owner.__aexit__(None, None, None)
 
-    def _parameters(self, output: type[BaseModel] | None) -> ModelRequestParameters | None:
-        if output is None:
-            return None
-        schema = output.model_json_schema()
-        if self._native_output:
-            form = OutputObjectDefinition(name=output.__name__, json_schema=schema)
-            return ModelRequestParameters(output_mode="native", output_object=form)
-        tool = ToolDefinition(
-            name=_ANSWER_TOOL,
-            description="Gives the answer.",
-            parameters_json_schema=schema,
-            kind="output",
+    async def _send_formed(self, request: Request, output: type[BaseModel]) -> Reply:
+        """Send a request in the first form that the server accepts."""
+        spent = Usage()
+        refusal: failures.ModelHTTPError | None = None
+        for form in dict.fromkeys((self._form, *self._forms)):
+            proven = self._proven and form is self._form
+            try:
+                response = await self._ask(request, form)
+            except failures.ModelHTTPError as error:
+                if not _refuses_form(error, proven=proven):
+                    raise
+                refusal = refusal or error
+                continue
+            reply = self._reply(response)
+            spent += reply.usage
+            if _has_object(response, reply, output):
+                self._remember(form=form)
+            elif form is AnswerForm.TOOL and not proven and not reply.cut_off:
+                continue  # The server ignores tools, so the model has not seen the schema.
+            return replace(reply, usage=spent)
+        raise refusal or ModelOutputError(f"{self._name} answered no form of request with an object")
+
+    async def _ask(self, request: Request, form: AnswerForm | None = None) -> ModelResponse:
+        """Send a request once, or once more if the server refuses the name of the token limit."""
+        try:
+            return await self._send_once(self._clients[self._limit], request, form)
+        except failures.ModelHTTPError as error:
+            other = self._clients.get(self._limit.other)
+            if other is None or not refuses_limit(error.status_code, body_of(error)):
+                raise
+        response = await self._send_once(other, request, form)
+        self._limit = self._limit.other
+        self._save()
+        return response
+
+    async def _send_once(
+        self, client: Model[Any], request: Request, form: AnswerForm | None
+    ) -> ModelResponse:
+        prompt, parameters = request.prompt, None
+        if request.output is not None and form is AnswerForm.TEXT:
+            prompt = f"{prompt}\n\n{form_of(request.output)}"
+        elif request.output is not None:
+            parameters = _parameters(request.output, form)
+        return await model_request(
+            client,
+            [ModelRequest.user_text_prompt(prompt, instructions=request.system)],
+            model_settings=ModelSettings(max_tokens=request.max_output_tokens, max_retries=0, thinking=False),
+            model_request_parameters=parameters,
         )
-        return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
+
+    def _begin_with(self, dialect: Dialect | None) -> None:
+        """Begin with what the server accepted in an earlier process; it may have changed since."""
+        if dialect is not None and dialect.form in self._forms and dialect.limit in self._clients:
+            self._form, self._limit = dialect.form, dialect.limit
+
+    def _remember(self, *, form: AnswerForm) -> None:
+        if self._proven and form is self._form:
+            return
+        self._form, self._proven = form, True
+        self._save()
+
+    def _save(self) -> None:
+        if self._file is not None:
+            self._file.save(Dialect(form=self._form, limit=self._limit))
 
     def _reply(self, response: ModelResponse) -> Reply:
         if response.finish_reason == "content_filter":
             raise ModelRefusedError(f"{self._name} declined to answer")
+        if response.finish_reason is None and not response.parts:
+            raise ModelOutputError(
+                f"{self._name} sent an answer that does not have the form of its API: no text"
+            )
         calls = response.tool_calls
         return Reply(
             text=calls[0].args_as_json_str() if calls else response.text or "",
@@ -105,56 +176,33 @@ class ApiBackend:
             cut_off=response.finish_reason == "length",
         )
 
-    def _translated(self, error: failures.AgentRunError) -> ModelError:
-        message = f"{self._name}: {error.message}"
-        if isinstance(error, failures.ModelHTTPError):
-            message = f"{self._name} answered {error.status_code}: {_detail(error)}"
-        match error:
-            case (
-                failures.ModelRateLimitError()
-                | failures.ModelUnavailableError()
-                | failures.ModelServerError()
-                | failures.ModelConnectionError()
-            ):
-                return ModelUnavailableError(message, retry_after_s=error.retry_after)
-            case failures.ModelHTTPError(status_code=403):
-                return ModelRefusedError(
-                    message
-                )  # The key lacks a permission, or a filter blocks the request.
-            case (
-                failures.ModelAuthenticationError()
-                | failures.ModelNotFoundError()
-                | failures.ModelQuotaExceededError()
-            ):
-                return ModelAccessError(message)
-            case failures.ModelHTTPError() | failures.ModelRequestRejectedError():
-                return ModelRefusedError(message)
-            case _:
-                return ModelOutputError(message)
+
+def _parameters(output: type[BaseModel], form: AnswerForm | None) -> ModelRequestParameters:
+    schema = output.model_json_schema()
+    if form is AnswerForm.SCHEMA:
+        answer = OutputObjectDefinition(name=output.__name__, json_schema=schema)
+        return ModelRequestParameters(output_mode="native", output_object=answer)
+    tool = ToolDefinition(
+        name=_ANSWER_TOOL, description="Gives the answer.", parameters_json_schema=schema, kind="output"
+    )
+    return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
 
 
-def _anthropic(options: ApiOptions) -> Model[Any]:
-    from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415 - only this extra may be installed
-    from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
-
-    provider = AnthropicProvider(api_key=options.api_key, base_url=options.base_url)
-    return AnthropicModel(options.model, provider=provider)
+def _refuses_form(error: failures.ModelHTTPError, *, proven: bool) -> bool:
+    if isinstance(error, failures.ModelContextWindowExceededError):
+        return False
+    return refuses_form(error.status_code, body_of(error), proven=proven)
 
 
-def _openai(options: ApiOptions) -> Model[Any]:
-    from pydantic_ai.models.ollama import OllamaModel  # noqa: PLC0415 - only the other extra may be installed
-    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415
-    from pydantic_ai.profiles.openai import OpenAIModelProfile  # noqa: PLC0415
-    from pydantic_ai.providers.ollama import OllamaProvider  # noqa: PLC0415
-    from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
-
-    # OpenAI expects max_completion_tokens; compatible servers know only max_tokens.
-    imitated = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False)
-    if options.kind == "ollama":
-        local = OllamaProvider(base_url=options.base_url, api_key=options.api_key)
-        return OllamaModel(options.model, provider=local, profile=imitated)
-    provider = OpenAIProvider(base_url=options.base_url, api_key=options.api_key)
-    return OpenAIChatModel(options.model, provider=provider, profile=imitated if options.base_url else None)
+def _has_object(response: ModelResponse, reply: Reply, output: type[BaseModel]) -> bool:
+    """Return whether an answer has an object: as the arguments of a tool, or valid in its text."""
+    if response.tool_calls:
+        return True
+    try:
+        read_answer(reply.text, output)
+    except AnswerError:
+        return False
+    return True
 
 
 def _price(response: ModelResponse) -> float | None:
@@ -163,13 +211,3 @@ def _price(response: ModelResponse) -> float | None:
         return float(response.cost().total_price)
     except (LookupError, ValueError):
         return None
-
-
-def _detail(error: failures.ModelHTTPError) -> str:
-    """Return the server's error message from the body."""
-    body = _mapping(error.body)
-    return str((_mapping(body.get("error")) or body).get("message") or error.body or error.message)
-
-
-def _mapping(body: object) -> dict[str, object]:
-    return cast("dict[str, object]", body) if isinstance(body, dict) else {}

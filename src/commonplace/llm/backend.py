@@ -69,6 +69,9 @@ class Reply:
 class ModelBackend(Protocol):
     """One model. It sends each request once; :class:`~commonplace.llm.model.Model` retries, validates and counts."""
 
+    address: str
+    """The URL or program of the model, without a password; empty for a model inside of this process."""
+
     async def send(self, request: Request) -> Reply:
         """Send a request once. Cancelling the call stops everything that it started.
 

@@ -82,6 +82,7 @@ class ClaudeBackend:
 
     def __init__(self, options: ClaudeOptions) -> None:
         self._options = options
+        self.address = str(options.executable)
 
     async def send(self, request: Request) -> Reply:
         """Run the CLI once in an empty directory; cancelling kills it and its descendants.

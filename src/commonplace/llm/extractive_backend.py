@@ -24,6 +24,8 @@ class ExtractiveBackend:
     if nothing is worth keeping. A prompt without fences counts as data.
     """
 
+    address = ""
+
     async def send(self, request: Request) -> Reply:
         """Pick clauses without using tokens."""
         chars = budget_chars(request.max_output_tokens)

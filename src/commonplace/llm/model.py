@@ -95,6 +95,11 @@ class Model:
         self._connecting = asyncio.Lock()
         self._backend: ModelBackend | None = None
 
+    @property
+    def address(self) -> str:
+        """The URL or program of the model, without a password; empty before the first call."""
+        return "" if self._backend is None else self._backend.address
+
     @overload
     async def complete(
         self,

@@ -8,23 +8,45 @@ import shutil
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import SettingsError
-from commonplace.core.settings import Settings
+from commonplace.core.settings import Settings, variable_of
 from commonplace.llm.backend import ModelBackend
 from commonplace.llm.day_file import DayFile
+from commonplace.llm.key_file import read_key
 from commonplace.llm.ledger import Ledger
 from commonplace.llm.model import Model
 from commonplace.llm.options import EXTRACTIVE, ApiKind, ApiOptions, ClaudeOptions
 
-MODEL_FORMS: Final = "anthropic:MODEL, openai:MODEL, ollama:MODEL, claude-code, claude-code:MODEL, extractive"
+MODEL_FORMS: Final = (
+    "anthropic:MODEL, gemini:MODEL, openai:MODEL, ollama:MODEL, claude-code, claude-code:MODEL, extractive"
+)
 OLLAMA_PORT: Final = 11434
 
-_KEY: Final = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
-_BASE_URL: Final = {"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL"}
+NO_KEY: Final = "none"
+"""The key for servers that need none; the clients refuse an empty key."""
+
+_KEYS: Final[Mapping[ApiKind, tuple[str, ...]]] = {
+    "anthropic": ("ANTHROPIC_API_KEY",),
+    "gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "openai": ("OPENAI_API_KEY",),
+}
+_BASE_URL: Final[Mapping[ApiKind, str]] = {
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "gemini": "GOOGLE_GEMINI_BASE_URL",
+    "openai": "OPENAI_BASE_URL",
+    "ollama": "OLLAMA_HOST",
+}
+_EXTRA: Final[Mapping[ApiKind, str]] = {
+    "anthropic": "anthropic",
+    "gemini": "gemini",
+    "openai": "openai",
+    "ollama": "openai",
+}
+_MODULE: Final = {"anthropic": "anthropic", "gemini": "google.genai", "openai": "openai"}
 
 Connect = Callable[[], Awaitable[ModelBackend]]
 
@@ -47,7 +69,7 @@ async def open_model(
     A missing program, extra or key raises an error at once. The first call imports the model's libraries.
 
     Args:
-        settings: ``model``, ``model_timeout_s`` and ``model_daily_tokens`` are used.
+        settings: ``home`` and the settings whose names begin with ``model`` are used.
         ledger: A ledger that several models share; ``None`` makes a ledger from the settings.
         clock: Gives the day of the token budget.
         environ: Keys, addresses and the path to programs; ``None`` for the environment of this process.
@@ -59,7 +81,7 @@ async def open_model(
     name = settings.model or EXTRACTIVE
     model = Model(
         name=name,
-        connect=_connector(name, environ),
+        connect=_connector(name, settings, environ),
         extractive=not names_language_model(settings),
         ledger=ledger
         or Ledger(
@@ -75,18 +97,30 @@ async def open_model(
         await model.aclose()
 
 
-def _connector(name: str, environ: Mapping[str, str]) -> Connect:
+def _connector(name: str, settings: Settings, environ: Mapping[str, str]) -> Connect:
     kind, colon, model = name.partition(":")
     match kind:
         case _ if name == EXTRACTIVE:
+            _refuse_address(name, settings)
             return _deferred("extractive_backend", None)
         case "claude-code" if model or not colon:
+            _refuse_address(name, settings)
             options = ClaudeOptions(executable=_claude(environ), model=model or None, environ=environ)
             return _deferred("claude_backend", options)
-        case "anthropic" | "openai" | "ollama" if model:
-            return _deferred("api_backend", _api(kind, model, environ))
+        case "anthropic" | "gemini" | "openai" | "ollama" if model:
+            return _deferred("api_backend", api_options(settings, environ))
         case _:
             raise SettingsError(f"COMMONPLACE_MODEL: unknown model {name!r}: expected one of {MODEL_FORMS}")
+
+
+def _refuse_address(name: str, settings: Settings) -> None:
+    """Refuse an address or a key that the model would not use."""
+    for field in ("model_base_url", "model_api_key_file"):
+        if getattr(settings, field) is not None:
+            raise SettingsError(
+                f"{variable_of(field)} is set, but the model {name!r} does not use it: "
+                "unset it, or set COMMONPLACE_MODEL to a model behind an API"
+            )
 
 
 def _deferred(module: str, options: object) -> Connect:
@@ -104,31 +138,70 @@ def _deferred(module: str, options: object) -> Connect:
     return connect
 
 
-def _api(kind: ApiKind, model: str, environ: Mapping[str, str]) -> ApiOptions:
-    _require_extra("openai" if kind == "ollama" else kind, wanted_by=f"{kind}:{model}")
+def api_options(settings: Settings, environ: Mapping[str, str]) -> ApiOptions:
+    """Return the options of a model behind an API.
+
+    Raises:
+        SettingsError: The extra or the key is missing.
+    """
+    name, _, model = (settings.model or "").partition(":")
+    kind = cast("ApiKind", name)
+    _require_extra(_EXTRA[kind], wanted_by=f"{kind}:{model}")
+    own = settings.model_base_url
+    given = own or environ.get(_BASE_URL[kind]) or None
+    key_file = settings.model_api_key_file
+    return ApiOptions(
+        kind=kind,
+        model=model,
+        base_url=_base_url(kind, given, own=own is not None),
+        api_key=read_key(key_file) if key_file else _api_key(kind, environ, own=own, given=given),
+        dialects=settings.home / "model-dialects",
+    )
+
+
+def _base_url(kind: ApiKind, given: str | None, *, own: bool) -> str | None:
+    """Return the address as the client expects it.
+
+    An address of our own setting without a path gets the ``/v1`` of OpenAI's API. The addresses of other variables are
+    used as the clients of their makers use them.
+    """
     if kind == "ollama":
-        address = ollama_url(environ.get("OLLAMA_HOST", ""))
-        return ApiOptions(kind=kind, model=model, base_url=address, api_key=None)
-    base_url = environ.get(_BASE_URL[kind]) or None
-    key = _api_key(kind, environ, base_url)
-    return ApiOptions(kind=kind, model=model, base_url=base_url, api_key=key)
+        return ollama_url((given or "").removesuffix("/").removesuffix("/v1"))
+    if own and given and kind == "openai" and urlsplit(given).path in {"", "/"}:
+        return f"{given.removesuffix('/')}/v1"
+    return given
 
 
-def _api_key(kind: Literal["anthropic", "openai"], environ: Mapping[str, str], base_url: str | None) -> str:
-    if key := environ.get(_KEY[kind]):
+def _api_key(kind: ApiKind, environ: Mapping[str, str], *, own: str | None, given: str | None) -> str | None:
+    """Return the key of the environment; the key of a provider is never sent to an address of our own setting."""
+    if own is not None:
+        return NO_KEY
+    if kind == "ollama":
+        return None
+    if key := next(filter(None, map(environ.get, _KEYS[kind])), None):
         return key
-    if kind == "openai" and base_url:
-        return "none"  # Local servers with this API accept any key.
-    raise SettingsError(f"COMMONPLACE_MODEL names an {kind} model: set the variable {_KEY[kind]}")
+    if kind == "openai" and given:
+        return NO_KEY
+    raise SettingsError(
+        f"COMMONPLACE_MODEL names the model {kind}:…, which needs a key: "
+        f"set COMMONPLACE_MODEL_API_KEY_FILE to a file with the key, or set {_KEYS[kind][0]}"
+    )
 
 
-def _require_extra(extra: Literal["anthropic", "openai"], *, wanted_by: str) -> None:
-    for module in ("pydantic_ai", extra):
-        if importlib.util.find_spec(module) is None:
+def _require_extra(extra: str, *, wanted_by: str) -> None:
+    for module in ("pydantic_ai", _MODULE[extra]):
+        if not _is_installed(module):
             raise SettingsError(
                 f"COMMONPLACE_MODEL: the model {wanted_by!r} needs {module!r}, which is not installed: "
                 f"run `pip install 'commonplace[{extra}]'`"
             )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # The package above it is missing.
+        return False
 
 
 def _claude(environ: Mapping[str, str]) -> Path:

@@ -8,7 +8,7 @@ from typing import Final, Literal
 EXTRACTIVE: Final = "extractive"
 """The name of the extractive model, which is the default."""
 
-ApiKind = Literal["anthropic", "openai", "ollama"]
+ApiKind = Literal["anthropic", "gemini", "openai", "ollama"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,12 +20,14 @@ class ApiOptions:
         model: The model's name in the API.
         base_url: The address; ``None`` for the provider's own. An address of OpenAI's API includes ``/v1``.
         api_key: ``None`` if the API needs no key.
+        dialects: The directory that remembers what servers accept; ``None`` to remember it in this process only.
     """
 
     kind: ApiKind
     model: str
     base_url: str | None
     api_key: str | None
+    dialects: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,8 @@ class Script:
             request to a text. After the last step the model refuses.
     """
 
+    address = ""
+
     def __init__(self, *steps: Step) -> None:
         self._steps = list(steps)
         self.requests: list[Request] = []

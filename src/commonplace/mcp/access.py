@@ -12,15 +12,16 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool, ToolResult
 
 from commonplace.access import Principal, Role
+from commonplace.mcp.apps.tools import OFFERS as APP_OFFERS
 from commonplace.mcp.knowledge.server import OFFERS
-from commonplace.mcp.knowledge.tool import refusal
+from commonplace.mcp.tool import refusal
 from commonplace.workspace import TOOLS
 
 ROLES: Final[Mapping[str, Role]] = {
     **{tool.name: Role.READER if tool.reads_only else Role.WRITER for tool in TOOLS},
-    **{offer.run.__name__: offer.role for offer in OFFERS},
+    **{offer.run.__name__: offer.role for offer in (*OFFERS, *APP_OFFERS)},
 }
-"""The tools of both servers; any other tool requires an admin."""
+"""The tools of all servers; any other tool requires an admin."""
 
 
 def role_for(tool: str) -> Role:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from fastmcp import FastMCP
 
 from commonplace.core.settings import Settings
-from commonplace.workspace import butler_of
+from commonplace.projects import Projects
 
 URI: Final = "commonplace://briefing"
 TEMPLATE: Final = f"{URI}{{?prompt,app,butler}}"
@@ -55,7 +55,7 @@ def add_briefing(server: FastMCP, give: Give) -> None:
 def from_settings(settings: Settings, **options: Any) -> Give:  # noqa: ANN401 - those of briefing.brief
     """Return a function that opens the memories of the settings for each reading, and closes them again.
 
-    A reader that names no butler gets that of the workspace.
+    A reader that names no butler gets that of the project in the workspace.
 
     Args:
         settings: The memories and their places.
@@ -72,7 +72,7 @@ async def _brief(
     app: str | None = None,
     butler: str | None = None,
 ) -> str:
-    own = butler or butler_of(settings.workspace)
+    own = butler or Projects(settings.home).butler_for(settings.workspace)
     brief = import_module("commonplace.briefing").brief
     text: str = (await brief(settings, prompt=prompt, app=app, butler=own, **options)).text
     return text

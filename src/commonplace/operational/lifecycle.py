@@ -76,14 +76,14 @@ async def learn(
     confidence. The closest that says the same is reinforced; else the closest that it refines takes its words in, if
     one text of 300 characters holds both, and is reinforced; else it becomes a memory of its own. Doubtful pairs go
     to the review queue, unless they were decided before. A session counts as one witness: it reinforces or
-    contradicts a memory at most once. If a model decides what is in doubt, close pairs that the rules
-    keep apart wait for it as well.
+    contradicts a memory at most once. If a model decides what is in doubt, every pair that
+    may be a correction waits for it.
 
     Source: OPS-09, OPS-10, R-OPS-5, R-OPS-6.
     """
     known = await memories.lock_candidates(sql, marker.service, marker.category)
     decided = await reviews.decided_pairs(sql, marker) if known else {}
-    judged = [(memory, _judged(memory, marker, decided)) for memory in known]
+    judged = [(memory, _judged(memory, marker, decided, asks_model=asks_model)) for memory in known]
     corrected = _of(judged, Verdict.CORRECT)
     receipt = await _hold(sql, marker, judged, author)
     effects = [
@@ -92,13 +92,17 @@ async def learn(
     ]
     if receipt.outcome is Outcome.CREATED:
         for memory, verdict in judged:
-            if verdict.verdict is Verdict.DOUBTFUL or (asks_model and verdict.between):
+            if verdict.verdict is Verdict.DOUBTFUL:
                 await reviews.add(sql, memory, receipt.memory, verdict.reason, author.now)
     return replace(receipt, contradicted=tuple(effect for effect in effects if effect is not None))
 
 
-def _judged(memory: Memory, marker: MemoryMarker, decided: dict[str, Decision]) -> Judgement:
+def _judged(
+    memory: Memory, marker: MemoryMarker, decided: dict[str, Decision], *, asks_model: bool
+) -> Judgement:
     found = judge(memory.observation, marker.observation, marker.service)
+    if asks_model and found.between:
+        found = replace(found, verdict=Verdict.DOUBTFUL)
     decision = decided.get(reviews.pair_name(memory, marker.observation)) if decided else None
     if decision is None:
         return found

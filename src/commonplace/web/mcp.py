@@ -22,10 +22,11 @@ from commonplace.web.refusals import problem_response
 
 WORKSPACE: Final = "/mcp/workspace"
 KNOWLEDGE: Final = "/mcp/knowledge"
+APPS: Final = "/mcp/apps"
 
 
 class McpServers:
-    """Both servers; they run inside of :meth:`running`.
+    """The three servers; they run inside of :meth:`running`.
 
     Args:
         memories: Open as long as the servers run.
@@ -40,6 +41,7 @@ class McpServers:
         """Mount the servers at their paths, with and without a slash at the end."""
         app.mount(WORKSPACE, _acting(self._loaded("workspace"), installation=True), name="mcp workspace")
         app.mount(KNOWLEDGE, _acting(self._loaded("knowledge")), name="mcp knowledge")
+        app.mount(APPS, _acting(self._loaded("apps"), installation=True), name="mcp apps")
         app.add_middleware(_WithSlash)
 
     @asynccontextmanager
@@ -106,6 +108,6 @@ class _WithSlash:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] in {WORKSPACE, KNOWLEDGE}:
+        if scope["type"] == "http" and scope["path"] in {WORKSPACE, KNOWLEDGE, APPS}:
             scope = {**scope, "path": f"{scope['path']}/", "raw_path": f"{scope['path']}/".encode()}
         await self._app(scope, receive, send)

@@ -14,11 +14,13 @@ from fastmcp.tools import ToolResult
 from mcp_types import CallToolRequestParams
 
 from commonplace.access import Principal
+from commonplace.apps import AppMemory
 from commonplace.briefing import build_briefing
 from commonplace.core.context import RequestContext
 from commonplace.core.tracing import span
 from commonplace.mcp import workspace
 from commonplace.mcp.access import RoleGate
+from commonplace.mcp.apps import server as apps
 from commonplace.mcp.briefing import add_briefing
 from commonplace.mcp.knowledge import server as knowledge
 from commonplace.memories import Memories
@@ -26,10 +28,15 @@ from commonplace.web.access import actor_of, caller_of
 
 
 def applications(memories: Memories) -> dict[str, StarletteWithLifespan]:
-    """Return both servers over open memories, with the briefing; the caller runs their lifespans."""
+    """Return the servers over open memories, with the briefing; the caller runs their lifespans."""
+
+    async def app_memory() -> AppMemory:
+        return memories.apps
+
     servers = {
         "workspace": workspace.build_server(memories.workspace),
         "knowledge": knowledge.build_server(memories.knowledge, caller=_context),
+        "apps": apps.build_server(app_memory),
     }
     for server in servers.values():
         add_briefing(server, partial(_brief, memories))

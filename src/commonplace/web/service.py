@@ -13,7 +13,7 @@ from commonplace.llm import Model
 from commonplace.memories import Memories
 from commonplace.web import briefing, documentation, health, login, monitoring
 from commonplace.web.access import acting, installation_reader, refuse_forgery
-from commonplace.web.apps.rest import admin
+from commonplace.web.apps.rest import admin, conversations
 from commonplace.web.apps.rest import routes as rest
 from commonplace.web.authentication import Authentication
 from commonplace.web.dashboard import assets
@@ -97,9 +97,8 @@ def create_app(
 
 def _add_routes(app: FastAPI) -> None:
     answers = may_answer(FOREIGN_HOST, UNAUTHENTICATED, FORBIDDEN, FORGED, TOO_MANY, STORAGE_UNAVAILABLE)
-    for router in (admin.router, rest.router):
-        app.include_router(router, responses=answers)
-    for part in (operational, workspace, knowledge, entities, upkeep, consolidation, briefing):
+    apps = (admin, rest, conversations)
+    for part in (*apps, operational, workspace, knowledge, entities, upkeep, consolidation, briefing):
         app.include_router(part.api.router, responses=answers)
     app.include_router(health.router, responses=may_answer(FOREIGN_HOST, TOO_MANY))
     app.include_router(monitoring.router, responses=answers, dependencies=[Depends(installation_reader)])

@@ -103,7 +103,7 @@ async def serve(
 ) -> None:
     """Serve the memories of the settings until SIGINT or SIGTERM.
 
-    Running requests and digests then end first; a second signal cuts them off.
+    Running requests then end first, and running digests go back to the queue; a second signal cuts them off.
 
     Args:
         settings: The memories to serve.
@@ -146,6 +146,7 @@ async def serve(
             try:
                 with _first_signal(server.stop):
                     await server.serve(sockets=[listener])
+                await memories.apps.loop.cancel()  # A model may take longer than the service has to stop.
             finally:
                 catching_up.cancel()
                 await asyncio.gather(catching_up, return_exceptions=True)

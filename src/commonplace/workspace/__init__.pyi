@@ -8,7 +8,6 @@ from commonplace.workspace.entries import Scope as Scope
 from commonplace.workspace.guidance import system_prompt_section as system_prompt_section
 from commonplace.workspace.lines import Problem as Problem
 from commonplace.workspace.memory import WorkspaceMemory as WorkspaceMemory
-from commonplace.workspace.name import butler_of as butler_of
 from commonplace.workspace.receipts import DeleteReceipt as DeleteReceipt
 from commonplace.workspace.receipts import StoreReceipt as StoreReceipt
 from commonplace.workspace.relevance import Relevance as Relevance

@@ -205,7 +205,9 @@ async def test_skipped_digests_are_listed_and_retried(opened: Opener) -> None:
     async with opened(*refused, *digests(3)) as apps:
         for name in ("c-1", "c-2", "c-3"):
             await apps.ingest("cal", name, said("Only after 2pm."))
-        assert {one.conversation_id for one in await apps.list_digests(ListedState.SKIPPED)} == {
+        skipped = await apps.list_digests(ListedState.SKIPPED)
+        assert await apps.list_digests(ListedState.FAILED) == skipped
+        assert {one.conversation_id for one in skipped} == {
             "c-1",
             "c-2",
             "c-3",

@@ -145,7 +145,8 @@ def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: 
     assert episode["content"] == (
         "User: Which port has staging?\n\nAssistant: Staging listens on 5433; noted its owner."
     )
-    assert (episode["butler"], episode["session_id"]) == ("workspace", session_id)
+    project = commonplace("project", "show", "--json").json["id"]
+    assert (episode["butler"], episode["session_id"]) == (project, session_id)
 
     claude.session_end(session_id)
     assert len(claude.episodes()) == 1
@@ -160,7 +161,32 @@ def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: 
 
     assert "Traceback" not in claude.log
     commonplace("uninstall", "claude-code")
-    assert sorted(path.name for path in commonplace.directory.iterdir()) == [".aegis"]
+    assert sorted(path.name for path in commonplace.directory.iterdir()) == [".aegis", ".commonplace"]
+
+
+@pytest.mark.requirement("PRJ-01.1", "PRJ-02.1")
+def test_two_projects_of_one_name_share_nothing(commonplace: CommandLine, knowledge_url: str) -> None:
+    """Neither the conversation nor the facts that the model stored; a fact for everybody is seen by both."""
+    first = commonplace.at(commonplace.directory / "clientA/api")
+    second = commonplace.at(commonplace.directory / "clientB/api")
+    port = {"subject": "database", "predicate": "port", "content": "The database listens on 5432."}
+    shared = {"subject": "Ada", "predicate": "editor", "content": "Ada edits with vim.", "scope": "global"}
+    with ModelApi(Says("Noted.")) as api:
+        for each in (first, second):
+            assert each("install", "claude-code").status == 0
+        api.script(Calls(STORE_FACT, port), Calls(STORE_FACT, shared), Says("Noted the port."))
+        Claude(first, knowledge_url, api).run("Staging listens on 5432", "--allowedTools", ALLOWED)
+        api.script(Calls(STORE_FACT, port | {"content": "The database listens on 6543."}), Says("Noted."))
+        Claude(second, knowledge_url, api).run("Which port?", "--allowedTools", ALLOWED)
+        seen = told(api.asked[3])
+        assert "Staging listens" not in seen
+        assert "5432" not in seen
+        assert "Ada edits with vim." in seen
+        api.script(Says("Fine."))
+        Claude(first, knowledge_url, api).run("And now?")
+        seen = told(api.asked[-1])
+        assert "The database listens on 5432." in seen
+        assert "6543" not in seen
 
 
 def test_a_session_that_was_killed_is_taken_up_by_the_next(claude: Claude) -> None:

@@ -93,7 +93,7 @@ def test_no_injection_is_longer_than_the_client_takes(commonplace: CommandLine) 
         (("user-prompt",), b"{}", {"COMMONPLACE_MODLE": "x"}, "unknown variable"),
         (
             ("user-prompt",),
-            b'{"cwd": "/nowhere", "session_id": "x", "transcript_path": "x"}',
+            b'{"cwd": "/nowhere", "session_id": "5b7d3f0e-6a51-4d5e-9f6b-0c1d2e3f4a5b", "transcript_path": "x"}',
             {},
             "expected an existing directory",
         ),
@@ -148,7 +148,11 @@ def test_a_hook_gives_up_in_time(commonplace: CommandLine) -> None:
     """A database that takes connections and never answers: the deadline holds, and nothing was half done."""
     transcript = commonplace.directory / "transcript.jsonl"
     transcript.write_text('{"type": "user", "uuid": "1", "message": {"content": "Which port?"}}\n')
-    given = {"session_id": str(uuid4()), "transcript_path": str(transcript), "cwd": "/"}
+    given = {
+        "session_id": str(uuid4()),
+        "transcript_path": str(transcript),
+        "cwd": str(commonplace.directory),
+    }
     impatient = (
         "import dataclasses, sys; from commonplace.cli import hook; "
         "hook.HOOKS['session-end'] = dataclasses.replace(hook.HOOKS['session-end'], deadline_s=1.5); "

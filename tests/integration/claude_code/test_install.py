@@ -66,13 +66,13 @@ def test_a_project_gets_servers_and_hooks_and_is_left_as_it_was(commonplace: Com
     assert read(workspace / ".mcp.json")["mcpServers"]["commonplace-knowledge"] == {
         "type": "stdio",
         "command": str(COMMAND),
-        "args": ["mcp", "knowledge"],
+        "args": ["mcp", "knowledge", "--project"],
         "alwaysLoad": True,
     }
     settings = read(workspace / ".claude" / "settings.json")
     assert settings["hooks"]["SessionStart"] == [
         {
-            "matcher": "startup|resume",
+            "matcher": "startup|resume|clear|compact",
             "hooks": [
                 {
                     "type": "command",

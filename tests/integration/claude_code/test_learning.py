@@ -276,7 +276,7 @@ async def test_a_session_whose_hooks_never_got_the_lock_is_learned_from_later(
         session_id=begun_one.session_id,
         transcript=begun_one.transcript,
         prompt="",
-        butler="shop",
+        named_butler="shop",
         settings=settings.model_copy(update={"postgres_url": GONE}),
     )
 

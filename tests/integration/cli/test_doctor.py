@@ -1,4 +1,4 @@
-"""What the doctor checks of a database leaves it as it was; each test runs on SQLite and on PostgreSQL."""
+"""What the doctor checks leaves each database as it was, on SQLite and on PostgreSQL; a model is asked one question."""
 
 import sqlite3
 from collections.abc import Awaitable, Callable
@@ -8,12 +8,15 @@ import asyncpg
 import pytest
 
 from commonplace.apps.energy import EnergyPolicy
-from commonplace.cli.checks import check_apps, check_operational
+from commonplace.cli.checks import check_apps, check_model, check_operational
+from commonplace.core.errors import ModelAccessError, ModelOutputError, ModelUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import SQL_DIRECTORY, OperationalMemory
 from commonplace.storage.database import Database, load_queries
 from commonplace.storage.opening import open_database
 from commonplace.storage.trial import trial
+from support.commands import CommandLine
+from support.model_api import Decides, Fails, ModelApi, Says
 from support.service import open_app_memory
 
 Check = Callable[[Settings], Awaitable[str]]
@@ -78,3 +81,45 @@ async def test_what_is_tried_is_there_until_the_end_and_then_never_was(used: Set
         assert len(await OperationalMemory(database).list_memories()) == 1
     finally:
         await database.close()
+
+
+def served(settings: Settings, api: ModelApi) -> Settings:
+    """Return settings that name a model of a server."""
+    return settings.model_copy(update={"model": "openai:qwen3:8b", "model_base_url": api.url})
+
+
+@pytest.mark.requirement("DIG-05.4")
+async def test_the_model_is_asked_one_real_question(settings: Settings) -> None:
+    """The answer is shown with the name of the model, its address, the time and the tokens."""
+    with ModelApi(Decides({"colour": "green"})) as api:
+        found = await check_model(served(settings, api))
+    assert found.startswith(f"openai:qwen3:8b at {api.url}/v1 answered 'green' in ")
+    assert found.endswith(" s (17 tokens)")
+    (asked,) = api.asked
+    assert "name of a colour" in asked.text
+
+
+@pytest.mark.requirement("DIG-05.4")
+async def test_a_model_that_does_not_answer_is_named_with_its_address(settings: Settings) -> None:
+    """Wrong key, prose in place of a form, nobody there."""
+    with ModelApi(Fails(status=401, message="no such key")) as api:
+        with pytest.raises(ModelAccessError, match="openai:qwen3:8b answered 401: no such key"):
+            await check_model(served(settings, api))
+        api.script(Says("Green, I think."))
+        with pytest.raises(ModelOutputError, match="answered twice without a valid"):
+            await check_model(served(settings, api))
+    with pytest.raises(ModelUnavailableError, match=f"cannot be reached at {api.url}/v1: "):
+        await check_model(served(settings, api).model_copy(update={"model_timeout_s": 3.0}))
+
+
+@pytest.mark.requirement("DIG-05.4")
+def test_the_question_can_be_left_out(commonplace: CommandLine) -> None:
+    """It may cost tokens; without a language model there is none."""
+    with ModelApi(Decides({"colour": "green"})) as api:
+        named: dict[str, Any] = {"COMMONPLACE_MODEL": "openai:m", "COMMONPLACE_MODEL_BASE_URL": api.url}
+        silent = commonplace("doctor", "--no-model", "--json", **named)
+        asked = commonplace("doctor", "--json", **named)
+    assert "language model" not in silent.out
+    assert len(api.asked) == 1
+    assert [one["ok"] for one in asked.json["checks"] if one["part"] == "language model"] == [True]
+    assert "extractive" in commonplace("doctor").out

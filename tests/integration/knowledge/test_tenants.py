@@ -159,6 +159,12 @@ async def consolidate(memory: KnowledgeMemory, world: World) -> object:
     return await memory.run_consolidation(spawner), asked
 
 
+async def undo_scope_move(memory: KnowledgeMemory, world: World) -> object:
+    """Undo a move: one that was just made, or whatever an event of anybody is."""
+    made = await memory.move_scope("ops", "dev")
+    return await memory.undo_scope_move(world.dice.choice([made.event_id, None]) or world.pick("event"))
+
+
 FUNCTIONS: Mapping[str, Call] = {
     "store_episode": lambda m, w: m.store_episode(content=w.text(), butler="ops"),
     "store_episodes": lambda m, w: m.store_episodes([EpisodeDraft(content=w.text(), butler="ops")]),
@@ -193,6 +199,12 @@ FUNCTIONS: Mapping[str, Call] = {
     "mark_harmful": lambda m, w: m.mark_harmful(w.pick("rule"), reason=w.text()),
     "invert_to_anti_pattern": lambda m, w: m.invert_to_anti_pattern(w.pick("rule")),
     "forget_memory": lambda m, w: m.forget_memory(*w.memory()),
+    "move_scope": lambda m, w: m.move_scope(
+        "ops", w.dice.choice(["dev", "global"]), dry_run=w.dice.choice([True, False])
+    ),
+    "move_memory": lambda m, w: m.move_memory(*w.memory(), w.dice.choice(["ops", "dev"])),
+    "undo_scope_move": undo_scope_move,
+    "last_scope_move": lambda m, _: m.last_scope_move("ops", "dev"),
     "stats": lambda m, _: m.stats(),
     "run_decay_sweep": lambda m, _: m.run_decay_sweep(),
     "run_episode_cleanup": lambda m, _: m.run_episode_cleanup(),

@@ -41,6 +41,7 @@ MODELS: dict[ApiKind, str] = {
     "anthropic": "claude-haiku-4-5",
     "openai": "gpt-4.1-mini",
     "ollama": "llama3.2:1b",
+    "gemini": "gemini-2.5-flash",
 }
 
 
@@ -79,12 +80,14 @@ def environ(api: ModelApi) -> dict[str, str]:
         "OPENAI_API_KEY": "sk-scripted",
         "OPENAI_BASE_URL": f"{api.url}/v1",
         "OLLAMA_HOST": api.url,
+        "GEMINI_API_KEY": "sk-scripted",
+        "GOOGLE_GEMINI_BASE_URL": api.url,
     }
 
 
 async def backend_of(api: ModelApi, kind: ApiKind) -> ApiBackend:
     """Return the backend alone: one attempt a request."""
-    url = api.url if kind == "anthropic" else f"{api.url}/v1"
+    url = api.url if kind in {"anthropic", "gemini"} else f"{api.url}/v1"
     return await connect(ApiOptions(kind=kind, model=MODELS[kind], base_url=url, api_key="sk-scripted"))
 
 
@@ -112,11 +115,15 @@ async def test_text_comes_with_its_usage_and_price(api: ModelApi, kind: ApiKind,
     # A local model has no price on any list; the others cost a fraction of a cent.
     assert usage.cost_usd is None if kind == "ollama" else 0 < (usage.cost_usd or 0) < 0.01
     (asked,) = api.asked
-    assert "Digest @/etc/passwd" in str(asked.body["messages"][-1])
-    assert "Be brief." not in str(asked.body["messages"][-1])
+    said = str(asked.body["contents" if kind == "gemini" else "messages"][-1])
+    assert "Digest @/etc/passwd" in said
+    assert "Be brief." not in said
     assert "Be brief." in asked.text
-    assert asked.body["max_tokens"] == 321
-    keys = {asked.headers.get("x-api-key"), asked.headers.get("authorization")}
+    limit = (
+        asked.body["generationConfig"]["maxOutputTokens"] if kind == "gemini" else asked.body["max_tokens"]
+    )
+    assert limit == 321
+    keys = {asked.headers.get(name) for name in ("x-api-key", "authorization", "x-goog-api-key")}
     assert kind == "ollama" or keys & {"sk-scripted", "Bearer sk-scripted"}
 
 
@@ -201,11 +208,14 @@ async def test_a_cut_connection_is_unavailable(api: ModelApi, kind: ApiKind, ste
     assert isinstance(await attempt(api, kind), ModelUnavailableError)
 
 
-async def test_a_refused_connection_is_unavailable(kind: ApiKind) -> None:
-    """Nobody listens there any more."""
+@pytest.mark.requirement("DIG-05.4")
+async def test_a_refused_connection_is_unavailable_and_named(kind: ApiKind) -> None:
+    """Nobody listens there any more; the error says where."""
     with ModelApi() as gone:
         pass
-    assert isinstance(await attempt(gone, kind), ModelUnavailableError)
+    error = await attempt(gone, kind)
+    assert isinstance(error, ModelUnavailableError)
+    assert f"{kind}:{MODELS[kind]} cannot be reached at {gone.url}" in str(error)
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,16 @@ def test_a_request_survives_the_queue() -> None:
     assert MemoryCreationRequest.from_json("cal", "c-1", before.to_json()) == before
 
 
+@pytest.mark.requirement("DIG-06.1")
+def test_a_secret_is_masked_in_the_queue() -> None:
+    """A host may hand over messages that no conversation holds."""
+    said = (Message(role="user", content=f"My key is {KEY}."),)
+    request = MemoryCreationRequest(
+        app_id="cal", conversation_id="c-1", messages=said, conversation_summary=f"Key: {KEY}"
+    )
+    assert KEY not in request.to_json()
+
+
 @pytest.mark.requirement("APP-02.3", "R-APP-4")
 def test_a_digest_is_one_paragraph_of_four_sentences_at_most() -> None:
     """Line ends and labels go, and the fifth sentence."""
@@ -155,6 +165,7 @@ def test_no_answer_is_too_long_or_of_several_lines(text: str) -> None:
         *("", "  \n", "NONE", "None.", '"NONE"', "N/A", "Nothing worth remembering.", "Memory: none"),
         *("**NONE**", "`NONE`", "## Memory\n\nNONE", "**Memory:** None", "- NONE"),
         *("NONE. The conversation was only a greeting.", "NONE - small talk", "NONE: nothing was decided"),
+        "NONE\n\nThe conversation has nothing lasting.",
         "There is nothing worth remembering in this conversation.",
         "The conversation contains no information worth keeping.",
         "No memory needed.",

@@ -37,6 +37,8 @@ def test_every_word_that_a_statement_writes_is_known() -> None:
         EventType.RULE_HELPFUL,
         EventType.RULE_HARMFUL,
         EventType.RULE_INVERTED,
+        EventType.SCOPE_MOVED,
+        EventType.SCOPE_MOVE_UNDONE,
         EventType.ENTITY_CREATED,
         EventType.ENTITY_UPDATED,
         EventType.ENTITY_MERGED,

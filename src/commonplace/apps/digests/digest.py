@@ -14,7 +14,7 @@ from typing import Any, Final
 from commonplace.apps.context import without_blocks
 from commonplace.apps.conversations import Message, require_message
 from commonplace.apps.memories import MAX_CONTENT_CHARS
-from commonplace.core.secrets import find_secret
+from commonplace.core.secrets import find_secret, mask_secrets
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
 from commonplace.language.sentences import split_sentences
 from commonplace.llm.fence import data_notice, fence
@@ -109,9 +109,10 @@ class MemoryCreationRequest:
         return sum(len(message.content) for message in self.messages)
 
     def to_json(self) -> str:
-        """Return the JSON text for the queue."""
-        said = [{"role": message.role, "content": message.content} for message in self.messages]
-        return json.dumps({"messages": said, "summary": self.conversation_summary, "user_id": self.user_id})
+        """Return the JSON text for the queue, with its secrets masked."""
+        said = [{"role": message.role, "content": mask_secrets(message.content)} for message in self.messages]
+        summary = mask_secrets(self.conversation_summary)
+        return json.dumps({"messages": said, "summary": summary, "user_id": self.user_id})
 
     @classmethod
     def from_json(cls, app_id: str, conversation_id: str, text: str) -> "MemoryCreationRequest":
@@ -197,8 +198,15 @@ def read_digest(text: str) -> Digest:
     before fill at least half, else at a word. Sentences that look like secrets are left out.
     """
     said = _MARKDOWN.sub("", clean_text(text)).strip().strip(_QUOTES)
-    plain = collapse_whitespace(_LABEL.sub("", said)).strip(_QUOTES)
-    if not plain or _NOTHING.match(plain) or _REFUSAL.match(plain.replace("\u2019", "'")):
+    unlabelled = _LABEL.sub("", said).strip()
+    plain = collapse_whitespace(unlabelled).strip(_QUOTES)
+    first_line = unlabelled.partition("\n")[0].strip(_QUOTES)
+    if (
+        not plain
+        or _NOTHING.match(plain)
+        or _NOTHING.match(first_line)
+        or _REFUSAL.match(plain.replace("\u2019", "'"))
+    ):
         return Digest(content=None)
     return _kept(plain)
 

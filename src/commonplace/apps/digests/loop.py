@@ -213,6 +213,10 @@ class SensitiveLoop:
         compactions = await self._subagent.settle_overfull()
         return CatchUp(digests=tuple(digests), compactions=tuple(compactions))
 
+    def begin_catching_up(self) -> None:
+        """Make waiting digests in the background, now and whenever there is energy; see :meth:`run_deferred`."""
+        self._wake_later(at_once=True)
+
     async def retry_skipped(self, conversation_id: str | None = None) -> list[DigestReceipt]:
         """Retry skipped digests, until one has to wait.
 
@@ -335,22 +339,26 @@ class SensitiveLoop:
                 async with self._store.writing() as sql:
                     await sql.note_memories_shown(conversation_id=conversation.conversation_id, shown=shown)
 
-    def _wake_later(self) -> None:
+    def _wake_later(self, *, at_once: bool = False) -> None:
         if not self._closing and (self._waker is None or self._waker.done()):
-            self._waker = self._background.start(self._wake(), name="digests that wait for energy")
+            self._waker = self._background.start(self._wake(at_once=at_once), name="digests that wait")
 
     def _stop_waking(self) -> None:
         self._closing = True
         if self._waker is not None:
             self._waker.cancel()
 
-    async def _wake(self) -> None:
+    async def _wake(self, *, at_once: bool) -> None:
         """Run waiting work whenever there is energy for it, until no work waits."""
-        waiting = True
+        waiting, pause = True, not at_once
         while waiting:
             try:
-                status = await self._energy.status()
-                await asyncio.sleep(min(status.wait_s, _LONGEST_WAIT_S) if status.low else _LONGEST_WAIT_S)
+                if pause:
+                    status = await self._energy.status()
+                    await asyncio.sleep(
+                        min(status.wait_s, _LONGEST_WAIT_S) if status.low else _LONGEST_WAIT_S
+                    )
+                pause = True
                 caught_up = await self.run_deferred()
             except Exception:
                 log.exception("waiting digests could not be made; they are retried later")

@@ -31,12 +31,14 @@ class DigestState(StrEnum):
 
 
 class ListedState(StrEnum):
-    """The states by which digests are listed; skipped digests have failed."""
+    """The states by which digests are listed."""
 
     WAITING = "waiting"
     RUNNING = "running"
     DEFERRED = "deferred"
     SKIPPED = "skipped"
+    FAILED = "failed"
+    """Another name of skipped digests."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +119,7 @@ async def _leave(
 
 async def listed(sql: Statements, state: ListedState, *, limit: int) -> list[QueuedDigest]:
     """Return the digests in a state, newest first."""
+    state = ListedState.SKIPPED if state is ListedState.FAILED else state
     return [QueuedDigest.from_row(row) for row in await sql.digests_in(state=state, limit=limit)]
 
 

@@ -4,6 +4,7 @@ It claims the conversation, pays, asks the model, and stores the answer in one t
 connection while the model thinks. The specification calls it ``MemorySubAgent``. Source: APP-02 to APP-05, APP-15.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -227,6 +228,10 @@ class MemorySubAgent:
         except (ModelBudgetError, ModelUnavailableError, ModelTimeoutError, ModelAccessError) as error:
             await self._account(self._energy.give_back, request)
             return await self._deferred(request, claim, f"{type(error).__name__}: {error}")
+        except asyncio.CancelledError:
+            with suppress(StorageError):
+                await self._account(self._energy.give_back, request)
+            raise
         except ModelError as error:
             await self._account(self._energy.give_back, request)
             reason = f"{type(error).__name__}: {error}"

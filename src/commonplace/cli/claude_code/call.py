@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
+from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import LoadedSettings, Settings
-from commonplace.workspace import butler_of
+from commonplace.projects import Projects
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,15 +20,26 @@ class HookCall:
         session_id: The session, a UUID.
         transcript: The file of the session, which a new session does not have yet.
         prompt: The user's prompt; empty for other events.
-        butler: The butler of the session.
+        named_butler: The butler that the installation names; ``None`` for the project of the workspace.
         settings: The settings; the project is the workspace unless they name another.
     """
 
     session_id: str
     transcript: Path
     prompt: str
-    butler: str
+    named_butler: str | None
     settings: Settings
+
+    @property
+    def butler(self) -> str:
+        """The butler of the session.
+
+        Raises:
+            InvalidInputError: The workspace is not a directory.
+            SettingsError: The identity of the project cannot be read.
+            StorageUnavailableError: The identity of a new project cannot be written.
+        """
+        return self.named_butler or Projects(self.settings.home).butler_at(self.settings.workspace)
 
 
 def read_call(
@@ -39,7 +51,7 @@ def read_call(
         document: One JSON object.
         loaded: The settings; if they name no workspace, the client's project is the workspace.
         environ: The environment, which names the directory of the project.
-        butler: The butler of the session; ``None`` for the name of the workspace.
+        butler: The butler of the session; ``None`` for the id of the project.
 
     Raises:
         InvalidInputError: The document is not a JSON object, or a field is missing.
@@ -56,12 +68,20 @@ def read_call(
         project = Path(environ.get("CLAUDE_PROJECT_DIR") or _required(values, "cwd"))
         settings = settings.model_copy(update={"workspace": project.absolute()})
     return HookCall(
-        session_id=_required(values, "session_id"),
+        session_id=_session_id(values),
         transcript=Path(_required(values, "transcript_path")),
         prompt=str(values.get("prompt") or ""),
-        butler=butler or butler_of(settings.workspace),
+        named_butler=butler,
         settings=settings,
     )
+
+
+def _session_id(values: Mapping[str, Any]) -> str:
+    named = _required(values, "session_id")
+    try:
+        return str(UUID(named))
+    except ValueError:
+        raise InvalidInputError("session_id", "a UUID", named) from None
 
 
 def _required(values: Mapping[str, Any], name: str) -> str:

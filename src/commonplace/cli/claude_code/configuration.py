@@ -16,9 +16,11 @@ from commonplace.core.errors import SettingsError
 
 Document = dict[str, Any]
 
-SERVERS: Final = ("workspace", "knowledge")
+SERVERS: Final[Mapping[str, Sequence[str]]] = {"workspace": (), "knowledge": ("--project",)}
+"""The MCP servers, with the options of their commands."""
+
 EVENTS: Final[Mapping[str, Document]] = {
-    "SessionStart": {"matcher": "startup|resume", "argument": "session-start", "timeout": 30},
+    "SessionStart": {"matcher": "startup|resume|clear|compact", "argument": "session-start", "timeout": 30},
     "UserPromptSubmit": {"argument": "user-prompt", "timeout": 10},
     "SessionEnd": {"argument": "session-end", "timeout": 20},
 }
@@ -51,7 +53,7 @@ def with_servers(document: Document, command: Sequence[str]) -> Document:
     """
     changed = copy.deepcopy(document)
     servers = _inner(changed, "mcpServers", dict)
-    for server in SERVERS:
+    for server, options in SERVERS.items():
         key = server_key(server)
         entry = servers.get(key)
         if entry is not None and not _is_server(entry, server):
@@ -62,7 +64,7 @@ def with_servers(document: Document, command: Sequence[str]) -> Document:
         ours = {
             "type": "stdio",
             "command": command[0],
-            "args": [*command[1:], "mcp", server],
+            "args": [*command[1:], "mcp", server, *options],
             "alwaysLoad": True,
         }
         servers[key] = {**cast("Document", entry or {}), **ours}
@@ -178,15 +180,17 @@ def _group(calls: Document, command: Sequence[str], butler: str | None) -> Docum
 
 
 def _is_server(entry: object, server: str) -> bool:
-    return isinstance(entry, dict) and _arguments(cast("Document", entry))[-2:] == ["mcp", server]
+    return isinstance(entry, dict) and _calls(_arguments(cast("Document", entry)), "mcp", server)
 
 
 def _is_ours(handler: object, event: str) -> bool:
     if not isinstance(handler, dict):
         return False
-    arguments = _arguments(cast("Document", handler))
-    called = ["hook", EVENTS[event]["argument"]]
-    return any(arguments[place : place + 2] == called for place in range(len(arguments)))
+    return _calls(_arguments(cast("Document", handler)), "hook", EVENTS[event]["argument"])
+
+
+def _calls(arguments: list[Any], *command: str) -> bool:
+    return any(tuple(arguments[place : place + 2]) == command for place in range(len(arguments)))
 
 
 def _arguments(entry: Document) -> list[Any]:

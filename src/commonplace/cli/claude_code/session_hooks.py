@@ -40,9 +40,10 @@ async def session_start(call: HookCall) -> str:
 async def session_end(call: HookCall) -> str:
     """Store an episode of the session's new messages; return an empty text."""
     records = SessionRecords(call.settings.home)
-    records.add(replace(_new_record(call), ended=True))
+    new = _new_record(call)
+    records.add(replace(new, ended=True))
     with records.locked():
-        record = replace(_record(records, call), ended=True)
+        record = replace(_record(records, new), ended=True)
         records.put(record)
         async with KnowledgeMemory.open(call.settings, actor=ACTOR, lazy=True) as memory:
             await learn(records, memory, record)
@@ -52,19 +53,18 @@ async def session_end(call: HookCall) -> str:
 async def _begin(call: HookCall, memory: KnowledgeMemory) -> None:
     """Note that the session runs, and learn from earlier sessions."""
     records = SessionRecords(call.settings.home)
-    records.add(_new_record(call))
+    new = _new_record(call)
+    records.add(new)
     with records.locked():
-        record = replace(_record(records, call), ended=False)
+        record = replace(_record(records, new), ended=False)
         records.put(record)
         records.forget_old()
         await sweep(records, memory, record)
 
 
-def _record(records: SessionRecords, call: HookCall) -> SessionRecord:
-    known = records.get(call.session_id)
-    if known is None:
-        return _new_record(call)
-    return replace(known, transcript=call.transcript, butler=call.butler)
+def _record(records: SessionRecords, new: SessionRecord) -> SessionRecord:
+    known = records.get(new.session_id)
+    return new if known is None else replace(known, transcript=new.transcript, butler=new.butler)
 
 
 def _new_record(call: HookCall) -> SessionRecord:

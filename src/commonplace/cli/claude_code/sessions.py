@@ -81,6 +81,10 @@ class SessionRecords:
         records = [_load(path) for _, path in sorted(found, reverse=True)]
         return [record for record in records if record and record.transcript.parent == transcript.parent]
 
+    def list_records(self) -> list[SessionRecord]:
+        """Return the records that can be read, by the ids of their sessions."""
+        return [record for path in sorted(self._paths()) if (record := _load(path))]
+
     def add(self, record: SessionRecord) -> None:
         """Write the record of a new session, without the lock: it replaces no record.
 

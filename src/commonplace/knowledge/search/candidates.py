@@ -114,7 +114,7 @@ async def read_candidates(
     for memory_id, place in at.items():
         ids[f"{candidates.types[place]}_ids"].append(memory_id)  # pyright: ignore[reportOptionalMemberAccess]
     statements = Statements(reading_queries(scoped=request.scope is not None), sql.connection)
-    rows = await statements.read_memories(**parameters(request), **ids, pinned=pinned)
+    rows = await statements.read_memories(**(parameters(request) | ids | {"pinned": pinned}))
     read = [(row["is_pinned"], _memory(row, request.now)) for row in rows]
     return ReadMemories(
         by_place={at[memory.id]: memory for is_pinned, memory in read if not is_pinned},

@@ -39,7 +39,7 @@ async def find_meant(
     readings = {word: list(readings_of(word)) for word in unknown}
     queries = spelling_queries(tuple(tables), scoped=request.scope is not None)
     wanted = [reading for each in readings.values() for reading in each]
-    rows = await Statements(queries, sql.connection).known_words(**parameters(request), wanted=wanted)
+    rows = await Statements(queries, sql.connection).known_words(**(parameters(request) | {"wanted": wanted}))
     known = {row["word"] for row in rows}
     meant = [word for each in readings.values() if (word := _first(each, known)) is not None]
     if not meant:

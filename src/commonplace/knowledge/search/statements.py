@@ -145,11 +145,11 @@ def search_queries(table: SearchTable, reach: Reach, *, scoped: bool) -> Queries
 @cache
 def ranking_queries(tables: tuple[SearchTable, ...], reach: Reach, *, scoped: bool) -> Queries:
     """Return the statement ``ranked_candidates``, with a row for each table; made once. See :func:`search_queries`."""
-    ranked = "UNION ALL\n".join(
-        _read("ranked").substitute(_session_gaps(table, _gaps(table, reach, scoped=scoped)))
+    parts = (
+        _read("ranked_of_table").substitute(_session_gaps(table, _gaps(table, reach, scoped=scoped)))
         for table in tables
     )
-    return _queries(f"-- name: ranked_candidates\n{ranked};")
+    return _queries(_read("ranked").substitute(tables="UNION ALL\n".join(parts)))
 
 
 @cache
@@ -171,12 +171,12 @@ def reading_queries(*, scoped: bool) -> Queries:
 def spelling_queries(tables: tuple[SearchTable, ...], *, scoped: bool) -> Queries:
     """Return the statement ``known_words``, which returns the words that memories of the tables hold; made once."""
     parts = (
-        _read("known_words").substitute(
+        _read("known_words_of_table").substitute(
             words=f"{table.memory_type}_words", own_words=_own(table, "scope", scoped=scoped)
         )
         for table in tables
     )
-    return _queries(f"-- name: known_words\n{'UNION ALL '.join(parts)};")
+    return _queries(_read("known_words").substitute(tables="UNION ALL\n".join(parts)))
 
 
 def _queries(text: str) -> Queries:

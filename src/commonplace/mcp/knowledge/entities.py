@@ -7,8 +7,9 @@ from pydantic import Field
 from commonplace.access import Role
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.knowledge import Entity, KnowledgeMemory, json_safe
-from commonplace.mcp.knowledge.parameters import JSON, EntityId, EntityKind, Metadata, TenantId
-from commonplace.mcp.knowledge.tool import Offer
+from commonplace.mcp.knowledge.parameters import EntityId, EntityKind, Metadata, TenantId
+from commonplace.mcp.parameters import JSON
+from commonplace.mcp.tool import Offer
 
 NO_CANDIDATE_HINT: Final = (
     "No entity has a name like this; the same call again will say so again. Once, try another spelling, a part of the "

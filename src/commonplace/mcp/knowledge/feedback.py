@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from commonplace.knowledge import KnowledgeMemory, Rule
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, RuleId
-from commonplace.mcp.knowledge.tool import Offer
+from commonplace.mcp.tool import Offer
 
 
 async def memory_confirm(

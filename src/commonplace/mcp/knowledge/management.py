@@ -6,8 +6,9 @@ from typing import Annotated, Any, Final
 from commonplace.access import Role
 from commonplace.core.errors import SettingsError
 from commonplace.knowledge import CleanupReceipt, KnowledgeMemory, MemoryStats, consolidate
-from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, ScopeFilter, bounds
-from commonplace.mcp.knowledge.tool import Offer
+from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, ScopeFilter
+from commonplace.mcp.parameters import bounds
+from commonplace.mcp.tool import Offer
 
 RUN_HINT: Final = (
     "Do not call it again at once: failed and busy episodes are tried again later. "

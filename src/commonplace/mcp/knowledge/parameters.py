@@ -1,13 +1,8 @@
-"""Parameters that several tools share, as a model reads about them.
+"""Parameters that several tools share, as a model reads about them."""
 
-Models send lists and objects as JSON in a string about as often as they send the real thing; both are accepted.
-"""
-
-import json
-from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from commonplace.knowledge import (
     MAX_IMPORTANCE,
@@ -18,29 +13,8 @@ from commonplace.knowledge import (
     Permanence,
     SearchMode,
 )
+from commonplace.mcp.parameters import JSON, bounds, one_of
 
-
-def _from_json(value: object) -> object:
-    """Read a list or object that came as JSON in a string; return every other value unchanged."""
-    if not isinstance(value, str) or not value.strip().startswith(("[", "{", "null")):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
-
-
-def one_of(known: type[StrEnum]) -> Any:  # noqa: ANN401 - pydantic's own annotation
-    """Show a closed set in a schema. The memory judges the value: its message lists the words that are accepted."""
-    return Field(json_schema_extra={"enum": [*known]})
-
-
-def bounds(least: float, most: float | None = None) -> Any:  # noqa: ANN401 - pydantic's own annotation
-    """Show bounds in a schema. The memory judges the value: its message names both bounds."""
-    return Field(json_schema_extra={"minimum": least, **({} if most is None else {"maximum": most})})
-
-
-JSON = BeforeValidator(_from_json)
 Kind = Annotated[str, one_of(MemoryType)]
 Mode = Annotated[str, one_of(SearchMode)]
 Lifetime = Annotated[str, one_of(Permanence)]
@@ -72,7 +46,7 @@ ScopeFilter = Annotated[
     str | None,
     Field(
         description="Name of a butler: facts and rules that are global or its own, and its episodes. "
-        "Leave it out to search all memories."
+        "Leave it out for the default shown; without a default, that is all memories."
     ),
 ]
 Tags = Annotated[

@@ -16,7 +16,6 @@ from commonplace.knowledge import (
     SearchMode,
 )
 from commonplace.mcp.knowledge.parameters import (
-    JSON,
     Kind,
     Limit,
     MemoryId,
@@ -24,9 +23,9 @@ from commonplace.mcp.knowledge.parameters import (
     MinRelevance,
     Mode,
     ScopeFilter,
-    bounds,
 )
-from commonplace.mcp.knowledge.tool import Offer
+from commonplace.mcp.parameters import JSON, bounds
+from commonplace.mcp.tool import Offer
 
 SHOWN_CHARS: Final = 4_000
 """Longer texts are cut in lists: ten of a million characters would fill any model's window."""

@@ -11,7 +11,7 @@ from commonplace.knowledge import (
     Permanence,
 )
 from commonplace.mcp.knowledge.parameters import Importance, Lifetime, Scope, Tags
-from commonplace.mcp.knowledge.tool import OUTAGE_HINT, Offer
+from commonplace.mcp.tool import OUTAGE_HINT, Offer
 
 
 async def memory_store_episode(

@@ -36,11 +36,6 @@ _CHANGE: Final = re.compile(
     r"|(?P<again>works? again|again since|fixed (?:by|in|since|as of) (?:v|version|release)? ?\d)"
     r")"
 )
-_TEMPORARY: Final = re.compile(
-    r" (?:after|within|when|whenever|once|if|every|until|in|for) (?:an? |about )?(?:\d|few|while|minute|hour)"
-)
-"""Words after a passing change, as in "is gone after 10 minutes"."""
-
 _CLAUSE_START: Final = re.compile(
     r"[,;(]|\b(?:if|when|while|whenever|unless|until|once|after|before|as long as|as soon as|where|which|that|since|"
     r"because|by the time)\b"
@@ -56,7 +51,7 @@ def stated_changes(folded: str) -> dict[str, str]:
     starts = [(start.start(), start.group()) for start in _CLAUSE_START.finditer(folded)]
     for match in _CHANGE.finditer(folded):
         at = bisect(starts, (match.start(), ""))
-        if (at and starts[at - 1][1] not in ",;(") or _TEMPORARY.match(folded, match.end()):
+        if at and starts[at - 1][1] not in ",;(":
             continue
         kind = match.lastgroup or ""
         name = NO_LONGER if kind == "denied" else stem(match[kind].split()[0])

@@ -5,10 +5,11 @@ Source: R-OPS-5.
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import Final, TypeAlias, TypeVar
 
+from commonplace.language.stems import stem
 from commonplace.operational.judge.quantities import Agreement, compare
 from commonplace.operational.judge.reading import Amount, Name, Placed, Reading, Word
 
@@ -19,7 +20,7 @@ _MOST_LEFT: Final = 16
 _MOST_AMOUNTS: Final = 16
 """Further amounts of a text are not compared, so that a page of numbers takes no quadratic time."""
 
-_SHORTEST_COMPARED: Final = 5
+_SHORTEST_COMPARED: Final = 4
 _LONGEST_COMPARED: Final = 40
 LEAST_SPELLED: Final = 0.88
 """Ratio of equal letters from which one word is a typo of another."""
@@ -99,7 +100,7 @@ class Comparison:
     def substituted(self) -> float:
         """The weight that is left on both sides, as a share of what both share."""
         left = (side.heavy + len(side.names) + 0.5 * len(side.amounts) for side in (self.old, self.new))
-        return (min(left) + len(self.other_names)) / self.matched
+        return (min(left) + len(self.other_names)) / max(self.matched, 0.25)
 
 
 def compare_readings(old: Reading, new: Reading) -> Comparison:
@@ -110,8 +111,12 @@ def compare_readings(old: Reading, new: Reading) -> Comparison:
     turned = 0
     if len(old_words) <= _MOST_LEFT and len(new_words) <= _MOST_LEFT:
         opposed = _take(old_words, new_words, _negates)
-        turned = len(opposed)
-        pairs += [*opposed, *_take(old_words, new_words, _same_spelling)]
+        spelled = _take(old_words, new_words, _same_spelling)
+        # "fial" has no pole: the other spelling tells it.
+        turned = len(opposed) + sum(one.pole != other.pole for one, other in spelled)
+        pairs += [*opposed, *((one, replace(other, pole=one.pole)) for one, other in spelled)]
+        pairs += _compounds(old_words, new_words)
+        pairs += [(one, other) for other, one in _compounds(new_words, old_words)]
     old_names, new_names = list(old.names), list(new.names)
     same_names, other_names = _pair_names(old_names, new_names)
     old_amounts, new_amounts = list(old.amounts[:_MOST_AMOUNTS]), list(new.amounts[:_MOST_AMOUNTS])
@@ -163,19 +168,45 @@ def _pair_words(old: Sequence[Word], new: Sequence[Word]) -> list[tuple[Word, Wo
     return pairs
 
 
+def _compounds(ones: list[Word], others: list[Word]) -> list[tuple[Word, Word]]:
+    """Take words that the other text writes apart or in full: "wifi", "wi-fi"; "DC", "domain controller"."""
+    taken: list[tuple[Word, Word]] = []
+    for one in list(ones):
+        for size in (2, 3):
+            runs = [others[at : at + size] for at in range(len(others) - size + 1)]
+            match = next((run for run in runs if _spells(one.text, [word.text for word in run])), None)
+            if match is not None:
+                taken.append((one, match[0]))
+                ones.remove(one)
+                for word in match:
+                    others.remove(word)
+                break
+    return taken
+
+
+def _spells(word: str, parts: list[str]) -> bool:
+    initials = "".join(part[0] for part in parts)
+    return word == "".join(parts) or word.removesuffix("s") == initials
+
+
 def _negates(one: Word, other: Word) -> bool:
-    shorter, longer = sorted((one.concept, other.concept), key=len)
+    shorter, longer = sorted((stem(one.text), stem(other.text)), key=len)
     return any(len(shorter) > len(prefix) + 1 and longer == prefix + shorter for prefix in _NEGATING_PREFIXES)
 
 
 def _same_spelling(one: Word, other: Word) -> bool:
     short, long = sorted((one.text, other.text), key=len)
-    known = one.concept.isupper() or other.concept.isupper()
+    known = one.concept.isupper() and other.concept.isupper()
     lengths = _SHORTEST_COMPARED <= len(short) <= _LONGEST_COMPARED
     if known or not lengths or any(char.isdigit() for char in short + long):
         return False
     typo = short[0] == long[0] and len(long) - len(short) <= 1
-    return long.startswith(short) or (typo and SequenceMatcher(None, short, long).ratio() >= LEAST_SPELLED)
+    swapped = len(short) == len(long) and sorted(short) == sorted(long)
+    return (
+        swapped
+        or long.startswith(short)
+        or (typo and SequenceMatcher(None, short, long).ratio() >= LEAST_SPELLED)
+    )
 
 
 def _pair_names(ones: list[Name], others: list[Name]) -> tuple[_Names, _Names]:

@@ -4,7 +4,6 @@ Source: OPS-10.1, R-OPS-5.
 """
 
 from bisect import bisect_left
-from collections import Counter
 from typing import Final
 
 from commonplace.operational.judge.comparison import Comparison, Side
@@ -13,29 +12,6 @@ from commonplace.operational.judge.reading import Reading
 
 _NOUN_NEGATORS: Final = frozenset({"without", "no", "unless", "lacking"})
 """Negators of the next noun; before a noun that the other text lacks they open a detail."""
-
-
-def differences(comparison: Comparison) -> list[str]:
-    """Return the contradictions of two texts, each as a phrase: amounts, direction, order, denial, obligation."""
-    old, new = comparison.old.reading, comparison.new.reading
-    found = [
-        f'"{one.quantity.text}" against "{other.quantity.text}"' for one, other in comparison.other_amounts
-    ]
-    exchanged = _exchanged_ends(comparison)
-    if exchanged:
-        found.append(f"the ends of a direction are exchanged: {exchanged}")
-    if _order_is_turned(old, new):
-        found.append("the order is turned")
-    denied = denial(comparison)
-    if denied:
-        found.append(denied)
-    if not found and not comparison.old.heavy and not comparison.new.heavy:
-        modes = {
-            (not OBLIGATION.isdisjoint(reading.tokens), not PERMISSION.isdisjoint(reading.tokens))
-            for reading in (old, new)
-        }
-        found += ['"must" against "can"'] if modes == {(True, False), (False, True)} else []
-    return found
 
 
 def denial(comparison: Comparison) -> str:
@@ -51,12 +27,19 @@ def denial(comparison: Comparison) -> str:
         # A word such as "slow" that stands in one text alone is a detail.
         return ""
     if (len(old) + len(new) + comparison.turned) % 2 == 0:
-        return ""
+        return "" if any(word.is_heavy for word in left) else _modal(comparison)
     if old and new:
         return f'"{", ".join(old)}" against "{", ".join(new)}"'
     if not old and not new:
         return "a word of one text has a negating prefix in the other"
     return f'only the {"old" if old else "new"} text says "{", ".join(old or new)}"'
+
+
+def _modal(comparison: Comparison) -> str:
+    """Return "must" against "can", if one text says the first word and the other text the second."""
+    one, other = (set(side.reading.tokens) for side in (comparison.old, comparison.new))
+    found = {(not words.isdisjoint(OBLIGATION), not words.isdisjoint(PERMISSION)) for words in (one, other)}
+    return '"must" against "can"' if found == {(True, False), (False, True)} else ""
 
 
 def _turns(side: Side) -> list[str]:
@@ -80,31 +63,29 @@ def _opens_detail(side: Side, place: int) -> bool:
 
 
 def _shared_clauses(side: Side) -> set[int]:
-    """Return the clauses with shared content, but those that say more of their own."""
+    """Return the clauses that hold something that the other text shares or sets another amount against."""
     reading = side.reading
-    clauses = {
-        part.clause
-        for part in (*reading.words, *reading.names, *reading.amounts)
-        if part.place in side.shared or (part in reading.amounts and part not in side.amounts)
+    parts = (*reading.words, *reading.names, *reading.amounts)
+    left = {*side.words, *side.names, *side.amounts}
+    return {part.clause for part in parts if part not in left}
+
+
+def exchanged_ends(comparison: Comparison) -> str:
+    """Return the words that stand at the other end of "from … to" in texts ."""
+    moved = {
+        (one.role, other.role): one.text
+        for one, other in comparison.words
+        if one.is_heavy and one.role != other.role
     }
-    balance: Counter[int] = Counter()
-    for word in reading.words:
-        if word.weight >= 1:
-            balance[word.clause] += 1 if word.place in side.shared else -1
-    return {clause for clause in clauses if not clause or balance[clause] >= 0}
+    alone = not comparison.old.heavy and not comparison.new.heavy
+    ends = (("from", "to"), ("from", ""), ("to", "")) if alone else (("from", "to"),)
+    exchanged = next(
+        ((one, other) for one, other in ends if {(one, other), (other, one)} <= moved.keys()), None
+    )
+    return f"{moved[exchanged]}, {moved[exchanged[1], exchanged[0]]}" if exchanged else ""
 
 
-def _exchanged_ends(comparison: Comparison) -> str:
-    """Return the words that stand at the other end of "from … to" in texts that are the same besides."""
-    if comparison.old.heavy or comparison.new.heavy:
-        return ""
-    moved = [(one, other) for one, other in comparison.words if one.is_heavy and one.role != other.role]
-    roles = {(one.role, other.role) for one, other in moved}
-    exchanged = any((other, one) in roles for one, other in roles)
-    return ", ".join(one.text for one, _ in moved[:2]) if exchanged else ""
-
-
-def _order_is_turned(old: Reading, new: Reading) -> bool:
+def order_is_turned(old: Reading, new: Reading) -> bool:
     """Tell whether a "before" of the old text says the reverse of every "before" or "after" of the new on the same."""
     for one in old.orders:
         turned: list[bool] = []

@@ -1,269 +1,238 @@
-"""Features of two compared observations: each returns the sentence that an operator reads, or an empty string.
+"""Features of two compared observations: numbers that learned weights combine, some with words that explain them.
 
-A feature is a pure function of the evidence; `verdicts` orders the features in a table.
+A feature is a pure function of the comparison. `python benchmarks/judge_weights.py` fits the weights; it drops no
+feature by itself, so remove a feature here if the cross-validated figures do not need it.
 
 Source: OPS-09.1, OPS-10.1, R-OPS-5.
 """
 
-from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Final
+import math
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Final, NamedTuple
 
-from commonplace.language.ideas import WORD_WEIGHT, idea_of
+from commonplace.language.ideas import WORD_WEIGHT
 from commonplace.language.stems import stem
 from commonplace.operational.judge.changes import NO_LONGER
 from commonplace.operational.judge.comparison import Comparison, Side
-from commonplace.operational.judge.differences import denial, differences
-from commonplace.operational.judge.lexicon import COPULAS, SINGLE_VALUED
+from commonplace.operational.judge.differences import denial, exchanged_ends, order_is_turned
+from commonplace.operational.judge.lexicon import HEALTHY, TROUBLED
 from commonplace.operational.judge.quantities import Kind
-from commonplace.operational.judge.reading import PREDICATE, Amount, Name, Word
-from commonplace.operational.judge.units import PERIODS
+from commonplace.operational.judge.reading import PREDICATE, Amount, Name, Reading, Word
 
-LEAST_MATCHED: Final = 0.75
-"""Weight that two texts must share to speak of one thing: three words that say little, or one that does."""
+_MOST_ALIGNED: Final = 64
+"""Parts of each text whose order is compared, so that a long text takes no quadratic time."""
 
-MOST_SUBSTITUTED: Final = 0.2
-"""Weight left on both sides, as a share of what is shared, up to which two texts speak of one thing."""
+_DIVIDING: Final = frozenset({"SIZE", "LENGTH", "PUBLIC", "LOCAL", "STATIC"})
+"""Concepts whose poles divide a kind of things in two: "small files" and "large files"."""
 
-LEAST_CHANGED: Final = 0.5
-"""Share of the old claim that a text with a state change must name."""
-
-_ONE_VALUE: Final = frozenset(idea.concept for idea in map(idea_of, SINGLE_VALUED) if idea is not None)
-_MOST_VALUE_WORDS: Final = 2
+_MOST_VALUE_PARTS: Final = 3
 _MOST_NAMED: Final = 4
 
 
-@dataclass(frozen=True, kw_only=True)
-class Evidence:
-    """Comparison of two texts, with what several features read from it."""
+class Feature(NamedTuple):
+    """A number with its name; ``text`` explains it to an operator and is empty for plain counts."""
 
-    comparison: Comparison
-
-    @property
-    def sides(self) -> tuple[Side, Side]:
-        """The old and the new text."""
-        return self.comparison.old, self.comparison.new
-
-    @cached_property
-    def differences(self) -> str:
-        """The contradictions of the two texts."""
-        return "; ".join(differences(self.comparison))
-
-    @cached_property
-    def other_heads(self) -> bool:
-        """Whether each text begins with a word that the other lacks."""
-        return all(side.first_is_left for side in self.sides)
-
-    @cached_property
-    def substituted(self) -> bool:
-        """Whether each text holds a name or a word in the place of another."""
-        one = self.comparison
-        old, new = ({word.opener for word in side.words if word.is_heavy} for side in self.sides)
-        return (
-            one.substituted > MOST_SUBSTITUTED
-            or bool(one.other_names)
-            or self.other_heads
-            or not old.isdisjoint(new)
-        )
-
-    @cached_property
-    def adds_circumstance(self) -> bool:
-        """Whether one text alone has a condition."""
-        return any(word.conditional and word.weight >= 1 for side in self.sides for word in side.words)
-
-    @cached_property
-    def value(self) -> str:
-        """The two values, if one took the place of the other at the end of the same claim."""
-        # One can need two things at a time.
-        needs = any(one.concept == "NEED" for one, _ in self.comparison.words)
-        if needs or not self.substituted or self.differences or self.adds_circumstance:
-            return ""
-        texts = [_value_of(self.comparison, at) for at in (0, 1)]
-        return f'"{texts[0]}" against "{texts[1]}"' if all(texts) else ""
+    name: str
+    value: float
+    text: str = ""
 
 
-def other_names(evidence: Evidence) -> str:
-    """Return the names if one of them is the subject: "camera 1" and "camera 2"."""
-    for pair in evidence.comparison.other_names:
-        for at, name in enumerate(pair):
-            if _leads(name, [words[at] for words in evidence.comparison.words]):
-                return f'They speak of different things: "{pair[0].text}" and "{pair[1].text}".'
-    return ""
+def features(comparison: Comparison) -> Iterator[Feature]:
+    """Return every feature of a comparison, always with the same names in the same order."""
+    yield from _overlap(comparison)
+    yield from _alignment(comparison)
+    yield from _figures(comparison)
+    yield from _claims(comparison)
+    yield from _changes(comparison)
+    yield from _details(comparison)
 
 
-def _leads(name: Name, shared: Sequence[Word]) -> bool:
-    """Tell whether nothing that both texts share stands before a name, but its label."""
-    return not any(
+def _overlap(comparison: Comparison) -> Iterator[Feature]:
+    """Measure how much the texts share and how much is left of each."""
+    old, new = comparison.old, comparison.new
+    lengths = [len(side.reading.tokens) + 2 for side in (old, new)]
+    left = [_listed(_left(side)) for side in (old, new)]
+    shared = _listed([one for one, _ in comparison.words])
+    yield Feature("shared", min(comparison.matched, 6.0), f"both speak of {shared}" if shared else "")
+    yield Feature("left of new", min(new.heavy, 6.0), f"the new text adds {left[1]}" if left[1] else "")
+    yield Feature(
+        "substituted", min(comparison.substituted, 3.0), f"{left[0]} against {left[1]}" if all(left) else ""
+    )
+    yield Feature("length", math.log(lengths[1] / lengths[0]))
+
+
+def _alignment(comparison: Comparison) -> Iterator[Feature]:
+    """Measure where the texts differ: a word replaced at the end is often a value, one at the start a subject."""
+    readings = (comparison.old.reading, comparison.new.reading)
+    tokens = [reading.tokens[:_MOST_ALIGNED] for reading in readings]
+    one, other = (_keys(reading) for reading in readings)
+    blocks = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+    changed = [block for block in blocks if block[0] != "equal"]
+    kind, _, end, _, other_end = changed[0] if len(changed) == 1 else ("", 0, 0, 0, 0)
+    at_end = kind == "replace" and (end, other_end) == (len(one), len(other))
+    marks = any(char in "#_./" or char.isdigit() for key in set(other) - set(one) for char in key)
+    yield Feature("same order", SequenceMatcher(None, *tokens, autojunk=False).ratio())
+    yield Feature("same content", not changed, "both hold the same words")
+    yield Feature("one replaced at the end", at_end)
+    yield Feature("added at the start", any(block[0] == "insert" and not block[3] for block in changed))
+    yield Feature("same first word", one[:1] == other[:1])
+    yield Feature("first word kept", bool(one) and one[0] in other)
+    yield Feature("last word known", bool(other) and other[-1] in one)
+    yield Feature("old parts", min(len(set(one) - set(other)), 5))
+    yield Feature("marks in new parts", marks)
+
+
+def _keys(reading: Reading) -> list[str]:
+    """Return the parts of a text in order, each as a string that equal parts share."""
+    parts: list[Word | Name | Amount] = [*reading.words, *reading.names, *reading.amounts]
+    return [_key(part) for part in sorted(parts, key=lambda part: part.place)[:_MOST_ALIGNED]]
+
+
+def _key(part: Word | Name | Amount) -> str:
+    match part:
+        case Word():
+            return part.concept
+        case Name():
+            return f"#{part.mark}"
+        case Amount():
+            return f"{part.quantity.low:g} {part.quantity.kind}"
+
+
+def _figures(comparison: Comparison) -> Iterator[Feature]:
+    """Measure the names and amounts that both texts have, or that take each other's place."""
+    names = _against([(one.text, other.text) for one, other in comparison.other_names])
+    yield Feature("other names", min(len(comparison.other_names), 2), names)
+    yield Feature("other amounts", min(len(comparison.other_amounts), 2))
+    counted = [one for one, _ in comparison.same_amounts if one.quantity.kind is not Kind.ORDINAL]
+    yield Feature("same amounts", min(len(counted), 2))
+    yield Feature("amounts left of new", min(len(comparison.new.amounts), 2))
+
+
+def _against(pairs: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f'"{one}" against "{other}"' for one, other in pairs[:2])
+
+
+def _claims(comparison: Comparison) -> Iterator[Feature]:
+    """Measure what contradicts the claim that both texts share."""
+    old, new = comparison.old, comparison.new
+    denied, ends = denial(comparison), exchanged_ends(comparison)
+    turned = order_is_turned(old.reading, new.reading) or bool(ends)
+    amounts = _against([(one.quantity.text, other.quantity.text) for one, other in comparison.other_amounts])
+    text = "; ".join(filter(None, (amounts, denied, f"the order is turned {ends}".strip() if turned else "")))
+    contradicted = bool(text)
+    limited = any(side.narrowed or _has_condition(side) for side in (old, new))
+    moved = {
+        one.conditional
+        for one, other in comparison.words
+        if one.conditional != other.conditional and one.is_heavy
+    }
+    # One can need two things at a time.
+    needs = any(one.concept == "NEED" for one, _ in comparison.words)
+    several = contradicted or needs or any(map(_has_condition, (old, new)))
+    value = "" if several else _values(comparison)
+    yield Feature("turned order", turned)
+    yield Feature("other pole", sum(one.pole != other.pole for one, other in comparison.words))
+    ordered = bool(old.reading.orders and new.reading.orders)
+    yield Feature("same order of steps", ordered and not turned, "both name the same order")
+    one_subject = not (limited or _has_other_subject(comparison))
+    yield Feature("denial", bool(denied) and one_subject)
+    yield Feature("contradicted on one subject", contradicted and one_subject, text)
+    yield Feature("contradicted in part", contradicted and limited, f"{text}, perhaps in part")
+    yield Feature("exchanged condition", len(moved) > 1, "the condition and the claim are exchanged")
+    yield Feature("other value", bool(value), f"the same claim has another value: {value}")
+
+
+def _has_condition(side: Side) -> bool:
+    return any(word.conditional and word.weight >= WORD_WEIGHT for word in side.words)
+
+
+def _has_other_subject(comparison: Comparison) -> bool:
+    """Tell whether the subjects differ: other first words, "camera 1" and "camera 2", "small" and "large files"."""
+    opposed = any(
+        one.place == other.place == 0 and one.pole != other.pole and one.concept in _DIVIDING
+        for one, other in comparison.words
+    )
+    leading = any(
+        _leads(name, [pair[at] for pair in comparison.words], (comparison.old, comparison.new)[at])
+        for names in comparison.other_names
+        for at, name in enumerate(names)
+    )
+    return leading or opposed or (comparison.old.first_is_left and comparison.new.first_is_left)
+
+
+def _leads(name: Name, shared: Sequence[Word], side: Side) -> bool:
+    """Tell whether a name belongs to the subject: it begins the claim, or the claim follows it."""
+    claims = (*shared, *side.amounts, *side.words)
+    follows = name.opener != PREDICATE and any(part.place > name.place + 1 for part in claims)
+    return follows or not any(
         word.place < name.place and name.label not in {word.concept, stem(word.text)} for word in shared
     )
 
 
-def little_shared(evidence: Evidence) -> str:
-    """Return a reason if the texts share less than one word that says something."""
-    little = evidence.comparison.matched < LEAST_MATCHED
-    return "They share too little to speak of one thing." if little else ""
+def _values(comparison: Comparison) -> str:
+    """Return the words that stand alone at the end of the claim that both texts share."""
+    texts: list[str] = []
+    for at, side in enumerate((comparison.old, comparison.new)):
+        parts = [*(pair[at] for pair in comparison.other_names), *_left(side)]
+        labels = {part.label for part in parts if isinstance(part, Name)}
+        shared = [pair[at] for pair in comparison.words if pair[at].concept not in labels]
+        begins = min((part.place for part in parts), default=0)
+        ends = max((word.place for word in shared if word.weight >= WORD_WEIGHT), default=0)
+        stands_alone = 0 < len(parts) <= _MOST_VALUE_PARTS and not side.amounts
+        if not stands_alone or ends > begins or not any(word.place < begins for word in shared):
+            return ""
+        texts.append(f'"{" ".join(part.text for part in parts)}"')
+    return " against ".join(texts)
 
 
-def stated_change(evidence: Evidence) -> str:
-    """Return the state change that the new text states of the old claim: "was removed", "moved from"."""
-    comparison = evidence.comparison
-    old, changes = comparison.old, comparison.new.reading.changes
-    known = {name for word in old.reading.words for name in (word.concept, stem(word.text))}
-    if not denial(comparison):
-        known.add(NO_LONGER)
-    new = [text for name, text in changes.items() if name not in known and name not in old.reading.changes]
-    claimed = comparison.matched / (comparison.matched + old.heavy + len(old.names))
-    if not new or evidence.other_heads or claimed < LEAST_CHANGED:
-        return ""
-    return f'The new text states a change: "{new[0]}".'
-
-
-def exchanged_condition(evidence: Evidence) -> str:
-    """Return the words that change places in "if A hangs, restart B" and "if B hangs, restart A"."""
-    moved = [one for one, other in evidence.comparison.words if one.conditional != other.conditional]
-    texts = {word.conditional: word.text for word in moved}
-    telling = len(texts) > 1 and any(word.is_heavy for word in moved)
-    if telling and evidence.comparison.substituted <= MOST_SUBSTITUTED:
-        return f'The condition and the claim are exchanged: "{texts[False]}", "{texts[True]}".'
-    return ""
-
-
-def other_value(evidence: Evidence) -> str:
-    """Return the values of a claim that has one at a time: "runs on worker-1", "the driver is journald"."""
-    return perhaps_other_value(evidence) if _has_one_value(evidence) else ""
-
-
-def perhaps_other_value(evidence: Evidence) -> str:
-    """Return the values of a claim that may have several at a time."""
-    return f"The same claim with another value: {evidence.value}." if evidence.value else ""
-
-
-def _value_of(comparison: Comparison, at: int) -> str:
-    """Return the words of one text that stand alone at the end of the claim that both share."""
-    side = (comparison.old, comparison.new)[at]
-    names = [*(pair[at] for pair in comparison.other_names), *side.names]
-    words = [word for word in side.words if word.is_heavy]
-    if side.amounts or len(names) > 1 or len(words) > _MOST_VALUE_WORDS:
-        return ""
-    begins = min((part.place for part in (*words, *names)), default=0)
-    labels = {name.label for name in names}
-    shared = [pair[at] for pair in comparison.words if pair[at].concept not in labels]
-    text = " ".join(part.text for part in (*words, *names))
-    return text if _ends_claim(shared, begins) else ""
-
-
-def _ends_claim(shared: Sequence[Word], place: int) -> bool:
-    ends = max((word.place for word in shared if word.weight >= WORD_WEIGHT), default=0)
-    return ends <= place and any(word.place < place for word in shared)
-
-
-def _has_one_value(evidence: Evidence) -> bool:
-    old, new = (side.reading.tokens for side in evidence.sides)
-    if "now" in new and "now" not in old:
-        return True
-    shared = {one.concept for one, _ in evidence.comparison.words}
-    copula = not COPULAS.isdisjoint(old) and not COPULAS.isdisjoint(new)
-    named = bool(evidence.comparison.other_names) or all(map(_has_name, evidence.sides))
-    return named and (copula or not shared.isdisjoint(_ONE_VALUE))
-
-
-def _has_name(side: Side) -> bool:
-    spelled = any(word.weight > WORD_WEIGHT or word.text in side.reading.proper for word in side.words)
-    return spelled or bool(side.names)
-
-
-def other_subjects(evidence: Evidence) -> str:
-    """Return the names, or the words, that each text has in the place of the other's."""
-    if not evidence.substituted:
-        return ""
-    pairs = evidence.comparison.other_names
-    one, other = (
-        (f'"{name.text}"' for name in pairs[0]) if pairs else (_listed(side.words) for side in evidence.sides)
-    )
-    return f"One speaks of {one}, the other of {other}."
-
-
-def part_of_subject(evidence: Evidence) -> str:
-    """Return a difference that holds for a part of the subject or under a condition: "full backups", "if idle"."""
-    if not evidence.differences:
-        return ""
-    amounts = evidence.comparison.other_amounts
-    periods = any(_names_period(one) and _names_period(other) for one, other in amounts)
-    if not (periods or evidence.adds_circumstance or any(side.narrowed for side in evidence.sides)):
-        return ""
-    return f"They differ ({evidence.differences}), but perhaps one speaks of a part of the other."
-
-
-def _names_period(amount: Amount) -> bool:
-    """Tell the name of a thing from an amount: "Weekly reports" from "Takes 60s"."""
-    quantity = amount.quantity
-    return quantity.kind is Kind.DURATION and amount.place <= 1 and quantity.text in PERIODS
-
-
-def opposite_claims(evidence: Evidence) -> str:
-    """Return the difference of two texts on one subject."""
-    found = evidence.differences
-    return f"The same subject, opposite claims: {found}." if found else ""
-
-
-def dropped_claim(evidence: Evidence) -> str:
-    """Return the denial or the state change that the old text alone states."""
-    old, new = evidence.sides
-    changes = [text for name, text in old.reading.changes.items() if name not in new.reading.changes]
-    denied = [word.text for word in old.words if word.is_heavy and word.pole < 0]
-    dropped = [*denied, *changes]
-    return f'The new text no longer says "{dropped[0]}" about the same subject.' if dropped else ""
-
-
-def other_claims(evidence: Evidence) -> str:
-    """Return the new words of the shared claim itself: another subject, or a predicate that may deny it."""
-    comparison = evidence.comparison
-    places = defaultdict[int, list[int]](list)
-    for _, word in comparison.words:
-        if word.weight >= WORD_WEIGHT:
-            places[word.clause].append(word.place)
-    new = [word for word in comparison.new.words if word.is_heavy and not word.conditional]
-    found = [word for word in new if _claims(word, places[word.clause])]
-    return f"The new text says {_listed(found)} about the same subject." if found else ""
-
-
-def _claims(word: Word, shared: Sequence[int]) -> bool:
-    if not shared or word.opener == PREDICATE:
-        return bool(shared)
-    return not word.opener and not min(shared) < word.place < max(shared)
-
-
-def each_adds(evidence: Evidence) -> str:
-    """Return what each text says of the subject that the other does not."""
-    old, new = evidence.sides
-    dropped = [word for word in old.words if word.is_heavy and not word.opener]
-    words = bool(dropped) and any(not word.opener for word in new.words)
-    if not (words or (old.amounts and new.amounts)):
-        return ""
-    return f"The old text adds {_listed(old.words)}, the new one {_listed(new.words)}."
-
-
-def added_detail(evidence: Evidence) -> str:
-    """Return the words, names and amounts that the new text adds."""
-    new = evidence.comparison.new
-    amounts = [amount.quantity.text for amount in new.amounts] + [
-        other.quantity.text
-        for one, other in evidence.comparison.same_amounts
-        if (one.quantity.low, one.quantity.high) != (other.quantity.low, other.quantity.high)
-        and not other.quantity.hedged
+def _changes(comparison: Comparison) -> Iterator[Feature]:
+    """Measure state changes, trouble that begins or ends, and words such as "now"."""
+    old, new = comparison.old.reading, comparison.new.reading
+    denied = bool(denial(comparison))
+    changes = [
+        text
+        for name, text in new.changes.items()
+        if name not in old.changes and (denied or name != NO_LONGER)
     ]
-    words = [word.text for word in new.words if word.is_heavy or word.conditional]
-    added = ", ".join([*words, *(name.text for name in new.names), *amounts][:_MOST_NAMED])
-    return f'The new text adds "{added}".' if added else ""
+    differs = denied or comparison.old.heavy or comparison.new.heavy
+    ended = differs and not _has_other_subject(comparison)
+    tones = (_tone(old), _tone(new))
+    yield Feature("change", bool(changes), f'the new text states a change: "{"".join(changes[:1])}"')
+    yield Feature(
+        "trouble ends", bool(ended) and tones[0] < 0 < tones[1], "the trouble of the old text ended"
+    )
+    yield Feature("trouble is added", tones[1] < 0 <= tones[0])
+    for word in ("now", "again"):
+        added = word in new.tokens and word not in old.tokens
+        yield Feature(f"new {word}", added, f'the new text says "{word}"')
+    since = "since" in new.tokens and "since" not in old.tokens
+    yield Feature("better since", since and tones[1] > tones[0], 'the new text says "since"')
+    yield Feature("negator dropped", len(new.negators) < len(old.negators))
 
 
-def nothing_new(evidence: Evidence) -> str:
-    """Return the words that both texts share."""
-    return f"Both say the same of {_listed([one for one, _ in evidence.comparison.words])}."
+def _tone(reading: Reading) -> int:
+    """Return how many more words tell of health than of trouble; a negator turns its clause around."""
+    denied = {negator.clause for negator in reading.negators}
+    stems = [(stem(word.text), -1 if word.clause in denied else 1) for word in reading.words]
+    return sum(sign * ((word in HEALTHY) - (word in TROUBLED)) for word, sign in stems)
 
 
-def _listed(words: Sequence[Word]) -> str:
-    telling = sorted(words, key=lambda word: -word.weight)[:_MOST_NAMED]
-    return ", ".join(f'"{word.text}"' for word in telling) or "other figures"
+def _details(comparison: Comparison) -> Iterator[Feature]:
+    """Measure how the rest is attached: as a claim, behind "is", or behind a preposition or the like."""
+    old, new = comparison.old, comparison.new
+    one, other = ({part.opener for part in _left(side)} for side in (old, new))
+    yield Feature("new condition", _has_condition(new), "the new text adds a condition")
+    yield Feature("new narrowed", new.narrowed, "the new text speaks of a part")
+    yield Feature("same place", bool(one & other - {""}))
+    yield Feature("new claim", "" in other)
+    yield Feature("new predicate", PREDICATE in other)
+
+
+def _left(side: Side) -> list[Word | Name]:
+    """Return the words and names of one text that the other lacks and that say something."""
+    return [*side.names, *(word for word in side.words if word.is_heavy)]
+
+
+def _listed(parts: Sequence[Word | Name]) -> str:
+    return ", ".join(f'"{part.text}"' for part in parts[:_MOST_NAMED])

@@ -30,23 +30,26 @@ PHRASES: Final = {
         available: is up, are up, be up, being up
         start: come up, comes up, coming up, came up, come back, comes back, start up, starts up, starting up, spin up
         stop: shut down, shuts down, shutting down
-        : never the other way round, not the other way round, not vice versa, the other way round, any more, anymore
+        : never the other way round, never the other way, not the other way round
+        : not vice versa, the other way round, any more, anymore
         disable: is off, are off, stays off, turn off, turned off, switch off, switched off
         backup: back up, backs up, backed up, backing up
         enable: turn on, turned on, switch on, switched on
         timeout: time out, times out, timed out
         failover: fail over, fails over
+        outage: out of service, out of order
         oom: out of memory, oom killer, oom killed
         exhaust: run out of, runs out of
         readonly: read only
         vm: virtual machine
         atleast: at least, no less than, not less than, minimum of, a minimum of, more than, longer than, larger than
-        atleast: bigger than, greater than, higher than
+        atleast: bigger than, greater than, higher than, hotter than, warmer than, older than
         atmost: at most, no more than, not more than, maximum of, a maximum of, up to, as much as, as many as
-        atmost: less than, fewer than, smaller than, lower than, shorter than
+        atmost: less than, fewer than, smaller than, lower than, shorter than, colder than, cooler than
         orabove: or more, or newer, or later, or higher, or above, and above, and newer, and later
         orbelow: or less, or fewer, or older, or lower, or earlier
         every: once a, once per, once an, once every
+        every 2: every other, every second
     """.strip().splitlines()
     for meaning, _, phrases in [row.partition(":")]
     for phrase in phrases.split(",")
@@ -100,8 +103,16 @@ IMPERATIVES: Final = word_set(
 )
 """Verbs before a number that counts: "keep 3 snapshots"."""
 
-SINGLE_VALUED: Final = word_set(
-    "come run host live sit point pull listen call name locate store serve talk bind forward mirror resolve primary "
-    "master leader default address url path",
+TROUBLED: Final = word_set(
+    "abort block bounc break bug corrupt crash danger deadlock defect degrad delay deni die disabl disappear "
+    "disconnect down drop duplic error expir fail fault faulti flaki flood forbid freez garbl go hang ignor incid "
+    "issu jam kill lag late leak loop lose miss nois noisi offlin orphan outag overheat overload panic paus "
+    "pointless problem quarantin rattl refus reject riski slow stale stall stick stop timeout troubl truncat "
+    "unavail unhealthi unreach unsaf unstabl unus useless vanish wipe wrong",
 )
-"""Words of claims that hold for one value at a time: "runs on", "is called", "listens on"."""
+HEALTHY: Final = word_set(
+    "accept activ allow avail back clean complet continu correct cure deliv enabl fast fine finish fix good heal "
+    "healthi keep normal ok okay onlin pass permit quick reachabl readi recov reliabl repair restor resum right "
+    "run safe smooth solv sound stabl stay succeed surviv up usabl work",
+)
+"""Stems of words that tell of trouble, and of health."""

@@ -15,7 +15,7 @@ from commonplace.language.ideas import LIGHT_WEIGHT, NEGATORS, STOPWORDS, idea_o
 from commonplace.language.stems import stem
 from commonplace.operational.judge import lexicon
 from commonplace.operational.judge.changes import stated_changes
-from commonplace.operational.judge.lexicon import BREAKS, CIRCUMSTANCES, COPULAS, EARLIER, LABELS, LATER
+from commonplace.operational.judge.lexicon import BREAKS, CIRCUMSTANCES, COPULAS, EARLIER, LATER
 from commonplace.operational.judge.quantities import Bound, Kind, Quantity
 from commonplace.operational.judge.quantity_reading import extract
 from commonplace.operational.judge.words import fold, tokenise
@@ -28,11 +28,9 @@ _Part: TypeAlias = "str | Quantity"
 _MOST_ORDERS: Final = 8
 """Further orders of a text are not compared, so that a list of steps takes no quadratic time."""
 
-_PROPER: Final = re.compile(r"(?<=[\w,;:)] )[A-Z][\w-]*|\b\w+-[\w-]+")
 _AUXILIARIES: Final = COPULAS | word_set("must can cannot should may never not do does did")
 _VERSIONED: Final = frozenset({"port", "version", "release", "v"})
 _STOPS: Final = frozenset({";", ".", ":", "(", "--", "-"})
-_NAMING: Final = CIRCUMSTANCES | {"on", "in", "with", "of"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +101,7 @@ class Reading:
     """A text as the judge reads it.
 
     ``tokens`` is the text without case and spacing. ``negators`` turn their clause around, ``changes`` maps state
-    changes to their wording, and ``proper`` holds the words that the author spelled as names.
+    changes to their wording.
     """
 
     tokens: tuple[str, ...]
@@ -113,7 +111,6 @@ class Reading:
     negators: tuple[Name, ...]
     orders: tuple[Order, ...]
     changes: Mapping[str, str]
-    proper: frozenset[str]
 
 
 @lru_cache(maxsize=4096)
@@ -139,7 +136,6 @@ def read(text: str, service: str | None = None) -> Reading:
         negators=tuple(reader.negators),
         orders=_orders(parts, reader.words),
         changes=stated_changes(folded),
-        proper=frozenset(re.split(r"\W", " ".join(_PROPER.findall(" ".join(text.split()))).casefold())),
     )
 
 
@@ -185,7 +181,10 @@ class _Reader:
         if part in CIRCUMSTANCES or part in LATER or part in EARLIER:
             self._open_clause(part, conditional=part in CIRCUMSTANCES)
         elif part in lexicon.JOINTS:
-            self.opener, self.role = part, part if part in {"from", "to", "into"} else ""
+            self.opener, self.role = (
+                part,
+                {"into": "to"}.get(part, part) if part in {"from", "to", "into"} else "",
+            )
         elif part in COPULAS and not self.conditional:
             self.opener = PREDICATE
         if part in NEGATORS:
@@ -229,7 +228,7 @@ class _Reader:
         if quantity.kind is Kind.ORDINAL:
             label = "" if behind in BREAKS else behind
         elif quantity.label in _VERSIONED or quantity.kind is Kind.VERSION:
-            label = self._versioned(place, quantity)
+            label = "" if place else quantity.label or "version"
         elif quantity.kind is not Kind.NUMBER or quantity.label:
             label = quantity.label
         else:
@@ -241,16 +240,7 @@ class _Reader:
         if not self.noun or before != self.noun:
             # "The 3.9 image has no pip".
             return behind if place <= 1 and before in {"the", ""} and "." in quantity.text else ""
-        identifies = not LABELS.isdisjoint({before, stem(before)}) or behind in COPULAS
-        return before if identifies or self._is_subject(place, before, behind) else ""
-
-    def _versioned(self, place: int, quantity: Quantity) -> str:
-        if quantity.label == "port":
-            return "port" if place == 0 else ""
-        before = self._token(place - 1)
-        idea = idea_of(self.noun) if self.noun and self.noun == before else None
-        follows_subject = quantity.label in {"", "v"} and idea is not None and idea.weight >= 1
-        return (quantity.label or "version") if place <= 1 or follows_subject or before in _NAMING else ""
+        return before if behind in COPULAS or self._is_subject(place, before, behind) else ""
 
     @staticmethod
     def _is_subject(place: int, before: str, behind: str) -> bool:

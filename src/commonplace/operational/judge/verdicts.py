@@ -1,32 +1,50 @@
 """Judge: does a new observation repeat an old one, refine it, correct it, or speak of something else?
 
-The caller compares observations of one service and one category. The judge uses no model, no network and no chance:
-the same two texts always get the same verdict, with a sentence that says why.
-
-1.  **Read** (`reading`): clauses of content words with poles, names, amounts with units, orders and state changes.
-2.  **Compare** (`comparison`): pair words by idea and spelling, names by label, amounts by kind.
-3.  **Decide** (`RULES`): the first feature that holds decides.
+`reading` reads clauses of words, names, amounts, orders and state changes, `comparison` pairs them, `features` measures
+the pairs, and a multinomial logistic regression gives each verdict a probability: `benchmarks/judge_weights.py` fits
+its weights. The same two texts always get the same verdict, with a sentence that says why.
 
 Source: OPS-09.1, OPS-10.1, R-OPS-5.
 """
 
-from collections.abc import Callable
+import json
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
+from pathlib import Path
 from typing import Final
 
-from commonplace.operational.judge import features
 from commonplace.operational.judge.comparison import compare_readings
-from commonplace.operational.judge.features import Evidence
+from commonplace.operational.judge.features import Feature, features
 from commonplace.operational.judge.reading import Reading, read
 
-LEAST_SIMILAR_TO_ASK: Final = 0.3
-"""Similarity from which a model is asked about a pair that the rules keep apart."""
+LEAST_CORRECT: Final = 0.5
+"""Probability from which a new text corrects the old one."""
+
+MOST_CORRECT: Final = 0.07
+MOST_DISTINCT: Final = 0.1
+"""Probabilities of a correction and of another thing, below which one memory holds both texts."""
+
+LEAST_DOUBTFUL: Final = 0.25
+"""Probability of a correction from which a pair that stays apart waits for review."""
+
+LEAST_ASKED: Final = 0.003
+LEAST_ASKED_APART: Final = 0.1
+"""Probabilities of a correction from which a model is asked, the second for texts that share too little."""
+
+LEAST_MATCHED: Final = 0.75
+"""Weight that two texts must share to speak of one thing: three words that say little, or one that does."""
+
+SAME_TO_REFINE: Final = 8.0
+"""How much more probable than a refinement a repetition must be: a refinement loses no word."""
 
 MAX_JOINED_CHARS: Final = 300
 """Length up to which one text holds both wordings of a refinement. Source: R-OPS-5."""
 
 _SEPARATOR: Final = "; "
+_MOST_REASONS: Final = 2
 
 
 class Verdict(StrEnum):
@@ -39,42 +57,30 @@ class Verdict(StrEnum):
     DOUBTFUL = "doubtful"
 
 
+LEARNED: Final = (Verdict.SAME, Verdict.REFINE, Verdict.CORRECT, Verdict.DISTINCT)
+
+_GROUNDS: Final = {
+    Verdict.SAME: "Both say the same",
+    Verdict.REFINE: "The new text adds to the old one",
+    Verdict.CORRECT: "The new text corrects the old one",
+    Verdict.DISTINCT: "The texts speak of different things",
+    Verdict.DOUBTFUL: "The new text may correct the old one",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
     """A verdict with its grounds.
 
     ``score`` is the similarity of content, 0.0 to 1.0, whatever the verdict. ``reason`` is a sentence for an operator
-    that names the words or amounts that decided. ``between`` are the two verdicts that a doubtful one hesitates
-    between; a distinct one has them as well if the texts are close enough for a model to be asked.
+    that names the features that weighed most. ``between`` are the two verdicts that a doubtful one hesitates between;
+    any verdict but a correction has them as well if a correction is probable enough for a model to be asked.
     """
 
     verdict: Verdict
     score: float
     reason: str
     between: tuple[Verdict, ...] = ()
-
-
-RULES: Final[tuple[tuple[Callable[[Evidence], str], Verdict], ...]] = (
-    (features.other_names, Verdict.DISTINCT),
-    (features.little_shared, Verdict.DISTINCT),
-    (features.stated_change, Verdict.CORRECT),
-    (features.exchanged_condition, Verdict.DISTINCT),
-    (features.other_value, Verdict.CORRECT),
-    (features.perhaps_other_value, Verdict.DOUBTFUL),
-    (features.other_subjects, Verdict.DISTINCT),
-    (features.part_of_subject, Verdict.DOUBTFUL),
-    (features.opposite_claims, Verdict.CORRECT),
-    (features.dropped_claim, Verdict.DOUBTFUL),
-    (features.other_claims, Verdict.DOUBTFUL),
-    (features.each_adds, Verdict.DOUBTFUL),
-    (features.added_detail, Verdict.REFINE),
-    (features.nothing_new, Verdict.SAME),
-)
-"""The judgement: the first feature that returns a reason decides.
-
-In doubt between same and refine the verdict is refine, because a refinement loses no word. In doubt between correct and
-another verdict it is doubtful: both texts are kept, and a person or a model is asked.
-"""
 
 
 def judge(existing: str, emitted: str, service: str | None = None) -> Judgement:
@@ -123,10 +129,63 @@ def judge_readings(old: Reading, new: Reading) -> Judgement:
     if old.tokens == new.tokens:
         return Judgement(verdict=Verdict.SAME, score=1.0, reason="Both say the same, word for word.")
     comparison = compare_readings(old, new)
-    evidence = Evidence(comparison=comparison)
-    verdict, reason = next((verdict, reason) for feature, verdict in RULES if (reason := feature(evidence)))
-    close = verdict is Verdict.DISTINCT and comparison.similarity >= LEAST_SIMILAR_TO_ASK
+    found = list(features(comparison))
+    chances = probabilities(found)
+    apart = comparison.matched < LEAST_MATCHED
+    verdict = Verdict.DISTINCT if apart else decided(chances)
     between: tuple[Verdict, ...] = ()
-    if verdict is Verdict.DOUBTFUL or close:
-        between = (Verdict.CORRECT, Verdict.DISTINCT if close or evidence.substituted else Verdict.REFINE)
-    return Judgement(verdict=verdict, score=round(comparison.similarity, 3), reason=reason, between=between)
+    if verdict is not Verdict.CORRECT and chances[Verdict.CORRECT] >= (
+        LEAST_ASKED_APART if apart else LEAST_ASKED
+    ):
+        others = [other for other in LEARNED if other is not Verdict.CORRECT]
+        between = (Verdict.CORRECT, max(others, key=lambda other: chances[other]))
+    return Judgement(
+        verdict=verdict,
+        score=round(comparison.similarity, 3),
+        reason="They share too little to speak of one thing." if apart else _reason(verdict, found),
+        between=between,
+    )
+
+
+def decided(chances: Mapping[Verdict, float]) -> Verdict:
+    """Return the verdict for the probabilities of the four.
+
+    In doubt between same and refine the verdict is refine, because a refinement loses no word. In doubt between correct
+    and another verdict it is doubtful: both texts are kept, and a person or a model is asked.
+    """
+    same, refine, correct, distinct = (chances[verdict] for verdict in LEARNED)
+    if correct >= LEAST_CORRECT:
+        return Verdict.CORRECT
+    if correct < MOST_CORRECT and distinct < MOST_DISTINCT:
+        return Verdict.SAME if same >= SAME_TO_REFINE * refine else Verdict.REFINE
+    return Verdict.DOUBTFUL if correct >= LEAST_DOUBTFUL else Verdict.DISTINCT
+
+
+def probabilities(found: Sequence[Feature]) -> dict[Verdict, float]:
+    """Return the probability of each of the four verdicts."""
+    weighed = [(one.value - weights[0], weights) for one in found for weights in [_weights()[one.name]]]
+    sums = [sum(value * weights[at] for value, weights in weighed) for at in range(1, len(LEARNED) + 1)]
+    powers = [math.exp(total - max(sums)) for total in sums]
+    return {verdict: power / sum(powers) for verdict, power in zip(LEARNED, powers, strict=True)}
+
+
+@cache
+def _weights() -> dict[str, list[float]]:
+    """Return the mean of each feature, and its weight for each of the four verdicts."""
+    weights: dict[str, list[float]] = json.loads(Path(__file__).with_name("weights.json").read_bytes())
+    return weights
+
+
+def _reason(verdict: Verdict, found: Sequence[Feature]) -> str:
+    """Return a sentence with the features that weighed most for a verdict and have words."""
+    at = LEARNED.index(Verdict.CORRECT if verdict is Verdict.DOUBTFUL else verdict)
+
+    def pull(feature: Feature) -> float:
+        mean, *weights = _weights()[feature.name]
+        return (feature.value - mean) * (weights[at] - sum(weights) / len(weights))
+
+    agree = verdict in {Verdict.SAME, Verdict.REFINE}
+    said = (one for one in found if one.text and one.value and (agree or not one.text.startswith("both ")))
+    telling = sorted(said, key=pull, reverse=True)
+    texts = [one.text for one in telling if pull(one) > 0] or [one.text for one in telling]
+    return f"{_GROUNDS[verdict]}: {'; '.join(texts[:_MOST_REASONS])}." if texts else f"{_GROUNDS[verdict]}."

@@ -51,6 +51,20 @@ def _fraction(match: re.Match[str]) -> str:
     return written if counted else f"{before} {written}"
 
 
+def _past(match: re.Match[str]) -> str:
+    hour = _AMOUNTS.get(match[2], match[2])
+    return f"{hour:.0f}:{30 if match[1] == 'half' else 15}" if isinstance(hour, float) else match[0]
+
+
+def _half_of_day(match: re.Match[str]) -> str:
+    return f"{match[1]} {'am' if match[2] == 'morning' else 'pm'}"
+
+
+def _and_a_half(match: re.Match[str]) -> str:
+    amount = 1.0 if match[1] in {"a", "an"} else _AMOUNTS.get(match[1])
+    return f"{amount + 0.5:g} {match['unit']}" if amount is not None else match[0]
+
+
 def _sum(match: re.Match[str]) -> str:
     return f"{_AMOUNTS[match[1]] + _AMOUNTS[match[2]]:g}"
 
@@ -69,6 +83,11 @@ _REWRITES: Final[tuple[tuple[re.Pattern[str], _Replacement], ...]] = tuple(
     for pattern, replacement in (
         (r"(?<=[a-z])'(?=[a-z])", ""),
         (r"\b([ap])\.\s?m\b\.?", r"\1m"),
+        (r"\b(\d{1,2})\.([0-5]\d)(?=\s?(?:[ap]m|h|o'clock|uhr)\b)", r"\1:\2"),
+        (r"\b(\d{1,2}) (?:o'?clock )?in the (morning|afternoon|evening)\b", _half_of_day),
+        (r"\b(half|quarter) past (\w+)\b", _past),
+        (r"\b(\d{1,2}) ?o'?clock\b", r"\1:00"),
+        (rf"\b(an?|\w+) {_UNIT}s? and a half\b", _and_a_half),
         (r"\b(approx|ca|max|min|resp|incl|vs|no|nr|dr|st)\.(?=\s)", r"\1"),
         (r"\b(?:tcp|udp)(?: port[ /]|[ /])(?=\d)", "port "),
         (r"\b(\d+)[ /](?:tcp|udp)\b", r"port \1"),
@@ -112,7 +131,7 @@ _TOKEN: Final = re.compile(
 
 def fold(text: str) -> str:
     """Return a text in lower case, with compatibility forms folded and each thing in one spelling."""
-    named = _CAPITAL.sub(r"#\1", " ".join(text[:MOST_READ_CHARS].split()))
+    named = _CAPITAL.sub(r"#\1", " ".join(text[:MOST_READ_CHARS].split())).replace("GET ", "HTTPGET ")
     folded = unicodedata.normalize("NFKC", named).casefold().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     for pattern, replacement in _REWRITES:
         folded = pattern.sub(replacement, folded)

@@ -1,5 +1,6 @@
 """Pins and short ids of memories, from a real server."""
 
+from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -66,7 +67,7 @@ async def test_the_tag_pins_at_storage_and_stays_with_the_next_value(
     knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
 ) -> None:
     """A correction of a pinned fact is pinned."""
-    key = {"subject": "Ada", "predicate": "allergy"}
+    key: dict[str, Any] = {"subject": "Ada", "predicate": "allergy"}
     await store_fact(knowledge_pool, engine, **key, content="nuts", tags=["pinned"], clock=clock)
     await store_fact(knowledge_pool, engine, **key, content="nuts and eggs", tags=["health"], clock=clock)
 

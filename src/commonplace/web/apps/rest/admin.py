@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Query
 
 from commonplace.web.access import installation_admin, installation_reader, installation_writer
+from commonplace.web.api import Api
 from commonplace.web.apps.rest.parameters import AppId, MemoryId, OpenAppMemory
 from commonplace.web.apps.rest.shapes import (
     DeletedShape,
@@ -14,20 +15,12 @@ from commonplace.web.apps.rest.shapes import (
 )
 from commonplace.web.limits import MAX_OFFSET
 from commonplace.web.paging import DEFAULT_LIMIT, MAX_LIMIT, Page
-from commonplace.web.problems import INVALID_INPUT, NOT_FOUND, may_answer
+from commonplace.web.problems import NOT_FOUND
 
-router = APIRouter(
-    prefix="/apps/{appId}/memories", tags=["app memory"], responses=may_answer(NOT_FOUND, INVALID_INPUT)
-)
+api = Api("/apps/{appId}/memories", "app memory", NOT_FOUND)
 
 
-@router.get(
-    "",
-    operation_id="listMemories",
-    dependencies=[Depends(installation_reader)],
-    response_description="The memories",
-    summary="List the memories of an app",
-)
+@api("GET", installation_reader, "The memories")
 async def list_memories(
     memory: OpenAppMemory,
     app_id: AppId,
@@ -43,10 +36,10 @@ async def list_memories(
         int | None, Query(ge=0, le=MAX_OFFSET, description="the number of items to skip")
     ] = None,
 ) -> MemoriesPageShape | MemoriesShape:
-    """Return the memories of all users of the app, newest first.
+    """List the memories of an app.
 
-    Without `limit` and `offset`, the answer has all memories. With either, it has one page, the total number and the
-    offset of the next page.
+    Return the memories of all users of the app, newest first. Without `limit` and `offset`, the answer has all
+    memories. With either, it has one page, the total number and the offset of the next page.
     """
     if limit is None and offset is None:
         found = await memory.list_memories(app_id)
@@ -58,29 +51,21 @@ async def list_memories(
     )
 
 
-@router.delete(
-    "",
-    operation_id="purgeMemories",
-    dependencies=[Depends(installation_admin)],
-    response_description="The memories are deleted",
-    summary="Delete every memory of an app",
-)
+@api("DELETE", installation_admin, "The memories are deleted")
 async def purge_memories(memory: OpenAppMemory, app_id: AppId) -> PurgedShape:
-    """Delete all memories permanently, including their text in the history, and drop waiting digests of the app.
+    """Delete every memory of an app.
 
-    The app stays. For an app without memories the count is 0.
+    Delete all memories permanently, including their text in the history, and the transcripts of ended conversations.
+    Waiting digests are dropped. The app stays. For an app without memories the count is 0.
     """
     return PurgedShape(deleted_count=(await memory.subagent.delete_app_memories(app_id)).deleted)
 
 
-@router.delete(
-    "/{memoryId}",  # noqa: FAST003 - MemoryId takes it
-    operation_id="deleteMemory",
-    dependencies=[Depends(installation_writer)],
-    response_description="The memory is deleted",
-    summary="Delete one memory of an app",
-)
+@api("DELETE /{memoryId}", installation_writer, "The memory is deleted")
 async def delete_memory(memory: OpenAppMemory, app_id: AppId, memory_id: MemoryId) -> DeletedShape:
-    """Delete the memory permanently, including its text in the history. Memories of other apps are not found."""
+    """Delete one memory of an app.
+
+    Delete the memory permanently, including its text in the history. Memories of other apps are not found.
+    """
     await memory.delete_memory(memory_id, app_id=app_id)
     return DeletedShape()

@@ -3,37 +3,51 @@
 import math
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
 from commonplace.apps import (
+    APP_ID,
     FORMAT,
+    MAX_ID_CHARS,
+    MAX_MESSAGE_CHARS,
+    MAX_NAME_CHARS,
+    App,
     AppStatus,
+    Conversation,
+    DigestReceipt,
     DigestState,
     EnergyStatus,
     ImportReceipt,
     ListedApp,
+    Memory,
+    MemoryContext,
     Metadata,
+    Speaker,
     Statistics,
 )
 from commonplace.web.paging import CountedPageShape
-from commonplace.web.shape import Shape
+from commonplace.web.shape import Shape, Wanted, shows
+
+MOST_MESSAGES: Final = 1000
+"""The most messages in one request."""
 
 
+@shows(Memory)
 class MemoryShape(Shape):
-    """A memory of an app."""
+    """A memory of an app.
 
-    id: int = Field(description="unique; not reused after deletion")
-    app_id: str
-    content: str = Field(description="one paragraph, about 200 characters at most")
-    created_at: datetime
-    updated_at: datetime = Field(description="the time of the creation or the last merge")
-    source_conversation_id: str | None = Field(description="the conversation that the digest came from")
-    user_id: str | None = Field(description="the owner; null: shared by all users")
-    metadata: Annotated[dict[str, Any], BeforeValidator(Metadata.as_dict)] = Field(
-        description="importance (0 to 10), tags, relatedConversations and other keys"
-    )
+    Attributes:
+        id: unique; not reused after deletion
+        content: one paragraph, about 200 characters at most
+        updated_at: the time of the creation or the last merge
+        source_conversation_id: the conversation that the digest came from
+        user_id: the owner; null: shared by all users
+        metadata: importance (0 to 10), tags, relatedConversations and other keys
+    """
+
+    metadata: Annotated[dict[str, Any], BeforeValidator(Metadata.as_dict)]
 
 
 class MemoriesShape(Shape):
@@ -46,6 +60,18 @@ class MemoriesPageShape(MemoriesShape, CountedPageShape):
     """A page of the memories of an app, newest first."""
 
 
+@shows(MemoryContext)
+class ContextShape(Shape):
+    """The memories that a model sees when a conversation of the app is in focus.
+
+    Attributes:
+        text: the block for a prompt; empty if there are no memories
+        memories: the memories in the block, newest first
+    """
+
+    memories: list[MemoryShape]
+
+
 class DeletedShape(Shape):
     """A deleted memory."""
 
@@ -53,17 +79,47 @@ class DeletedShape(Shape):
 
 
 class PurgedShape(DeletedShape):
-    """The result of a purge."""
+    """The result of a purge.
 
-    deleted_count: int = Field(description="the number of deleted memories")
+    Attributes:
+        deleted_count: the number of deleted memories
+    """
+
+    deleted_count: int
+
+
+class NewApp(Wanted):
+    """An app to install.
+
+    Attributes:
+        app_id: letters, digits, or `. : @ + - _` after the first character
+        name: the name that models see; by default the id
+    """
+
+    app_id: str = Field(pattern=APP_ID)
+    name: str | None = Field(default=None, min_length=1, max_length=MAX_NAME_CHARS)
+
+
+@shows(App)
+class InstalledAppShape(Shape):
+    """An installed app.
+
+    Attributes:
+        name: the name that models see
+    """
 
 
 class AppShape(Shape):
-    """An app."""
+    """An app.
+
+    Attributes:
+        name: the name that models see
+        status: memories of an uninstalled app stay until they are purged
+    """
 
     app_id: str
-    name: str = Field(description="the name that models see")
-    status: AppStatus = Field(description="memories of an uninstalled app stay until they are purged")
+    name: str
+    status: AppStatus
     installed_at: datetime
     uninstalled_at: datetime | None
     memory_count: int
@@ -88,12 +144,83 @@ class AppsShape(CountedPageShape):
     apps: list[AppShape]
 
 
+class NewMessage(Wanted):
+    """A message of a conversation.
+
+    Attributes:
+        content: secrets in it are masked before it is stored
+    """
+
+    role: Speaker
+    content: str = Field(max_length=MAX_MESSAGE_CHARS)
+
+
+class NewMessages(Wanted):
+    """Messages of a conversation, in order."""
+
+    messages: list[NewMessage] = Field(min_length=1, max_length=MOST_MESSAGES)
+
+
+class NewConversation(Wanted):
+    """A conversation to begin.
+
+    Attributes:
+        conversation_id: unique among all apps
+        user_id: the owner of its memory; null: shared by all users
+    """
+
+    conversation_id: str = Field(min_length=1, max_length=MAX_ID_CHARS)
+    user_id: str | None = Field(default=None, min_length=1, max_length=MAX_ID_CHARS)
+
+
+@shows(Conversation)
+class ConversationShape(Shape):
+    """A conversation of an app.
+
+    Attributes:
+        user_id: the owner of its memory; null: shared by all users
+        last_role: the speaker of the last message
+        memories_shown: the number of memories that its model saw; null until its context was built
+    """
+
+
+@shows(DigestReceipt, without={"compactions", "conflicts"})
+class DigestReceiptShape(Shape):
+    """The result of digesting a conversation.
+
+    Attributes:
+        reason: the reason for the outcome
+        memory: the new memory; null if there is none
+        extractive: whether the sentences were picked by rule, not written by a model
+    """
+
+    memory: MemoryShape | None
+
+
+class EndedShape(Shape):
+    """An ended conversation.
+
+    Attributes:
+        repeated: whether the conversation had ended before
+        digest: null: the digest is made in the background
+    """
+
+    conversation: ConversationShape
+    repeated: bool
+    digest: DigestReceiptShape | None
+
+
 class HitShape(Shape):
-    """A search result."""
+    """A search result.
+
+    Attributes:
+        score: 0 to 1: the share of the words in the memory, or the cosine similarity
+        words: the words of the query that the memory contains
+    """
 
     memory: MemoryShape
-    score: float = Field(description="0 to 1: the share of the words in the memory, or the cosine similarity")
-    words: list[str] = Field(description="the words of the query that the memory contains")
+    score: float
+    words: list[str]
 
 
 class HitsShape(Shape):
@@ -132,19 +259,28 @@ class ExportShape(Shape):
 
 
 class RefusalShape(Shape):
-    """A memory of a document that was refused."""
+    """A memory of a document that was refused.
 
-    index: int = Field(description="the position in the document, from 0")
+    Attributes:
+        index: the position in the document, from 0
+    """
+
+    index: int
     reason: str
 
 
 class ImportShape(Shape):
-    """The result of an import."""
+    """The result of an import.
+
+    Attributes:
+        known_count: the number of memories that the app already had
+        shortened: the positions of memories whose text was shortened, from 0
+    """
 
     added: list[MemoryShape]
-    known_count: int = Field(description="the number of memories that the app already had")
+    known_count: int
     refused: list[RefusalShape]
-    shortened: list[int] = Field(description="the positions of memories whose text was shortened, from 0")
+    shortened: list[int]
 
     @classmethod
     def of(cls, receipt: ImportReceipt) -> Self:
@@ -160,16 +296,23 @@ class ImportShape(Shape):
 
 
 class EnergyShape(Shape):
-    """The energy budget of digests and compactions."""
+    """The energy budget of digests and compactions.
 
-    level: float = Field(description="the units left")
-    capacity: float = Field(description="the units of a full budget")
-    share: float = Field(description="the level as a share of the capacity, 0 to 1")
-    low: bool = Field(description="whether digests and compactions wait")
-    wait_seconds: float | None = Field(
-        description="the seconds until they run; 0: now; null: the budget does not refill"
-    )
-    spent_last_day: dict[str, float] = Field(description="the units spent in the last 24 hours, by operation")
+    Attributes:
+        level: the units left
+        capacity: the units of a full budget
+        share: the level as a share of the capacity, 0 to 1
+        low: whether digests and compactions wait
+        wait_seconds: the seconds until they run; 0: now; null: the budget does not refill
+        spent_last_day: the units spent in the last 24 hours, by operation
+    """
+
+    level: float
+    capacity: float
+    share: float
+    low: bool
+    wait_seconds: float | None
+    spent_last_day: dict[str, float]
 
     @classmethod
     def of(cls, energy: EnergyStatus, spent: Mapping[str, float]) -> Self:
@@ -185,14 +328,17 @@ class EnergyShape(Shape):
 
 
 class DigestShape(Shape):
-    """An ended conversation without a digest."""
+    """An ended conversation without a digest.
+
+    Attributes:
+        state: waiting, deferred until there is energy, or running in a process that ended
+        reason: the reason why the digest waits
+    """
 
     app_id: str
     conversation_id: str
-    state: DigestState = Field(
-        description="waiting, deferred until there is energy, or running in a process that ended"
-    )
-    reason: str = Field(description="the reason why the digest waits")
+    state: DigestState
+    reason: str
 
 
 class DigestsShape(CountedPageShape):
@@ -202,21 +348,32 @@ class DigestsShape(CountedPageShape):
 
 
 class StatisticsShape(Shape):
-    """Statistics of app memory, across all processes and restarts."""
+    """Statistics of app memory, across all processes and restarts.
 
-    apps: int = Field(description="all apps, including uninstalled apps")
+    Attributes:
+        apps: all apps, including uninstalled apps
+        utilisation: the share of apps with memories, 0 to 1
+        average_chars: the mean length of a memory
+        compactions_last_day: compactions in the last 24 hours, by app
+        in_focus: conversations whose model received a context
+        injection_rate: the share of these whose context had a memory, 0 to 1
+        digests: digests by state
+        fullest: memories of the largest apps, at most 20 apps
+    """
+
+    apps: int
     apps_with_memories: int
-    utilisation: float = Field(description="the share of apps with memories, 0 to 1")
+    utilisation: float
     memories: int
-    average_chars: float = Field(description="the mean length of a memory")
+    average_chars: float
     created_last_hour: int
     created_last_day: int
-    compactions_last_day: dict[str, int] = Field(description="compactions in the last 24 hours, by app")
+    compactions_last_day: dict[str, int]
     conversations: int
-    in_focus: int = Field(description="conversations whose model received a context")
-    injection_rate: float = Field(description="the share of these whose context had a memory, 0 to 1")
-    digests: dict[str, int] = Field(description="digests by state")
-    fullest: dict[str, int] = Field(description="memories of the largest apps, at most 20 apps")
+    in_focus: int
+    injection_rate: float
+    digests: dict[str, int]
+    fullest: dict[str, int]
     energy: EnergyShape
 
     @classmethod

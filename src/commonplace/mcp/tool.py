@@ -1,4 +1,4 @@
-"""Tools of knowledge memory over MCP: arguments are checked, results are JSON, and errors say what to do.
+"""Tools of a memory over MCP: arguments are checked, results are JSON, and errors say what to do.
 
 A tool is a function of the memory and its parameters. The types and descriptions of the parameters become the schema,
 the docstring becomes the description, and the result becomes JSON. A ``str`` stays text, because clients that get JSON
@@ -9,6 +9,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, Any, Final, get_type_hints
 
 from fastmcp.tools import Tool, ToolResult
@@ -22,32 +23,19 @@ from commonplace.core.errors import (
     InvalidInputError,
     NotFoundError,
     SecretRefusedError,
+    SettingsError,
     StorageError,
 )
 from commonplace.core.text import trim_to
-from commonplace.knowledge import KnowledgeMemory, json_safe
+from commonplace.knowledge import json_safe
 
 ToolFunction = Callable[..., Awaitable[object]]
-
-HINTS: Final[Mapping[str, str]] = {
-    "memory_id": "Results of memory_search and memory_recall hold id and memory_type; use them unchanged. The short id "
-    "of a line of a block begins with the letter of its memory_type.",
-    "rule_id": "It is the id of a result whose memory_type is rule, or a short id that begins with r:.",
-    "entity_id": "entity_resolve finds the id that belongs to a name.",
-    "source_entity_id": "entity_resolve finds the id that belongs to a name.",
-    "target_entity_id": "entity_resolve finds the id that belongs to a name.",
-    "tenant_id": "A server serves one tenant, the caller's own: leave tenant_id out, or pass the one named here.",
-    "tags": 'Pass a JSON list of words, such as ["infra", "deploy"].',
-    "types": 'Pass a JSON list of episode, fact and rule, such as ["fact"], or leave it out to search all three.',
-    "metadata": "Pass a flat JSON object of plain values.",
-    "context_hints": 'Pass an object such as {"topic": "billing", "mentioned_with": ["Acme"]}.',
-    "canonical_name": "entity_resolve finds the entity that has the name; entity_update changes it.",
-}
-"""Hints for a parameter that was refused."""
 
 SECRET_HINT: Final = "Leave the secret out and store only that it exists and where it is kept."  # noqa: S105 - advice
 OUTAGE_HINT: Final = "Nothing is wrong with the call. Go on without memory, and try again later, not at once."
 REPEAT_HINT: Final = "Correct this one parameter and call again; the same call will be refused again."
+
+NO_DEFAULTS: Final[Mapping[str, object]] = MappingProxyType({})
 
 _log = logging.getLogger(__name__)
 
@@ -78,22 +66,29 @@ class Offer:
         return self.needs or (Role.READER if self.reads_only else Role.WRITER)
 
 
-class KnowledgeTool(Tool):
+class MemoryTool(Tool):
     """One tool on the memory of the caller."""
 
     _offer: Offer = PrivateAttr()
     _arguments: type[BaseModel] = PrivateAttr()
-    _caller: Callable[[], KnowledgeMemory] = PrivateAttr()
+    _caller: Callable[[], Awaitable[object]] = PrivateAttr()
+    _hints: Mapping[str, str] = PrivateAttr()
 
     @classmethod
     def make(
-        cls, offer: Offer, caller: Callable[[], KnowledgeMemory], defaults: Mapping[str, object]
-    ) -> "KnowledgeTool":
+        cls,
+        offer: Offer,
+        caller: Callable[[], Awaitable[object]],
+        *,
+        hints: Mapping[str, str],
+        defaults: Mapping[str, object] = NO_DEFAULTS,
+    ) -> "MemoryTool":
         """Return the tool of an offer.
 
         Args:
             offer: The function of the tool and its effects.
             caller: Returns the memory of the caller; called for each call of the tool.
+            hints: Hints for a parameter that was refused.
             defaults: Values that replace the defaults of the function.
         """
         arguments = arguments_of(offer.run, defaults)
@@ -113,17 +108,21 @@ class KnowledgeTool(Tool):
                 open_world_hint=False,
             ),
         )
-        tool._offer, tool._arguments, tool._caller = offer, arguments, caller
+        tool._offer, tool._arguments, tool._caller, tool._hints = offer, arguments, caller, hints
         return tool
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
         """Check the arguments, call the function, and return its result, or an error that says what to do."""
         try:
-            memory = self._caller()
+            memory = await self._caller()
             checked = self._arguments.model_validate(arguments)
-            given = {name: getattr(checked, name) for name in type(checked).model_fields}
+            # Models send null for a parameter that they mean to leave out.
+            given = {
+                name: field.default if getattr(checked, name) is None else getattr(checked, name)
+                for name, field in type(checked).model_fields.items()
+            }
             if "tenant_id" in given and "tenant_id" not in checked.model_fields_set:
-                given["tenant_id"] = memory.tenant_id
+                given["tenant_id"] = getattr(memory, "tenant_id", None)
             result = await self._offer.run(memory, **given)
         except Exception as error:  # noqa: BLE001 - an outer door: whatever it was, the model gets an answer
             return self._refused(error)
@@ -136,9 +135,9 @@ class KnowledgeTool(Tool):
     def _refused(self, error: Exception) -> ToolResult:
         match error:
             case ValidationError():
-                return _refused_arguments(error, list(self._arguments.model_fields))
+                return _refused_arguments(error, list(self._arguments.model_fields), self._hints)
             case InvalidInputError():
-                own_hint = HINTS.get(error.field.partition(".")[0], REPEAT_HINT)
+                own_hint = self._hints.get(error.field.partition(".")[0], REPEAT_HINT)
                 hint = SECRET_HINT if isinstance(error, SecretRefusedError) else own_hint
                 return refusal(
                     str(error), field=error.field, expected=error.expected, got=error.got, hint=hint
@@ -148,9 +147,13 @@ class KnowledgeTool(Tool):
                 field = own if own in self._arguments.model_fields else "memory_id"
                 expected = f"the id of an existing {error.kind}"
                 return refusal(
-                    str(error), field=field, expected=expected, got=str(error.key), hint=HINTS[field]
+                    str(error),
+                    field=field,
+                    expected=expected,
+                    got=str(error.key),
+                    hint=self._hints.get(field, REPEAT_HINT),
                 )
-            case StorageError() | EmbeddingError():
+            case StorageError() | EmbeddingError() | SettingsError():
                 message = f"memory is out of reach: {error}"
             case _:
                 message = "memory failed in a way that is not the call's fault"
@@ -170,7 +173,7 @@ def arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[Base
     _, *parameters = inspect.signature(run).parameters.values()
     fields: dict[str, Any] = {}
     for each in parameters:
-        default = ... if each.default is inspect.Parameter.empty else defaults.get(each.name, each.default)
+        default = defaults.get(each.name, ... if each.default is inspect.Parameter.empty else each.default)
         hint = hints[each.name]
         described = each.name in descriptions
         fields[each.name] = (
@@ -181,7 +184,7 @@ def arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[Base
     return create_model(run.__name__, __config__=config, **fields)
 
 
-def _refused_arguments(error: ValidationError, known: list[str]) -> ToolResult:
+def _refused_arguments(error: ValidationError, known: list[str], hints: Mapping[str, str]) -> ToolResult:
     """Return the error about the first invalid argument."""
     fault = error.errors(include_url=False)[0]
     field = ".".join(str(part) for part in fault["loc"]) or "arguments"
@@ -193,7 +196,7 @@ def _refused_arguments(error: ValidationError, known: list[str]) -> ToolResult:
         case _:
             expected = fault["msg"].removeprefix("Input should be ")
             got = _shorten(fault["input"])
-    hint = HINTS.get(field.partition(".")[0], REPEAT_HINT)
+    hint = hints.get(field.partition(".")[0], REPEAT_HINT)
     return refusal(
         f"{field}: expected {expected}, got {got}", field=field, expected=expected, got=got, hint=hint
     )

@@ -1,0 +1,189 @@
+"""``commonplace project``: whose memory it is."""
+
+from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+
+from commonplace.cli.claude_code.adoption import plan_adoption
+from commonplace.cli.claude_code.sessions import SessionRecords
+from commonplace.cli.command import Answer, commands, listing
+from commonplace.cli.output import shown
+from commonplace.cli.run import ACTOR, settings
+from commonplace.core.errors import NotFoundError
+from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory, ScopeMove
+from commonplace.projects import Project, Projects
+
+app = typer.Typer(add_completion=False, help="Projects: whose memory it is.", no_args_is_help=True)
+
+ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="Id of a project, or its name.")]
+TypeArgument = Annotated[Literal["fact", "rule"], typer.Argument(metavar="TYPE", help="The kind of memory.")]
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A UUID, or a short id: f:3k7q2.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
+
+
+def knowledge() -> AbstractAsyncContextManager[KnowledgeMemory]:
+    """Open knowledge memory."""
+    return KnowledgeMemory.open(settings(), actor=ACTOR)
+
+
+plain, on_knowledge = commands(app), commands(app, knowledge)
+
+
+@app.callback()
+def group() -> None:
+    """Projects: whose memory it is.
+
+    A project has a random id, which is its butler and its scope in knowledge memory. Git worktrees share it, a move
+    keeps it, and a new clone gets another one.
+    """
+
+
+@plain()
+async def show(
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIRECTORY", help="A directory.", show_default="this one")
+    ] = Path(),
+) -> Answer:
+    """Show the project of a directory."""
+    projects = _projects()
+    found = projects.find(directory)
+    if found is None:
+        raise NotFoundError("project", f"of {directory.absolute()}; its first session makes one")
+
+    def text(out: Console) -> None:
+        out.print(f"[bold]{shown(found.name)}[/] {found.id}")
+        out.print(f"   directory: {shown(str(found.path))}")
+        if found.merged_into is not None:
+            out.print(f"   uses the memory of {projects.standing_for(found).id}")
+        for other in _alike(projects, found):
+            out.print(
+                f"   looks like [bold]{shown(other.name)}[/] at {shown(str(other.path))}. To use its memory:"
+            )
+            out.print(f"   commonplace project merge {found.id} {other.id}")
+
+    return Answer(found, text)
+
+
+@plain("list")
+async def list_projects() -> Answer:
+    """List the projects that this home has seen, the one that was seen last first."""
+    return listing(
+        "projects",
+        _projects().list_projects(),
+        ("id", "name", "directory", "last seen", "merged into"),
+        lambda one: (one.id, one.name, one.path, f"{one.seen_at:%Y-%m-%d}", one.merged_into),
+        if_empty="No projects yet. The first session of an installed client makes one.",
+    )
+
+
+@plain()
+async def rename(
+    project: ProjectArgument,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The new name, 1 to 60 characters.")],
+) -> Answer:
+    """Give a project another name; its id and its memory stay."""
+    renamed = _projects().rename(project, name)
+    return Answer(renamed, f"{renamed.id} is now called {renamed.name}")
+
+
+@on_knowledge()
+async def merge(
+    memory: KnowledgeMemory,
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="Id or name of the project whose memory moves, or a scope that is no project.",
+        ),
+    ],
+    into: Annotated[str, typer.Argument(metavar="INTO", help="Id or name of the project that gets it.")],
+    *,
+    dry_run: DryRunOption = False,
+) -> Answer:
+    """Let a project use the memory of another one, and move its own memory there.
+
+    Where both have a fact of one key, the newer one stays. `commonplace project unmerge` takes it back.
+    """
+    projects = _projects()
+    target = projects.standing_for(projects.get(into))
+    try:
+        joining = projects.get(source)
+    except NotFoundError:
+        joining = None
+    move = await memory.move_scope(source if joining is None else joining.id, target.id, dry_run=dry_run)
+    if joining is not None and not dry_run:
+        projects.set_merged(joining.id, target.id)
+    return _moved([move], dry_run=dry_run)
+
+
+@on_knowledge()
+async def unmerge(memory: KnowledgeMemory, project: ProjectArgument) -> Answer:
+    """Give a project its own memory back. What was stored since the merge stays with the other project."""
+    projects = _projects()
+    merged = projects.get(project)
+    if merged.merged_into is None:
+        raise NotFoundError("merge", f"of project {merged.id}")
+    target = projects.standing_for(merged)
+    projects.set_merged(merged.id, None)
+    try:
+        move = await memory.undo_scope_move(await memory.last_scope_move(merged.id, target.id))
+    except NotFoundError:
+        return _moved([])
+    return _moved([move])
+
+
+@on_knowledge()
+async def adopt(memory: KnowledgeMemory, *, dry_run: DryRunOption = False) -> Answer:
+    """Give projects the memories that earlier releases stored under the name of their directory.
+
+    The transcripts of the last thirty days tell which session belongs to which project. Facts and rules that came from
+    no such session stay where they are; `commonplace project merge NAME PROJECT` moves them.
+    """
+    home = settings().home
+    moves = [
+        await memory.move_scope(each.butler, each.project.id, sessions=each.sessions, dry_run=dry_run)
+        for each in plan_adoption(SessionRecords(home), Projects(home))
+    ]
+    return _moved([move for move in moves if move.count], dry_run=dry_run)
+
+
+@on_knowledge()
+async def promote(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
+    """Let every project read a fact or rule of one project."""
+    return _moved([await memory.move_memory(memory_type, memory_id, GLOBAL_SCOPE)])
+
+
+@on_knowledge()
+async def demote(
+    memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument, project: ProjectArgument
+) -> Answer:
+    """Keep a global fact or rule for one project."""
+    projects = _projects()
+    target = projects.standing_for(projects.get(project)).id
+    return _moved([await memory.move_memory(memory_type, memory_id, target)])
+
+
+def _projects() -> Projects:
+    return Projects(settings().home)
+
+
+def _alike(projects: Projects, found: Project) -> list[Project]:
+    by_id = {each.id: each for each in projects.list_projects()}
+    return [by_id[other] for other in found.looks_like if other in by_id and found.merged_into is None]
+
+
+def _moved(moves: Sequence[ScopeMove], *, dry_run: bool = False) -> Answer:
+    lines = [line for move in moves for line in _lines(move, "would move" if dry_run else "moved")]
+    return Answer({"dry_run": dry_run, "moves": list(moves)}, "\n".join(lines) or "Nothing to move.")
+
+
+def _lines(move: ScopeMove, moved: str) -> list[str]:
+    counts = f"{len(move.episodes)} episodes, {len(move.facts)} facts and {len(move.rules)} rules"
+    lines = [f"{moved} {counts} from {move.source} to {move.target}"]
+    if move.superseded:
+        lines.append(f"   of {len(move.superseded)} facts with one key, the newer one stays")
+    return lines

@@ -1,0 +1,1 @@
+"""Scopes: moving memories between projects, and promoting them to everybody."""

@@ -1,0 +1,220 @@
+"""Moving memories from one scope to another, and back.
+
+Projects are merged and memories are promoted to everybody in this way. Where both scopes have a fact of one key, the
+newer one stays and supersedes the older. The event of a move holds all that an undo needs.
+Source: PRJ-01, PRJ-02.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from commonplace.core.clock import Clock
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.knowledge.browse.reading import read_one
+from commonplace.knowledge.events import EventType, record_event
+from commonplace.knowledge.inputs import require_id, require_memory_type, require_scope
+from commonplace.knowledge.kinds import Episode, MemoryType
+from commonplace.knowledge.session import KnowledgeSession
+from commonplace.knowledge.short_ids import find_id, parse_id
+from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.storage.database import Row, Statements
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeMove:
+    """Memories that moved from one scope to another.
+
+    Attributes:
+        event_id: The event of the move, by which it is undone; ``None`` if there was nothing to move.
+        source: The scope that they were in.
+        target: The scope that they are in.
+        episodes: The episodes that moved.
+        facts: The facts that moved, in whatever state.
+        rules: The rules that moved.
+        superseded: Pairs of a newer and an older fact of one key; the newer one superseded the older.
+    """
+
+    event_id: UUID | None
+    source: str
+    target: str
+    episodes: tuple[UUID, ...] = ()
+    facts: tuple[UUID, ...] = ()
+    rules: tuple[UUID, ...] = ()
+    superseded: tuple[tuple[UUID, UUID], ...] = ()
+
+    @property
+    def count(self) -> int:
+        """The number of memories."""
+        return len(self.episodes) + len(self.facts) + len(self.rules)
+
+    @classmethod
+    def of(cls, source: str, target: str, rows: Sequence[Row], pairs: Sequence[Row] = ()) -> "ScopeMove":
+        """Return the move of rows with ``memory_type`` and ``id``."""
+        return cls(
+            event_id=None,
+            source=source,
+            target=target,
+            episodes=_ids(rows, MemoryType.EPISODE),
+            facts=_ids(rows, MemoryType.FACT),
+            rules=_ids(rows, MemoryType.RULE),
+            superseded=tuple((pair["newer_id"], pair["older_id"]) for pair in pairs),
+        )
+
+    @classmethod
+    def from_payload(cls, event_id: UUID, payload: Mapping[str, Any]) -> "ScopeMove":
+        """Return the move that an event records."""
+        return cls(
+            event_id=event_id,
+            source=payload["source"],
+            target=payload["target"],
+            episodes=tuple(map(UUID, payload["episodes"])),
+            facts=tuple(map(UUID, payload["facts"])),
+            rules=tuple(map(UUID, payload["rules"])),
+            superseded=tuple((UUID(newer), UUID(older)) for newer, older in payload["superseded"]),
+        )
+
+    def to_payload(self) -> dict[str, Any]:
+        """Return the record of the move for its event."""
+        return {
+            "source": self.source,
+            "target": self.target,
+            "episodes": list(map(str, self.episodes)),
+            "facts": list(map(str, self.facts)),
+            "rules": list(map(str, self.rules)),
+            "superseded": [[str(newer), str(older)] for newer, older in self.superseded],
+        }
+
+
+class ScopeMethods(KnowledgeSession):
+    """The methods of knowledge memory that move memories between scopes."""
+
+    async def move_scope(
+        self,
+        source: str,
+        target: str,
+        *,
+        sessions: Collection[UUID | str] | None = None,
+        dry_run: bool = False,
+    ) -> ScopeMove:
+        """Move the memories of a scope to another one.
+
+        Args:
+            source: The scope of the memories; of episodes, the butler.
+            target: Their new scope.
+            sessions: Move only the episodes of these sessions, and the facts and rules that came from them.
+            dry_run: Return what would move, and roll the move back.
+
+        Raises:
+            InvalidInputError: A scope is malformed, both are the same, or the id of a session is no UUID.
+            StorageUnavailableError: The server cannot be reached; nothing was written.
+        """
+        wanted = _wanted(source, target, sessions)
+        async with self.acting() as pool, unit_of_work(pool) as sql:
+            rows = await sql.memories_to_move(source=source, sessions=wanted, ids=None)
+            if not dry_run:
+                return await _move(sql, source, target, rows, self.clock)
+            attempt = sql.connection.transaction()
+            await attempt.start()
+            try:
+                return replace(await _move(sql, source, target, rows, self.clock), event_id=None)
+            finally:
+                await attempt.rollback()
+
+    async def move_memory(self, memory_type: str, memory_id: UUID | str, target: str) -> ScopeMove:
+        """Move one fact or rule to another scope, such as ``global``.
+
+        Raises:
+            InvalidInputError: The type, id or scope is malformed, the memory is an episode, or it is in that scope.
+            NotFoundError: The memory does not exist.
+        """
+        kind = require_memory_type(memory_type)
+        wanted = parse_id(memory_id, kind, field="memory_id")
+        async with self.acting() as pool, unit_of_work(pool) as sql:
+            key = await find_id(sql, wanted, kind, field="memory_id")
+            memory = await read_one(sql, kind, key, now=self.clock())
+            if isinstance(memory, Episode):
+                raise InvalidInputError(
+                    "memory_type", "fact or rule, for an episode belongs to its session", kind
+                )
+            _wanted(memory.scope, target, None)
+            rows = await sql.memories_to_move(source=memory.scope, sessions=None, ids=[key])
+            return await _move(sql, memory.scope, target, rows, self.clock)
+
+    async def undo_scope_move(self, event_id: UUID | str) -> ScopeMove:
+        """Undo a move and return the memories that moved back.
+
+        A memory stays where it is if it moved on since, or if a fact of its key was stored in the old scope since.
+
+        Raises:
+            InvalidInputError: The id is no UUID, or the move was undone before.
+            NotFoundError: No move has this event.
+        """
+        key = require_id(event_id, field="event_id")
+        async with self.acting() as pool, unit_of_work(pool) as sql:
+            row = await sql.scope_move(event_id=key)
+            if row is None:
+                raise NotFoundError("move", str(key))
+            if row["is_undone"]:
+                raise InvalidInputError("event_id", "a move that was not undone", str(key))
+            made = ScopeMove.from_payload(key, row["payload"])
+            free = await sql.movable_back(facts=list(made.facts), source=made.source, target=made.target)
+            rows = await sql.rescope_memories(
+                source=made.target,
+                target=made.source,
+                episodes=list(made.episodes),
+                facts=[each["id"] for each in free],
+                rules=list(made.rules),
+            )
+            newer, older = ([pair[end] for pair in made.superseded] for end in (0, 1))
+            restored = {each["id"] for each in await sql.restore_rivals(newer=newer, older=older)}
+            back = ScopeMove.of(made.target, made.source, rows)
+            payload = back.to_payload() | {
+                "move_id": str(key),
+                "restored": [str(each) for each in older if each in restored],
+            }
+            event = await record_event(sql, EventType.SCOPE_MOVE_UNDONE, payload=payload)
+            return replace(back, event_id=event)
+
+    async def last_scope_move(self, source: str, target: str) -> UUID:
+        """Return the event of the latest move between two scopes that was not undone.
+
+        Raises:
+            NotFoundError: There is none.
+        """
+        async with self.acting() as pool, unit_of_work(pool, readonly=True) as sql:
+            found = await sql.last_scope_move(source=source, target=target)
+        if found is None:
+            raise NotFoundError("move", f"{source} to {target}")
+        return found
+
+
+async def _move(sql: Statements, source: str, target: str, rows: Sequence[Row], clock: Clock) -> ScopeMove:
+    if not rows:
+        return ScopeMove(event_id=None, source=source, target=target)
+    pairs = await sql.rival_facts(ids=list(_ids(rows, MemoryType.FACT)), target=target)
+    move = ScopeMove.of(source, target, rows, pairs)
+    if pairs:
+        newer, older = ([pair[end] for pair in move.superseded] for end in (0, 1))
+        await sql.supersede_rivals(newer=newer, older=older, now=clock())
+    await sql.rescope_memories(
+        source=source,
+        target=target,
+        episodes=list(move.episodes),
+        facts=list(move.facts),
+        rules=list(move.rules),
+    )
+    return replace(move, event_id=await record_event(sql, EventType.SCOPE_MOVED, payload=move.to_payload()))
+
+
+def _wanted(source: str, target: str, sessions: Collection[UUID | str] | None) -> list[UUID] | None:
+    require_scope(source, field="source")
+    require_scope(target, field="target")
+    if source == target:
+        raise InvalidInputError("target", f"a scope other than {source!r}", target)
+    return None if sessions is None else [require_id(each, field="sessions") for each in sessions]
+
+
+def _ids(rows: Sequence[Row], kind: MemoryType) -> tuple[UUID, ...]:
+    return tuple(row["id"] for row in rows if row["memory_type"] == kind)

@@ -1,0 +1,110 @@
+"""What a server of OpenAI's protocol accepts: how it takes the form of an answer, and how it names the token limit.
+
+Servers differ, and few report what they support. The first request with a form tries it, and the result is remembered
+for the model and the address.
+"""
+
+import hashlib
+import json
+import logging
+import re
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Final
+
+_log = logging.getLogger(__name__)
+
+_REFUSING: Final = (400, 422, 501)
+"""The statuses with which a server refuses a parameter."""
+_NAMING: Final = (*_REFUSING, 404, 500)
+"""The statuses with which it refuses one by name: OpenRouter answers 404, llama.cpp 500."""
+_FORM_WORDS: Final = re.compile(
+    r"tool|function|jinja|response_format|schema|grammar|guided|structured|system role", re.IGNORECASE
+)
+_LIMIT_WORDS: Final = re.compile(r"max(?:_completion)?_tokens", re.IGNORECASE)
+
+
+class AnswerForm(StrEnum):
+    """The way in which a request carries the schema of its answer."""
+
+    TOOL = "tool"
+    """The schema is that of a tool which the model must call."""
+    SCHEMA = "schema"
+    """The server holds the model to the schema."""
+    TEXT = "text"
+    """The prompt holds the schema."""
+
+
+class LimitName(StrEnum):
+    """The name of the parameter that limits the tokens of an answer."""
+
+    NEW = "max_completion_tokens"
+    OLD = "max_tokens"
+
+    @property
+    def other(self) -> "LimitName":
+        """The other name."""
+        return LimitName.OLD if self is LimitName.NEW else LimitName.NEW
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """What a server accepts."""
+
+    form: AnswerForm
+    limit: LimitName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DialectFile:
+    """The dialect of one model at one address, in a file that the processes of this machine share.
+
+    Args:
+        path: The file, named by a hash because an address may contain a password.
+    """
+
+    path: Path
+
+    @classmethod
+    def of(cls, directory: Path, *, model: str, base_url: str) -> "DialectFile":
+        """Return the file of a model at an address."""
+        digest = hashlib.sha256(f"{model}\n{base_url}".encode()).hexdigest()
+        return cls(path=directory / f"{digest[:24]}.json")
+
+    def load(self) -> Dialect | None:
+        """Return the remembered dialect; ``None`` if there is none that can be read."""
+        try:
+            stored = json.loads(self.path.read_text(encoding="utf-8"))
+            return Dialect(form=AnswerForm(stored["form"]), limit=LimitName(stored["limit"]))
+        except (OSError, ValueError, LookupError, TypeError):
+            return None
+
+    def save(self, dialect: Dialect) -> None:
+        """Remember a dialect; a failure is logged, because the next process can try again."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with NamedTemporaryFile("w", dir=self.path.parent, delete=False, encoding="utf-8") as file:
+                json.dump(asdict(dialect), file)
+            Path(file.name).replace(self.path)
+        except OSError as error:
+            _log.warning("cannot remember what the model's server accepts: %s", error)
+
+
+def refuses_form(status: int, message: str, *, proven: bool) -> bool:
+    """Return whether an error refuses the form of the answer, so that another form may succeed.
+
+    Args:
+        status: The HTTP status.
+        message: The body of the error.
+        proven: Whether the server has accepted the form before; then only an error that names the form refuses it.
+    """
+    if _FORM_WORDS.search(message):
+        return status in _NAMING
+    return status in _REFUSING and not proven
+
+
+def refuses_limit(status: int, message: str) -> bool:
+    """Return whether an error refuses the name of the token limit."""
+    return status in _REFUSING and _LIMIT_WORDS.search(message) is not None

@@ -1,0 +1,1 @@
+"""The ``apps`` MCP server: conversations of apps, their memories, and the block for a prompt."""

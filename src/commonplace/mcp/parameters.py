@@ -1,0 +1,33 @@
+"""Annotations of parameters that tools of several memories share.
+
+Models send lists and objects as JSON in a string about as often as they send the real thing; both are accepted.
+"""
+
+import json
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BeforeValidator, Field
+
+
+def _from_json(value: object) -> object:
+    """Read a list or object that came as JSON in a string; return every other value unchanged."""
+    if not isinstance(value, str) or not value.strip().startswith(("[", "{", "null")):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def one_of(known: type[StrEnum]) -> Any:  # noqa: ANN401 - pydantic's own annotation
+    """Show a closed set in a schema. The memory judges the value: its message lists the words that are accepted."""
+    return Field(json_schema_extra={"enum": [*known]})
+
+
+def bounds(least: float, most: float | None = None) -> Any:  # noqa: ANN401 - pydantic's own annotation
+    """Show bounds in a schema. The memory judges the value: its message names both bounds."""
+    return Field(json_schema_extra={"minimum": least, **({} if most is None else {"maximum": most})})
+
+
+JSON = BeforeValidator(_from_json)

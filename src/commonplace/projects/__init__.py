@@ -1,0 +1,9 @@
+"""Projects: whose memory it is.
+
+A project has an identity that two projects of one name never share. Its id is its butler and its scope in knowledge
+memory. Import from here: the names below are public, and each one loads when it is first used.
+"""
+
+from commonplace.core.public_names import public_names
+
+__all__, __getattr__ = public_names(__name__, __path__[0])

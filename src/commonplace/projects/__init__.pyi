@@ -1,0 +1,3 @@
+from commonplace.projects.clues import Clues as Clues
+from commonplace.projects.registry import Project as Project
+from commonplace.projects.registry import Projects as Projects

@@ -1,0 +1,179 @@
+"""The identity of a project: a random id in a place that worktrees share, that moves with it, and that no clone copies.
+
+In a Git repository the ids are in ``commonplace.json`` of Git's common directory: one for the repository, and one for
+each sub-directory that was installed into on its own. Elsewhere the id is in ``.commonplace/project.json``.
+
+    {"projects": {"": {"id": "api-7k3m2q9t", "name": "api"}, "services/pay": {…}}}
+
+No Git command runs here, because every prompt of a client waits for this.
+Source: PRJ-01.
+"""
+
+import json
+import os
+import re
+import secrets
+import time
+import unicodedata
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+from commonplace.core.errors import SettingsError, StorageUnavailableError
+from commonplace.core.text import clean_text
+from commonplace.storage.file_locks import FileLock
+
+IN_GIT: Final = "commonplace.json"
+ELSEWHERE: Final = Path(".commonplace", "project.json")
+NAMELESS: Final = "project"
+MAX_NAME_CHARS: Final = 60
+_ALPHABET: Final = "23456789abcdefghijkmnpqrstuvwxyz"
+"""Letters and digits that nobody confuses."""
+
+_RANDOM_CHARS: Final = 8
+_MAX_FILE_BYTES: Final = 1_000_000
+LOCK_TIMEOUT_S: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """The id of a project, which is its butler and its scope in knowledge memory, and its first name."""
+
+    id: str
+    name: str
+
+    @classmethod
+    def new(cls, name: str) -> "Identity":
+        """Return an identity with a random id that begins with the name."""
+        name = clean_text(name).strip()[:MAX_NAME_CHARS].strip() or NAMELESS
+        plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+        slug = re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or NAMELESS
+        ending = "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_CHARS))
+        return cls(id=f"{slug}-{ending}", name=name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """The place of a directory's identity.
+
+    Attributes:
+        file: The file with the identities.
+        top: The top directory of the working tree, or the directory itself where there is no Git.
+        inner: The directory below the top, as a relative POSIX path; empty for the top.
+    """
+
+    file: Path
+    top: Path
+    inner: str
+
+    @classmethod
+    def of(cls, directory: Path) -> "Place":
+        """Return the place for a directory: in its Git repository, else in the directory itself.
+
+        Without Git, directories above do not count: a client that was started in a person's home once would own all.
+        """
+        directory = directory.resolve()
+        for top in (directory, *directory.parents):
+            if common := _git_common_directory(top):
+                return cls(file=common / IN_GIT, top=top, inner=_inner(directory, top))
+        return cls(file=directory / ELSEWHERE, top=directory, inner="")
+
+    @property
+    def is_in_git(self) -> bool:
+        """Whether the identity is kept in Git's common directory."""
+        return self.file.name == IN_GIT
+
+    def read(self) -> dict[str, Identity]:
+        """Return the identities by directory below the top; an empty dictionary if there is no file.
+
+        Raises:
+            SettingsError: The file cannot be read.
+        """
+        try:
+            document = json.loads(self.file.read_bytes()[:_MAX_FILE_BYTES])
+            entries = cast("Mapping[str, Any]", document["projects"])
+            return {inner: Identity(id=entry["id"], name=entry["name"]) for inner, entry in entries.items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise SettingsError(
+                f"{self.file}: expected the identities of projects, which `commonplace install` writes, got {error!r}"
+            ) from None
+
+    def write(self, identities: Mapping[str, Identity]) -> None:
+        """Replace the identities at once; the file never stands half written.
+
+        Raises:
+            StorageUnavailableError: The file cannot be written.
+        """
+        entries = {inner: {"id": each.id, "name": each.name} for inner, each in identities.items()}
+        write_json(self.file, {"projects": entries}, mode=0o755)
+
+    def nearest(self, identities: Mapping[str, Identity]) -> str | None:
+        """Return the key of the identity that holds for the directory: its own, else that of the next one above."""
+        path = Path(self.inner)
+        keys = [path.as_posix(), *(parent.as_posix() for parent in path.parents)] if self.inner else []
+        return next((key for key in [*(key for key in keys if key != "."), ""] if key in identities), None)
+
+
+def write_json(path: Path, document: Mapping[str, object], *, mode: int) -> None:
+    """Write a JSON file by renaming a new one over it; ``mode`` is that of a new directory.
+
+    Raises:
+        StorageUnavailableError: The file cannot be written.
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(mode=mode, parents=True, exist_ok=True)
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise StorageUnavailableError(f"{path}: {error.strerror}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path, *, mode: int) -> Generator[None]:
+    """Lock a file against other processes for the ``with`` block; ``mode`` is that of a new directory.
+
+    Raises:
+        StorageUnavailableError: The directory cannot be written, or another process held the lock for five seconds.
+    """
+    try:
+        path.parent.mkdir(mode=mode, parents=True, exist_ok=True)
+        lock = FileLock(path.with_name(f"{path.name}.lock"))
+    except OSError as error:
+        raise StorageUnavailableError(f"{path.parent}: {error.strerror}") from error
+    with lock:
+        if not lock.wait(deadline=time.monotonic() + LOCK_TIMEOUT_S):
+            raise StorageUnavailableError(f"{path} has been locked for {LOCK_TIMEOUT_S:g} s")
+        yield
+
+
+def _inner(directory: Path, top: Path) -> str:
+    inner = directory.relative_to(top).as_posix()
+    return "" if inner == "." else inner
+
+
+def _git_common_directory(top: Path) -> Path | None:
+    """Return the directory that all worktrees of a repository share, if the directory is the top of a working tree."""
+    git = top / ".git"
+    if (git / "HEAD").is_file():
+        return git
+    try:
+        link = git.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError):
+        return None
+    if not link.startswith("gitdir:"):
+        return None
+    own = (top / link.removeprefix("gitdir:").strip()).resolve()
+    try:
+        return (own / (own / "commondir").read_text(encoding="utf-8").strip()).resolve()
+    except (OSError, ValueError):
+        return own if (own / "HEAD").is_file() else None

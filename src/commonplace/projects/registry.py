@@ -1,0 +1,298 @@
+"""The projects that a home has seen: ``projects.json`` in the home.
+
+The identity of a project is kept with the project. The home knows its readable name, the path where it was last seen,
+the project that it was merged into, and the clues by which a person recognises a clone.
+Source: PRJ-01.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, cast
+
+from commonplace.core.clock import Clock, parse_timestamp, utc_now
+from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError
+from commonplace.core.text import clean_text
+from commonplace.projects.clues import Clues
+from commonplace.projects.identity import MAX_NAME_CHARS, Identity, Place, locked, write_json
+
+FILE: Final = "projects.json"
+SEEN_EVERY_S: Final = 86_400
+"""The time of the last visit is kept to the day, so that most visits write nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """A project that this home has seen.
+
+    Attributes:
+        id: Its id, which is its butler and its scope in knowledge memory.
+        name: Its readable name, which may be changed; two projects may have the same one.
+        path: The directory where it was last seen.
+        file: The file that holds its identity.
+        seen_at: The time when it was last seen, to the day.
+        clues: The clues by which a clone or a copy is recognised.
+        merged_into: The id of the project whose memory it uses instead of its own.
+        looks_like: The ids of projects of which it seems to be a clone or a copy.
+    """
+
+    id: str
+    name: str
+    path: Path
+    file: Path
+    seen_at: datetime
+    clues: Clues
+    merged_into: str | None = None
+    looks_like: tuple[str, ...] = ()
+
+
+class Projects:
+    """The projects of one home.
+
+    Args:
+        home: The home.
+        clock: Returns the current time.
+    """
+
+    def __init__(self, home: Path, *, clock: Clock = utc_now) -> None:
+        self._file = home / FILE
+        self._clock = clock
+
+    def at(self, directory: Path) -> Project:
+        """Return the project of a directory; a directory without one gets one, for its whole repository.
+
+        A project that was moved keeps its identity. A copy of a project gets an identity of its own.
+
+        Raises:
+            InvalidInputError: The directory does not exist.
+            SettingsError: A file with identities cannot be read.
+            StorageUnavailableError: A new identity cannot be written.
+        """
+        place = Place.of(directory)
+        identities = place.read()
+        key = place.nearest(identities)
+        if key is not None:
+            known = self._read().get(identities[key].id)
+            if known is not None and self._is_current(known, place, key):
+                return known
+        return self._settle(place, key="")
+
+    def find(self, directory: Path) -> Project | None:
+        """Return the project of a directory that this home has seen there; ``None`` if there is none.
+
+        Raises:
+            SettingsError: A file with identities cannot be read.
+        """
+        place = Place.of(directory)
+        identities = place.read()
+        key = place.nearest(identities)
+        known = None if key is None else self._read().get(identities[key].id)
+        return known if known is not None and known.file == place.file else None
+
+    def create(self, directory: Path) -> Project:
+        """Return the project of exactly this directory, which gets an identity of its own if it has none.
+
+        Raises:
+            SettingsError: A file with identities cannot be read.
+            StorageUnavailableError: A new identity cannot be written.
+        """
+        place = Place.of(directory)
+        return self._settle(place, key=place.inner, exact=True)
+
+    def prepare(self, directory: Path) -> None:
+        """Give a directory of a Git repository an identity of its own.
+
+        Elsewhere the first session does it: an installation must leave no file behind that its removal does not find.
+
+        Raises:
+            SettingsError: A file with identities cannot be read.
+            StorageUnavailableError: A new identity cannot be written.
+        """
+        if Place.of(directory).is_in_git:
+            self.create(directory)
+
+    def butler_at(self, directory: Path) -> str:
+        """Return the butler of the sessions in a directory: the id of its project, or of the one it was merged into."""
+        return self.standing_for(self.at(directory)).id
+
+    def butler_for(self, directory: Path) -> str | None:
+        """Return the butler as :meth:`butler_at` does; ``None`` for a directory that is no project yet."""
+        found = self.find(directory)
+        return None if found is None else self.standing_for(found).id
+
+    def standing_for(self, project: Project) -> Project:
+        """Return the project whose memory a project uses: itself, unless it was merged into another one."""
+        known, seen = self._read(), {project.id}
+        while project.merged_into in known and project.merged_into not in seen:
+            project = known[project.merged_into]
+            seen.add(project.id)
+        return project
+
+    def list_projects(self) -> list[Project]:
+        """Return the projects, the one that was seen last first."""
+        return sorted(self._read().values(), key=lambda each: (each.seen_at, each.id), reverse=True)
+
+    def get(self, name: str) -> Project:
+        """Return the project with an id, or with a name that only one project has.
+
+        Raises:
+            NotFoundError: No project has this id or name.
+            InvalidInputError: Several projects have this name; the message lists them.
+        """
+        known = self._read()
+        if name in known:
+            return known[name]
+        named = [each for each in known.values() if each.name == name]
+        if len(named) > 1:
+            several = "; ".join(f"{each.id} at {each.path}" for each in named)
+            raise InvalidInputError(
+                "project", f"an id, for several projects have this name ({several})", name
+            )
+        if not named:
+            raise NotFoundError("project", name)
+        return named[0]
+
+    def rename(self, name: str, new_name: str) -> Project:
+        """Give a project another readable name; its id and its memory stay.
+
+        Raises:
+            InvalidInputError: The new name is empty or too long.
+            NotFoundError: No project has this id or name.
+        """
+        cleaned = clean_text(new_name).strip()
+        if not 0 < len(cleaned) <= MAX_NAME_CHARS:
+            raise InvalidInputError("name", f"1 to {MAX_NAME_CHARS} characters", new_name)
+        return self._change(self.get(name).id, name=cleaned)
+
+    def set_merged(self, project_id: str, into: str | None) -> Project:
+        """Let a project use the memory of another one, or its own again.
+
+        Raises:
+            InvalidInputError: The other project uses the memory of this one.
+            NotFoundError: One of them is not known.
+        """
+        if into is not None and self.standing_for(self.get(into)).id == project_id:
+            raise InvalidInputError("into", f"a project that does not use the memory of {project_id}", into)
+        return self._change(project_id, merged_into=into)
+
+    def _change(self, project_id: str, **changes: Any) -> Project:  # noqa: ANN401 - fields of Project
+        with locked(self._file, mode=0o700):
+            known = self._read()
+            if project_id not in known:
+                raise NotFoundError("project", project_id)
+            known[project_id] = replace(known[project_id], **changes)
+            self._write(known)
+            return known[project_id]
+
+    def _is_current(self, known: Project, place: Place, key: str) -> bool:
+        age_s = (self._clock() - known.seen_at).total_seconds()
+        return known.file == place.file and known.path == place.top / key and abs(age_s) < SEEN_EVERY_S
+
+    def _settle(self, place: Place, *, key: str, exact: bool = False) -> Project:
+        """Create an identity where there is none, tell a copy from a move, and note the visit."""
+        if not (place.top / place.inner).is_dir():
+            raise InvalidInputError("directory", "an existing directory", str(place.top / place.inner))
+        with locked(self._file, mode=0o700), locked(place.file, mode=0o755):
+            known, kept = self._read(), place.read()
+            copied_from = self._copied_from(place, kept, known)
+            identities = (
+                kept if not copied_from else {at: Identity.new(each.name) for at, each in kept.items()}
+            )
+            nearest = place.nearest(identities)
+            if nearest is None or (exact and nearest != key):
+                nearest = key
+                identities = identities | {key: Identity.new((place.top / key).name)}
+            if identities != kept:
+                place.write(identities)
+            project = self._visited(place, nearest, identities[nearest], known, copied_from)
+            self._write(known | {project.id: project})
+            return project
+
+    def _visited(
+        self,
+        place: Place,
+        key: str,
+        identity: Identity,
+        known: Mapping[str, Project],
+        copied_from: tuple[str, ...],
+    ) -> Project:
+        before = known.get(identity.id)
+        clues = Clues.of(place.file.parent) if before is None else before.clues
+        alike = [each.id for each in known.values() if each.file != place.file and each.clues.agree(clues)]
+        return Project(
+            id=identity.id,
+            name=identity.name if before is None else before.name,
+            path=place.top / key,
+            file=place.file,
+            seen_at=self._clock(),
+            clues=clues,
+            merged_into=None if before is None else before.merged_into,
+            looks_like=(*copied_from, *(each for each in alike if each not in copied_from))
+            if before is None
+            else before.looks_like,
+        )
+
+    def _copied_from(
+        self, place: Place, identities: Mapping[str, Identity], known: Mapping[str, Project]
+    ) -> tuple[str, ...]:
+        """Return the ids in the file if it is a copy: another file, still there, has the same ones."""
+        ids = tuple(each.id for each in identities.values())
+        for each in ids:
+            other = known.get(each)
+            if other is None or other.file == place.file or _is_same_file(other.file, place.file):
+                continue
+            elsewhere = Place(file=other.file, top=other.path, inner="")
+            try:
+                if each in {identity.id for identity in elsewhere.read().values()}:
+                    return ids
+            except SettingsError:
+                continue
+        return ()
+
+    def _read(self) -> dict[str, Project]:
+        try:
+            document = json.loads(self._file.read_text(encoding="utf-8"))
+            entries = cast("Mapping[str, Mapping[str, Any]]", document["projects"])
+            return {key: _project(key, entry) for key, entry in entries.items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise SettingsError(f"{self._file}: expected the projects of this home, got {error!r}") from None
+
+    def _write(self, projects: Mapping[str, Project]) -> None:
+        entries = {each.id: _entry(each) for each in projects.values()}
+        write_json(self._file, {"projects": entries}, mode=0o700)
+
+
+def _project(key: str, entry: Mapping[str, Any]) -> Project:
+    return Project(
+        id=key,
+        name=entry["name"],
+        path=Path(entry["path"]),
+        file=Path(entry["file"]),
+        seen_at=parse_timestamp(entry["seen_at"]),
+        clues=Clues(**entry["clues"]),
+        merged_into=entry["merged_into"],
+        looks_like=tuple(entry["looks_like"]),
+    )
+
+
+def _entry(project: Project) -> dict[str, object]:
+    return {
+        "name": project.name,
+        "path": str(project.path),
+        "file": str(project.file),
+        "seen_at": project.seen_at.isoformat(),
+        "clues": asdict(project.clues),
+        "merged_into": project.merged_into,
+        "looks_like": list(project.looks_like),
+    }
+
+
+def _is_same_file(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False

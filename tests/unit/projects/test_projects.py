@@ -1,0 +1,193 @@
+"""Identity of projects: two of one name share nothing; moves and worktrees keep it, clones and copies do not."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from multiprocessing.pool import ThreadPool
+from pathlib import Path
+
+import pytest
+
+from commonplace.core.clock import ManualClock
+from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError
+from commonplace.projects import Projects
+
+pytestmark = pytest.mark.requirement("PRJ-01.1")
+START = datetime(2026, 5, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """Return a clock that stands still."""
+    return ManualClock(START)
+
+
+@pytest.fixture
+def projects(tmp_path: Path, clock: ManualClock) -> Projects:
+    """Return the projects of a new home."""
+    return Projects(tmp_path / "home", clock=clock)
+
+
+def git(directory: Path, *arguments: str) -> None:
+    """Run Git in a directory."""
+    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main")
+    subprocess.run(["git", *identity, *arguments], cwd=directory, check=True, capture_output=True)
+
+
+def repository(path: Path) -> Path:
+    """Make a Git repository with one commit of its own."""
+    path.mkdir(parents=True)
+    git(path, "init")
+    git(path, "commit", "--allow-empty", "-m", f"begin {path}")
+    return path
+
+
+def folder(path: Path) -> Path:
+    """Make a directory."""
+    path.mkdir(parents=True)
+    return path
+
+
+@pytest.mark.parametrize("make", [repository, folder])
+def test_two_projects_of_one_name_have_two_identities(
+    tmp_path: Path, projects: Projects, make: Callable[[Path], Path]
+) -> None:
+    """clientA/api and clientB/api share nothing."""
+    one, other = make(tmp_path / "clientA/api"), make(tmp_path / "clientB/api")
+    assert projects.butler_at(one) != projects.butler_at(other)
+    assert projects.at(one).name == projects.at(other).name == "api"
+    assert projects.butler_at(one) == projects.butler_at(one)
+
+
+@pytest.mark.parametrize("make", [repository, folder])
+def test_a_move_keeps_the_identity(tmp_path: Path, projects: Projects, make: Callable[[Path], Path]) -> None:
+    """The directory has another name afterwards; the project has its old one and its new path."""
+    before = projects.at(make(tmp_path / "shop"))
+    (tmp_path / "shop").rename(tmp_path / "store")
+    after = projects.at(tmp_path / "store")
+    assert (after.id, after.name, after.path) == (before.id, "shop", tmp_path / "store")
+
+
+def test_worktrees_share_the_identity_of_their_repository(tmp_path: Path, projects: Projects) -> None:
+    """A worktree's own directory and one below it."""
+    main = repository(tmp_path / "api")
+    git(main, "worktree", "add", "../fix")
+    (tmp_path / "fix/src").mkdir()
+    assert projects.butler_at(tmp_path / "fix/src") == projects.butler_at(main)
+
+
+def test_a_clone_gets_an_identity_of_its_own_and_looks_like_the_other(
+    tmp_path: Path, projects: Projects
+) -> None:
+    """The first commit is the clue."""
+    first = projects.at(repository(tmp_path / "api"))
+    git(tmp_path, "clone", "api", "again")
+    clone = projects.at(tmp_path / "again")
+    assert clone.id != first.id
+    assert clone.looks_like == (first.id,)
+    assert first.looks_like == ()
+
+
+@pytest.mark.parametrize("make", [repository, folder])
+def test_a_copy_gets_an_identity_of_its_own(
+    tmp_path: Path, projects: Projects, make: Callable[[Path], Path]
+) -> None:
+    """The file with the identity was copied too; the original keeps it."""
+    first = projects.at(make(tmp_path / "api"))
+    shutil.copytree(tmp_path / "api", tmp_path / "copy")
+    copy = projects.at(tmp_path / "copy")
+    assert copy.id != first.id
+    assert first.id in copy.looks_like
+    assert projects.at(tmp_path / "api").id == first.id
+
+
+def test_a_directory_that_is_installed_into_on_its_own_is_a_project_of_its_own(
+    tmp_path: Path, projects: Projects
+) -> None:
+    """Directories below it belong to it; the rest belongs to the repository."""
+    top = repository(tmp_path / "mono")
+    (top / "services/pay/src").mkdir(parents=True)
+    (top / "docs").mkdir()
+    pay = projects.create(top / "services/pay")
+    assert (pay.name, projects.create(top / "services/pay").id) == ("pay", pay.id)
+    assert projects.butler_at(top / "services/pay/src") == pay.id
+    assert projects.butler_at(top / "docs") == projects.butler_at(top) != pay.id
+    assert projects.at(top).looks_like == ()
+
+
+def test_a_merged_project_uses_the_memory_of_the_other_until_that_is_undone(
+    tmp_path: Path, projects: Projects
+) -> None:
+    """Also over two steps; a circle is refused."""
+    one, two, three = (projects.at(folder(tmp_path / name)) for name in ("one", "two", "three"))
+    projects.set_merged(one.id, two.id)
+    projects.set_merged(two.id, three.id)
+    assert projects.butler_at(tmp_path / "one") == three.id
+    with pytest.raises(InvalidInputError, match="does not use the memory"):
+        projects.set_merged(three.id, one.id)
+    projects.set_merged(one.id, None)
+    assert projects.butler_at(tmp_path / "one") == one.id
+
+
+def test_a_project_is_found_by_id_and_by_a_name_that_only_one_has(tmp_path: Path, projects: Projects) -> None:
+    """A name of several projects lists them."""
+    one, other = projects.at(folder(tmp_path / "a/api")), projects.at(folder(tmp_path / "b/api"))
+    with pytest.raises(InvalidInputError, match=f"{one.id} at "):
+        projects.get("api")
+    assert projects.rename(one.id, " Billing ").name == "Billing"
+    assert projects.get("Billing").id == one.id
+    assert projects.get("api").id == other.id
+    assert projects.at(tmp_path / "a/api").name == "Billing"
+    with pytest.raises(NotFoundError):
+        projects.get("unknown")
+    with pytest.raises(InvalidInputError):
+        projects.rename(one.id, " ")
+
+
+def test_the_last_visit_is_noted_once_a_day(tmp_path: Path, projects: Projects, clock: ManualClock) -> None:
+    """The list shows the project first that was seen last."""
+    old, new = folder(tmp_path / "old"), folder(tmp_path / "new")
+    first = projects.at(old)
+    clock.advance(hours=1)
+    second = projects.at(new)
+    assert projects.at(old).seen_at == START
+    assert [each.id for each in projects.list_projects()] == [second.id, first.id]
+    clock.advance(days=2)
+    assert projects.at(old).seen_at == clock()
+
+
+def test_looking_for_a_project_creates_none(tmp_path: Path, projects: Projects) -> None:
+    """Neither a file nor an entry."""
+    directory = folder(tmp_path / "api")
+    assert projects.find(directory) is None
+    assert list(directory.iterdir()) == []
+    created = projects.at(directory)
+    assert projects.find(directory) == created
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"projects": {"": {}}}', '{"projects": []}'])
+def test_a_damaged_file_is_named_and_not_replaced(tmp_path: Path, projects: Projects, text: str) -> None:
+    """The memory of a project must not be lost with a broken file."""
+    file = folder(tmp_path / "api/.commonplace") / "project.json"
+    file.write_text(text)
+    with pytest.raises(SettingsError, match=r"project\.json"):
+        projects.at(tmp_path / "api")
+    assert file.read_text() == text
+
+
+def test_visitors_at_once_agree_on_one_identity(tmp_path: Path) -> None:
+    """Two homes on one repository, eight visits of each."""
+    directory = repository(tmp_path / "api")
+    homes = [tmp_path / "home1", tmp_path / "home2"] * 8
+    with ThreadPool(8) as pool:
+        ids = pool.map(lambda home: Projects(home).butler_at(directory), homes)
+    assert len(set(ids)) == 1
+
+
+def test_names_of_any_script_give_a_plain_id(tmp_path: Path, projects: Projects) -> None:
+    """The readable name stays as it is."""
+    project = projects.at(folder(tmp_path / "Größe & Maß"))
+    assert project.name == "Größe & Maß"
+    assert project.id.rpartition("-")[0] == "groe-ma"
+    assert projects.at(folder(tmp_path / "天気")).id.startswith("project-")
