@@ -3,8 +3,8 @@
 ``python benchmarks/compaction.py [--data FILE] [--json] [--errors]`` plays cases of ten memories and an eleventh, each
 with what must stay and what may go, on 15 June 2026. The baseline is first in, first out. A memory counts as kept if
 its row is unchanged, or if one remaining memory holds all its ``must_words`` (70 % of its words where a case names
-none), so that merging is no loss. The cases of ``benchmarks/data/compactions.jsonl`` were written for this benchmark,
-and rules were made with a look at them.
+none), so that merging is no loss. Rules were made with a look at the cases of ``benchmarks/data/compactions.jsonl``;
+those of ``compactions_measured_once.jsonl`` were measured once, unseen (ADR 0009).
 """
 
 import argparse

@@ -3,8 +3,9 @@
 ``python benchmarks/digests.py [--data FILE] [--json] [--errors]`` prints what is kept of what should be, within 200
 characters, beside a baseline: the first 200 characters of what the user said. A fact counts as kept if the digest holds
 every keyword of one of its alternatives; ``keeps_weighted`` weighs each fact by its importance, 1 to 3. A "never" is a
-courtesy, padding, or a value that was corrected later (then it is superseded). The conversations of
-``benchmarks/data/digests.jsonl`` were written for this benchmark, and rules were made with a look at them.
+courtesy, padding, or a value that was corrected later (then it is superseded). Rules were made
+with a look at the conversations of ``benchmarks/data/digests.jsonl``; those of ``digests_measured_once.jsonl`` were
+measured once, unseen (ADR 0009).
 """
 
 import argparse

@@ -11,7 +11,15 @@ import asyncpg
 
 from commonplace.core.clock import ManualClock
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.consolidation import executor, leases, run_consolidation
+from commonplace.knowledge.consolidation.known import known_to
+from commonplace.knowledge.consolidation.leases import Lease
+from commonplace.knowledge.consolidation.policy import Policy
+from commonplace.knowledge.consolidation.results import ConsolidationResult
+from commonplace.knowledge.consolidation.runs import Run
 from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
+from commonplace.knowledge.facts import store_fact
+from commonplace.knowledge.lifecycle.any_memory import get_memory
 from commonplace.knowledge.unit_of_work import unit_of_work
 
 _EPISODE_ID = re.compile(r"^Episode \d+ of \d+: id ([0-9a-f-]{36})", re.MULTILINE)
@@ -102,3 +110,54 @@ async def links_of(pool: asyncpg.Pool, memory_id: UUID, relation: str = "derived
         pool, "SELECT target_id FROM memory_links WHERE source_id = $1 AND relation = $2", memory_id, relation
     )
     return {row["target_id"] for row in found}
+
+
+class Bench:
+    """A database with three episodes of one butler, and what consolidates them."""
+
+    def __init__(self, pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock) -> None:
+        self.pool, self.engine, self.clock = pool, engine, clock
+        self.episodes: list[UUID] = []
+
+    async def say(self, **actions: Any) -> Run:  # noqa: ANN401 - what a model may say
+        """Consolidate with a model that answers with these actions; return the run."""
+        report = await run_consolidation(self.pool, self.engine, Spawner(answer(**actions)), clock=self.clock)
+        assert len(report.runs) == 1, report
+        return report.runs[0]
+
+    async def known(self, subject: str, predicate: str, content: str, **more: Any) -> UUID:  # noqa: ANN401
+        """Store a fact an hour ago, which the model is shown."""
+        stored = await store_fact(
+            self.pool,
+            self.engine,
+            subject=subject,
+            predicate=predicate,
+            content=content,
+            clock=ManualClock(self.clock()),
+            **more,
+        )
+        await fetch(
+            self.pool,
+            "UPDATE facts SET last_confirmed_at = last_confirmed_at - interval '1 hour' WHERE id = $1",
+            stored,
+        )
+        return stored
+
+    async def get(self, memory_type: str, memory_id: UUID) -> dict[str, Any]:
+        """Return a memory."""
+        found = await get_memory(self.pool, memory_type, memory_id, clock=self.clock)
+        assert found is not None
+        return found
+
+    async def lease(self, **policy: Any) -> Lease:  # noqa: ANN401
+        """Lease the episodes by hand."""
+        taken = await leases.take(
+            self.pool, "ops", worker="w", model=None, policy=Policy(**policy), clock=self.clock
+        )
+        assert isinstance(taken, Lease)
+        return taken
+
+    async def apply(self, lease: Lease, result: ConsolidationResult) -> Run:
+        """Apply a result by hand."""
+        known = await known_to(self.pool, lease)
+        return await executor.apply(self.pool, self.engine, lease, result, known, clock=self.clock)

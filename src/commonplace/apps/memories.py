@@ -14,8 +14,8 @@ from typing import Any, Final, cast
 
 from commonplace.core.clock import format_timestamp
 from commonplace.core.text import replace_surrogates
-from commonplace.storage.database import Statements
-from commonplace.storage.nouns import Noun
+from commonplace.storage.database import Row, Statements
+from commonplace.storage.nouns import Noun, read_row
 
 MAX_MEMORIES: Final = 10
 """The limit of one space: an app's common space, or the space of one of its users. Source: APP-03."""
@@ -158,6 +158,11 @@ class Memory(Noun):
     updated_at: datetime
     source_conversation_id: str | None
     metadata: Metadata
+
+    @classmethod
+    def from_row(cls, row: Row) -> "Memory":
+        """Return the memory of a row; a row of another program may have no metadata."""
+        return read_row(cls, row, metadata=Metadata.from_json(row["metadata"]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, tzinfo
 from typing import Any, Literal, assert_never
 
 from commonplace.apps import conversations, exchange, memories, statistics
@@ -48,6 +49,7 @@ class AppMemory:
         energy: The capacity and refill of the energy budget; ``None`` for the defaults of :class:`.EnergyPolicy`.
         timeout_s: The time limit of one model answer.
         on_receipt: Called with the receipt of every digest made in the background.
+        zone: The zone of dates in prompts.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class AppMemory:
         energy: EnergyPolicy | None = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
         on_receipt: Callable[[DigestReceipt], None] | None = None,
+        zone: tzinfo = UTC,
     ) -> None:
         self._store = store = Store(database, SQL_DIRECTORY, clock)
         self._metrics = metrics = Metrics()
@@ -67,7 +70,9 @@ class AppMemory:
         """The energy budget. A host can spend from it for its own work too."""
         self.registry = AppRegistry(store)
         """Installs and uninstalls apps."""
-        self.subagent = MemorySubAgent(store, model, engine, self.energy, metrics, timeout_s=timeout_s)
+        self.subagent = MemorySubAgent(
+            store, model, engine, self.energy, metrics, timeout_s=timeout_s, zone=zone
+        )
         """Creates, compacts, reads and deletes memories."""
         self.loop = SensitiveLoop(store, self.subagent, self.energy, metrics, on_receipt=on_receipt)
         """Ends conversations, and puts memories into the context of later ones."""
@@ -122,6 +127,7 @@ class AppMemory:
                 energy=energy,
                 timeout_s=_timeout_s(settings) if timeout_s is None else timeout_s,
                 on_receipt=on_receipt,
+                zone=settings.zone,
             )
             try:
                 yield memory

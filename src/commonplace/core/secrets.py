@@ -64,7 +64,23 @@ _LABEL = re.compile(
     r"[\s\"'`*_(\[]*+(?P<value>[^\s\"'`)\],;]++)(?P<alone>[\"'`)\]\s.,;!?]*+(?:\Z|\n)|[\"'`)\],;])?",
     re.IGNORECASE,
 )
-_PLACEHOLDER = re.compile(r"<|\{|\$\{|\$\(|\$[A-Z_]+\Z|%\w|[*.…x-]+\Z", re.IGNORECASE)
+_OF = r"(?:\s+(?:for|of|to|on|für|von|zu[mr]?|de[rs]|vom|beim)\s[^.:;\n]{1,40}?)?"
+_TOLD = re.compile(
+    rf"(?<![A-Za-z])(?P<name>password|passphrase|passcode|passwort|kennwort){_OF}"
+    r"\s*(?:(?P<value_follows>\blautete?\b)|=|\b(?:is|was|ist|war)\b)(?:\s+(?:now|still|jetzt|nun))?\s*"
+    r"(?P<quote>[\"'`\u201e\u201c]?)(?P<value>[^\s\"'`\u201c\u201d)\],;]++)",
+    re.IGNORECASE,
+)
+"""A password that is told in a sentence: "the password is hunter2", "Das Passwort lautet sommer"."""
+_PIN = re.compile(
+    rf"(?<![A-Za-z])pin(?:[ -]?(?:code|number|nummer))?{_OF}\s*(?::|=|\b(?:is|was|ist|war|lautet))?\s*[\"'`]?"
+    r"(?P<value>\d{4,8})(?!\w)",
+    re.IGNORECASE,
+)
+_TOKEN_LIKE = re.compile(r"\d{4}|(?=.*\d)(?=.*[^\W\d_])(?!\d{1,3}-)|.*[!#$%&*+@^~]|.*[a-z][A-Z]")
+"""A value that is no word of a sentence about a password, such as "required" or "20-character"."""
+
+_PLACEHOLDER = re.compile(r"<|\[hidden|\{|\$\{|\$\(|\$[A-Z_]+\Z|%\w|[*.…x-]+\Z", re.IGNORECASE)
 _ABOUT = frozenset(
     """
     a account an and any are as ask auth authentication authorization by can change changed changes
@@ -108,13 +124,15 @@ def find_secret(text: str) -> SecretFinding | None:
       further forms of well-known makers.
     - ``Bearer ``, ``token:`` and ``password:`` with a value behind them, in any case. After the two labels any
       word is a value, except for words that describe passwords ("password: reset it weekly").
+    - Passwords and PINs that are told in a sentence: "the password is hunter2", "Das Passwort lautet sommer", "the PIN
+      of the safe is 4711". Behind "is" a plain word is no value ("the password is wrong").
     - Runs of 40 and more letters and digits with upper case, lower case and digits; in base64 with ``+/-_``
       only if they look random. Paths of URLs and files, git hashes, UUIDs and checksums pass.
     """
     for kind, pattern in _SHAPES:
         if found := pattern.search(text):
             return SecretFinding(kind=kind, start=found.start(), end=found.end())
-    return _find_labelled(text) or _find_blob(text)
+    return _find_labelled(text) or _find_told(text) or _find_blob(text)
 
 
 def find_secret_in_json(value: object) -> SecretFinding | None:
@@ -186,6 +204,18 @@ def _find_labelled(text: str) -> SecretFinding | None:
             continue
         kind = f"{name.lower()}: with a value" if name else "Bearer with a value"
         return SecretFinding(kind=kind, start=found.start(), end=found.end("value"))
+    return None
+
+
+def _find_told(text: str) -> SecretFinding | None:
+    if found := _PIN.search(text):
+        return SecretFinding(kind="PIN: with a value", start=found.start(), end=found.end("value"))
+    for found in _TOLD.finditer(text):
+        value = found["value"].rstrip(".:!?…")
+        if _PLACEHOLDER.match(value) or value.lower() in _ABOUT:
+            continue
+        if found["value_follows"] or found["quote"] or _TOKEN_LIKE.match(value):
+            return SecretFinding(kind="password: with a value", start=found.start(), end=found.end("value"))
     return None
 
 

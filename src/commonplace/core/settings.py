@@ -13,6 +13,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import tzinfo
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, cast
@@ -22,6 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 
 from commonplace.core.errors import SettingsError
 from commonplace.core.urls import mask_url
+from commonplace.core.zones import find_zone
 
 CONFIG_FILE: Final = "commonplace.toml"
 PREFIX: Final = "COMMONPLACE_"
@@ -89,6 +91,10 @@ class Settings(BaseModel):
     )
     model_daily_tokens: Annotated[int, Field(ge=0)] = Field(
         default=0, description="tokens that models may use a day (UTC); 0: no limit"
+    )
+    time_zone: str | None = Field(
+        default=None,
+        description="zone of dates in prompts of models, such as Europe/Berlin; unset: this machine's",
     )
     judge: Literal["rules", "model"] = Field(
         default="rules",
@@ -162,6 +168,13 @@ class Settings(BaseModel):
             raise ValueError(f"expected an http:// or https:// URL, such as {example}")
         return value
 
+    @field_validator("time_zone")
+    @classmethod
+    def _known_zone(cls, value: str | None) -> str | None:
+        if value is not None:
+            find_zone(value)
+        return value
+
     @field_validator("database")
     @classmethod
     def _known_scheme(cls, value: str) -> str:
@@ -178,6 +191,11 @@ class Settings(BaseModel):
     def database_path(self) -> Path:
         """The SQLite file of operational and app memory; unused if they are in PostgreSQL."""
         return Path(self.database).expanduser().absolute() if self.database else self.home / "commonplace.db"
+
+    @property
+    def zone(self) -> tzinfo:
+        """The zone of dates in prompts of models."""
+        return find_zone(self.time_zone)
 
     @property
     def postgres_directory(self) -> Path:

@@ -91,6 +91,7 @@ class MemoryModule(Module):
             content=_episode_of(session),
             butler=butler,
             session_id=session.session_id,
+            metadata={"purpose": self._config.purpose} if self._config.purpose else None,
             created_at=session.started_at,
         )
 

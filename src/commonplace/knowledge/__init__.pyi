@@ -15,6 +15,7 @@ from commonplace.knowledge.consolidation import ActionKind as ActionKind
 from commonplace.knowledge.consolidation import Approve as Approve
 from commonplace.knowledge.consolidation import ConsolidationReport as ConsolidationReport
 from commonplace.knowledge.consolidation import DeadLetter as DeadLetter
+from commonplace.knowledge.consolidation import FactReview as FactReview
 from commonplace.knowledge.consolidation import Notify as Notify
 from commonplace.knowledge.consolidation import PendingGroup as PendingGroup
 from commonplace.knowledge.consolidation import Plan as Plan

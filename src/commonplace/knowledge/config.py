@@ -75,6 +75,8 @@ class MemoryModuleConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     retrieval: RetrievalConfig = RetrievalConfig()
+    purpose: Annotated[str, Field(max_length=500)] = ""
+    """What the host is for, in a sentence; consolidation tells the model. Source: CNS-03."""
 
     @classmethod
     def of(cls, settings: Settings, *, default_mode: SearchMode = SearchMode.HYBRID) -> Self:

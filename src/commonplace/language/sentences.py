@@ -25,9 +25,7 @@ _ABBREVIATION: Final = re.compile(
 )
 _TITLE: Final = re.compile(r"(?:^|[\s(])(?:M|MM|Mme|Mlle|Dra?|Sra?s?|Prof|Fr|Hr|Mr|Mrs|Ms)\.$")
 _ORDINAL: Final = re.compile(r"(?:^|\s)\d{1,2}\.$")
-_COMMA: Final = re.compile(
-    r"(?<!\d)[,，、](?=\s|[^\x00-\x7f])\s*|(?<=\d),\s+|\s+[-–—]+\s+|;\s+|(?<=[a-z]):\s+"
-)
+_COMMA: Final = re.compile(r"(?<!\d)[,，、](?=\s|[^\x00-\x7f])\s*|(?<=\d),\s+|\s+[-–—]+\s+|;\s+")
 _CONJUNCTION: Final = re.compile(
     r"\s+(?=(?:and|but|also|plus|anyway|und|aber|ausserdem|außerdem|y|pero|además|et|mais)\s(?!\d))",
     re.IGNORECASE,

@@ -38,6 +38,7 @@ FUNCTION_WORDS: Final = frozenset[str]().union(*_FUNCTION_SETS.values())
 
 _MARKS: Final = re.compile("[\u0300-\u036f]")
 _WORD: Final = re.compile(r"\w+")
+_COMMA: Final = re.compile(r",(?![^{]*\})")
 MONTHS: Final = (
     r"jan(?:uary|uar|vier)?|enero|feb(?:ruary|ruar|rero)?|fevrier|mar(?:ch|s|zo)?|marz|apr(?:il)?|avril|abril|may|mai|mayo"
     r"|june?|juni|juin|junio|july?|juli|juillet|julio|aug(?:ust)?|aout|agosto|sept?(?:ember|embre|iembre)?"
@@ -46,15 +47,21 @@ MONTHS: Final = (
 _DAYS: Final = (
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?|sonnabends?"
     r"|lunes|martes|miercoles|jueves|viernes|sabados?|domingos?|lundis?|mardis?|mercredis?|jeudis?|vendredis?|samedis?|dimanches?"
-    r"|mornings|afternoons|evenings|weekends?|weekdays?|tomorrow|tonight|morgen|ubermorgen|abends|vormittags?|nachmittags?|manana|demain|matins?"
+    r"|mornings|afternoons|evenings|weekends?|weekdays?|abends|vormittags?|nachmittags?|matins?"
 )
+_SOON: Final = "tomorrow|tonight|morgen|ubermorgen|manana|demain"
 DATE: Final = re.compile(
     rf"\b\d{{1,2}}(?:st|nd|rd|th|\.|er|°)?(?:\s+(?:of|de))?\s+(?:{MONTHS})\b|\b(?:{MONTHS})\s+\d{{1,2}}\b"
-    rf"|\b(?:{_DAYS})\b|\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b|\b\d{{1,2}}(?:st|nd|rd|th)\b"
+    rf"|\b(?:{_DAYS}|{_SOON})\b|\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b|\b\d{{1,2}}(?:st|nd|rd|th)\b"
     r"|\d+\s*[月日]|[月火水木金土日]曜|星期|周[一二三四五六日]|曜日|明日|明天"
 )
 TIME: Final = re.compile(
     r"\b\d{1,2}[:.h]\d{2}\b|\b\d{1,2}(?:[:.]\d{2})?\s*(?:am|pm|a\.m|p\.m|uhr|h|o'clock|heures?)\b|\d+\s*[時点點시]|\b(?:noon|midnight|mittags?|mediodia|midi)\b"
+)
+_NEAR: Final = re.compile(rf"\b(?:{_SOON})\b|明日|明天")
+_MONTH: Final = re.compile(
+    rf"\b(?:in|until|by|from|since|of|im|ab|bis|ende|anfang|mitte|en|hasta|desde|de|fin|debut|jusqu'en|depuis|mid"
+    rf"|late|early) (?:mid-?|late |early )?(?:{MONTHS})\b"
 )
 
 
@@ -99,10 +106,14 @@ def signals_of(text: str, language: str | None = None) -> Signals:
         for tag, weight, patterns in table
         if any(pattern.search(folded) for name in (*languages, "other") if (pattern := patterns.get(name)))
     }
-    if DATE.search(folded) or TIME.search(folded):
+    if not _NEAR.search(folded) and (DATE.search(folded) or TIME.search(folded)):
         points["deadline"] = 2.0
+    elif _MONTH.search(folded):
+        points["deadline"] = 1.0
     if points.keys() & {"health", "safety"}:
         points = {tag: weight for tag, weight in points.items() if tag == "request" or tag not in NOISE}
+    if "problem" in points:
+        points = {tag: weight for tag, weight in points.items() if tag not in ("commitment", "deadline")}
     return Signals(tags=frozenset(points), points=sum(points.values()))
 
 
@@ -117,7 +128,7 @@ def _table() -> tuple[tuple[str, float, dict[str, re.Pattern[str]]], ...]:
 
 def _pattern(words: str, language: str) -> re.Pattern[str]:
     """Compile a list of words; words of ``other`` match with any ending, and anywhere in scripts without spaces."""
-    entries = [plain(entry.strip()) for entry in words.replace("\n", " ").split(",") if entry.strip()]
+    entries = [plain(entry.strip()) for entry in _COMMA.split(words.replace("\n", " ")) if entry.strip()]
     if language != "other":
         return re.compile(rf"(?<!\w)(?:{'|'.join(map(_entry, entries))})(?!\w)")
     latin = [re.escape(entry) for entry in entries if entry.isascii()]

@@ -30,7 +30,27 @@ _OUTCOME: Final = re.compile(
     r"|(?:confirm|schedul|book|order|mov|chang|add|not|sav|reserv|updat)ed|arrive\w*|arrivera|llegara"
     r"|(?:eingetragen|notiert|gebucht|bestellt|verschoben|geandert|reserviert|gespeichert|vermerkt)"
     r"|(?:anotad|reservad|cambiad|confirmad|programad|guardad|anadid)\w*"
-    r"|(?:note|reserve|deplace|change|ajoute|confirme|programme|enregistre)\w*)"
+    r"|(?:note|reserve|deplace|change|ajoute|confirme|programme|enregistre)\w*)\b"
+)
+_CHANGED: Final = re.compile(
+    r"\b(?:(?<!from )now|instead|(?:mov|chang|updat|switch|correct|reschedul|postpon|adjust|rais|lower|rebook|replac)ed"
+    r"|jetzt|nun|stattdessen|(?:ge|ver)ander\w*|verschoben|verlegt|umgebucht|korrigiert|angepasst|aktualisiert"
+    r"|ahora|en su lugar|(?:cambi|modific|correg|actualiz|movi|aplaz|ajust)\w*"
+    r"|maintenant|desormais|a la place|(?:deplace|modifie|change|corrige|reporte|decale|ajuste)\w*)\b"
+)
+_ACKNOWLEDGED: Final = re.compile(
+    r"\b(?:noted|understood|got it|i(?:'ve| have) (?:noted|saved|written)"
+    r"|i'll (?:remember|keep|make sure|note|only|never|always)|from now on"
+    r"|notiert|vermerkt|verstanden|alles klar|ab jetzt|in zukunft|merke ich mir|ich achte"
+    r"|anotado|entendido|tomo nota|lo tendre|a partir de ahora"
+    r"|(?:est|bien|je) note|compris|entendu|je retiens|dorenavant)\b"
+)
+_THANKED: Final = re.compile(
+    r"\b(?:(?:thanks|thank you)(?: so much| a lot| very much)? for (?:all )?"
+    r"(?:telling|letting|sharing|the (?:heads|info|detail|hint|warning))"
+    r"|good to know|dank(?:e)? fur (?:den hinweis|die info|das vertrauen|die offenheit)|das ist wichtig|gut zu wissen"
+    r"|gracias por (?:avis|cont|dec|compart|inform)\w*|es bueno saber\w*"
+    r"|merci (?:de (?:cette|votre|ta|me |m')|pour (?:cette|la|l')\s?(?:precis|info))|bon a savoir)"
 )
 _ADVICE: Final = re.compile(
     r"\b(?:you (?:can|could|should|might|may)|try|i (?:recommend|suggest)|consider|make sure|in general|usually|often"
@@ -98,6 +118,21 @@ def is_question(sentence: str, *, marked: bool = False) -> bool:
 def reports(text: str) -> bool:
     """Return whether a text says that something was done, is arranged, or will be done."""
     return bool(_OUTCOME.search(plain(text)))
+
+
+def changes(text: str) -> bool:
+    """Return whether a text says that something was changed."""
+    return bool(_CHANGED.search(plain(text)))
+
+
+def thanks_for_telling(text: str) -> bool:
+    """Return whether a text thanks for a piece of information."""
+    return bool(_THANKED.search(plain(text)))
+
+
+def acknowledges(text: str) -> bool:
+    """Return whether a text says that a statement was understood and noted."""
+    return thanks_for_telling(text) or bool(_ACKNOWLEDGED.search(plain(text)))
 
 
 def advises(text: str) -> bool:

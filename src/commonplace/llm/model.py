@@ -108,6 +108,7 @@ class Model:
         purpose: str,
         system: str | None = None,
         output: None = None,
+        form: type[BaseModel] | None = None,
         timeout_s: float | None = None,
         max_output_tokens: int = DEFAULT_OUTPUT_TOKENS,
         max_chars: int | None = None,
@@ -133,6 +134,7 @@ class Model:
         purpose: str,
         system: str | None = None,
         output: type[BaseModel] | None = None,
+        form: type[BaseModel] | None = None,
         timeout_s: float | None = None,
         max_output_tokens: int = DEFAULT_OUTPUT_TOKENS,
         max_chars: int | None = None,
@@ -148,6 +150,7 @@ class Model:
             purpose: The name under which the ledger counts the call, for example ``"app.digest"``.
             system: The system prompt.
             output: The schema of the answer; ``None`` for plain text.
+            form: The schema of an answer that the caller reads from the text, without a check here.
             timeout_s: The time limit in seconds, including retries; ``None`` for the model's default.
             max_output_tokens: Longer answers are cut off and raise an error.
             max_chars: The longest usable text, for the extractive model.
@@ -169,13 +172,13 @@ class Model:
         request = Request(
             prompt=prompt,
             system=system,
-            output=output,
+            output=output or form,
             max_output_tokens=max_output_tokens,
             max_chars=max_chars,
         )
         allowed_s = self._timeout_s if timeout_s is None else timeout_s
         try:
-            return await self._within(allowed_s, request, purpose)
+            return await self._within(allowed_s, request, purpose, output)
         except ModelError:
             self.ledger.add_failure(purpose)
             raise
@@ -186,34 +189,38 @@ class Model:
         if backend is not None:
             await backend.aclose()
 
-    async def _within(self, allowed_s: float, request: Request, purpose: str) -> Completion[BaseModel | None]:
+    async def _within(
+        self, allowed_s: float, request: Request, purpose: str, output: type[BaseModel] | None
+    ) -> Completion[BaseModel | None]:
         ends_at = asyncio.get_running_loop().time() + allowed_s
         scope = asyncio.timeout_at(ends_at)
         try:
             async with scope:
-                return await self._answer(request, _Call(purpose=purpose, ends_at=ends_at))
+                return await self._answer(request, output, _Call(purpose=purpose, ends_at=ends_at))
         except TimeoutError:
             if not scope.expired():
                 raise
             message = f"the model {self.name!r} gave no answer within {allowed_s:g} s ({purpose})"
             raise ModelTimeoutError(message) from None
 
-    async def _answer(self, request: Request, call: _Call) -> Completion[BaseModel | None]:
+    async def _answer(
+        self, request: Request, output: type[BaseModel] | None, call: _Call
+    ) -> Completion[BaseModel | None]:
         reply = await self._send(request, call)
-        if request.output is None:
+        if output is None:
             return self._completion(reply, None, reply.usage)
         try:
-            return self._completion(reply, read_answer(reply.text, request.output), reply.usage)
+            return self._completion(reply, read_answer(reply.text, output), reply.usage)
         except AnswerError as error:
             fault = str(error)
         _log.info("%s gave an invalid answer to %s and is asked again: %s", self.name, call.purpose, fault)
         again = replace(request, prompt=ask_again(request.prompt, answer=reply.text, fault=fault))
         second = await self._send(again, call)
         try:
-            value = read_answer(second.text, request.output)
+            value = read_answer(second.text, output)
         except AnswerError as error:
             raise ModelOutputError(
-                f"the model {self.name!r} answered twice without a valid {request.output.__name__} "
+                f"the model {self.name!r} answered twice without a valid {output.__name__} "
                 f"({call.purpose}): {error}"
             ) from None
         return self._completion(second, value, reply.usage + second.usage)

@@ -8,14 +8,24 @@ Source: measured on conversations in seven languages, see ADR 0009.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
 from commonplace.language.sentences import split_clauses, split_sentences
 from commonplace.language.signals import NOISE, VITAL, language_of, signals_of
-from commonplace.language.speech import advises, is_question, points, reports, speaks_of_self, tidy
+from commonplace.language.speech import (
+    acknowledges,
+    advises,
+    changes,
+    is_question,
+    points,
+    reports,
+    speaks_of_self,
+    thanks_for_telling,
+    tidy,
+)
 from commonplace.language.values import concepts, kind_of, share, values
 
 LEAST_WORTH: Final = 2.0
@@ -48,6 +58,18 @@ MOST_CANDIDATES: Final = 200
 LONG_SENTENCE: Final = 110
 """The length in characters up to which an assistant's sentence stays whole."""
 
+REPEATED: Final = 1.0
+"""What a user's clause must be worth beyond that for any notes, if the answer repeats a word but does not note it."""
+
+IGNORED: Final = 1.5
+"""The same, if the answer does not repeat a word."""
+
+DISCLOSED: Final = 2.0
+"""The worth that a user's clause gains if the answer gives thanks for the information."""
+
+SETTLED: Final = 3.0
+"""The worth that an assistant's clause gains if it repeats a corrected value, or reports an action with a value."""
+
 SPEAKER: Final = "The user: "
 
 _TURN: Final = re.compile(r"^(user|assistant): ?", re.MULTILINE)
@@ -76,7 +98,7 @@ class Clause:
         at: The numbers of the turn, of the sentence in the turn, and of the clause in the sentence.
         tags: Its signals.
         worth: Below 0 if the clause is outdated.
-        asks: Whether it is part of a question.
+        asks: Whether it is part of a question, or of an assistant's exclamation.
         words: Its concepts, see :func:`~commonplace.language.values.concepts`.
         values: Its dates, times and numbers.
     """
@@ -115,15 +137,11 @@ def take_notes(turns: Sequence[Turn], chars: int) -> str:
     users = [turn.text for turn in turns if turn.role != "assistant"]
     language = language_of(" ".join(users)) or language_of(" ".join(turn.text for turn in turns))
     clauses = [clause for place, turn in enumerate(turns) for clause in _clauses(turn, place, language)]
-    corrections = [
-        place
-        for place, turn in enumerate(turns)
-        if turn.role != "assistant" and "correction" in signals_of(turn.text, language).tags
-    ]
-    clauses = _with_neighbours(_without_stale(clauses, corrections))
-    if not any(clause.is_users and clause.worth >= LEAST_WORTH for clause in clauses):
+    stale = _outdated(clauses, turns, language)
+    clauses = _with_neighbours(_disclosed(_without_stale(clauses, stale), turns))
+    if not any(_is_worth_notes(clause, turns) for clause in clauses):
         return ""
-    return _composed(_picked(_with_echoes(clauses), chars))
+    return _composed(_picked(_with_echoes(clauses, frozenset(stale.values())), chars))
 
 
 def _clauses(turn: Turn, place: int, language: str | None) -> Iterator[Clause]:
@@ -131,7 +149,7 @@ def _clauses(turn: Turn, place: int, language: str | None) -> Iterator[Clause]:
     lines = (_LIST_MARK.sub("", line.strip()) for line in turn.text.splitlines())
     sentences = [sentence for line in lines for sentence in split_sentences(line, language)]
     for number, sentence in enumerate(sentences):
-        asks = is_question(sentence, marked=not is_users)
+        asks = is_question(sentence, marked=not is_users) or (not is_users and _exclaims(sentence))
         whole = not is_users and len(sentence) <= LONG_SENTENCE
         for index, part in enumerate([sentence] if whole else split_clauses(sentence)):
             text = tidy(part)
@@ -148,8 +166,12 @@ def _clauses(turn: Turn, place: int, language: str | None) -> Iterator[Clause]:
                 words=concepts(text),
                 values=values(text),
             )
-            own = _stated(clause, sentence) if is_users else _reported(clause, sentence)
+            own = _stated(clause, sentence) if is_users else _reported(clause)
             yield replace(clause, worth=0.0 if asks else own)
+
+
+def _exclaims(sentence: str) -> bool:
+    return sentence.endswith("!") and not reports(sentence) and not any(sign.isdigit() for sign in sentence)
 
 
 def _stated(clause: Clause, sentence: str) -> float:
@@ -160,7 +182,7 @@ def _stated(clause: Clause, sentence: str) -> float:
     )
     if clause.tags and clause.tags <= {"correction", *NOISE} and not clause.values and not named:
         return min(worth, 0.0)
-    if len(clause.words) < 2:  # noqa: PLR2004 - one word says little
+    if sum(not word[0].isdigit() for word in clause.words) < 2:  # noqa: PLR2004 - one word says little
         return worth if clause.tags & VITAL or clause.values else min(worth, LEAST_FILL)
     if clause.tags & {"courtesy", "momentary"}:
         return worth
@@ -168,10 +190,9 @@ def _stated(clause: Clause, sentence: str) -> float:
     return worth + (2.0 if written else 1.0)
 
 
-def _reported(clause: Clause, sentence: str) -> float:
+def _reported(clause: Clause) -> float:
     """Return the worth of an assistant's clause by itself: only a report of an action counts."""
-    exclaims = sentence.endswith("!") and not any(sign.isdigit() for sign in sentence)
-    if exclaims or not _may_tell(clause) or not reports(clause.text):
+    if not _may_tell(clause) or not reports(clause.text):
         return 0.0
     return 1.0 + (1.0 if clause.values else 0.0) + (0.5 if _NAME.search(clause.text) else 0.0)
 
@@ -180,32 +201,75 @@ def _may_tell(clause: Clause) -> bool:
     return not clause.asks and "courtesy" not in clause.tags and not advises(clause.text)
 
 
-def _without_stale(clauses: Sequence[Clause], corrections: Sequence[int]) -> list[Clause]:
+def _outdated(clauses: Sequence[Clause], turns: Sequence[Turn], language: str | None) -> dict[str, int]:
+    """Return the corrected values, each with the number of the turn that corrects it.
+
+    The user's words announce a correction, or the answer tells of a change.
+    """
+    found: dict[str, int] = {}
+    for place, turn in enumerate(turns):
+        says_so = "correction" in signals_of(turn.text, language).tags
+        answer = turns[place + 1].text if place + 1 < len(turns) else ""
+        if turn.role != "assistant" and (says_so or changes(answer)):
+            found |= dict.fromkeys(_corrected(clauses, place, says_so=says_so), place)
+    return found
+
+
+def _without_stale(clauses: Sequence[Clause], stale: Mapping[str, int]) -> list[Clause]:
     """Return clauses with a worth of -1 for outdated values; later mentions of such a value lose half."""
-    stale: dict[str, int] = {}
-    for turn in corrections:
-        stale |= dict.fromkeys(_corrected(clauses, turn), turn)
     found: list[Clause] = []
     for clause in clauses:
         last = max((stale.get(value, -1) for value in clause.values), default=-1)
-        worth = -1.0 if clause.turn < last else clause.worth / 2 if last >= 0 else clause.worth
+        gone = clause.turn < last or (clause.turn == last and clause.values <= stale.keys())
+        worth = -1.0 if gone else clause.worth / 2 if last >= 0 else clause.worth
         found.append(replace(clause, worth=worth))
     return found
 
 
-def _corrected(clauses: Sequence[Clause], turn: int) -> set[str]:
-    """Return the values that a correction replaces: the last earlier values of the same kinds."""
-    fresh = {value for one in clauses if one.turn == turn for value in one.values}
+def _corrected(clauses: Sequence[Clause], turn: int, *, says_so: bool) -> set[str]:
+    """Return the values that a correction replaces: the last earlier values of the same kinds, about the same matter.
+
+    Of several values in a correction, those that the answer repeats are valid, else those that are new.
+
+    Args:
+        clauses: All clauses.
+        turn: The number of the correcting turn.
+        says_so: Whether its words announce a correction; otherwise only the answer tells of a change.
+    """
     before = [one for one in clauses if one.turn < turn]
+    said = _values_of(clauses, turn)
+    answer = _values_of(clauses, turn + 1)
+    valid = answer if said & answer else (said - {value for one in before for value in one.values}) or said
+    matter = frozenset[str]().union(*(one.words for one in clauses if one.turn in (turn, turn + 1)))
     old: set[str] = set()
-    for kind in {kind_of(value) for value in fresh}:
+    for kind in {kind_of(value) for value in said}:
         for clause in reversed(before):
-            near = turn - clause.turn <= 2  # noqa: PLR2004 - the assistant's last turn and the user's turn before it
+            near = says_so and turn - clause.turn <= 2  # noqa: PLR2004 - the assistant's last turn and the user's turn before it
             alike = {kind, "date"} if kind == "number" and near else {kind}
-            if same := {value for value in clause.values if kind_of(value) in alike}:
-                old |= same - fresh
+            gone = {value for value in clause.values if kind_of(value) in alike} - valid
+            if gone and (near or clause.words & matter):
+                old |= gone
                 break
     return old
+
+
+def _values_of(clauses: Sequence[Clause], turn: int) -> set[str]:
+    return {value for one in clauses if one.turn == turn for value in one.values}
+
+
+def _disclosed(clauses: Sequence[Clause], turns: Sequence[Turn]) -> list[Clause]:
+    """Raise the worth of users' clauses that the answer gives thanks for: they tell something about the user."""
+    thanked = {place for place, turn in enumerate(turns) if place and thanks_for_telling(turn.text)}
+    return [
+        replace(one, worth=max(one.worth, 0.0) + DISCLOSED)
+        if one.is_users
+        and one.turn + 1 in thanked
+        and len(one.words) > 1
+        and not one.asks
+        and one.worth != -1.0
+        else one
+        for one in clauses
+    ]
 
 
 def _with_neighbours(clauses: Sequence[Clause]) -> list[Clause]:
@@ -218,17 +282,31 @@ def _with_neighbours(clauses: Sequence[Clause]) -> list[Clause]:
     return found
 
 
-def _with_echoes(clauses: Sequence[Clause]) -> list[Clause]:
+def _is_worth_notes(clause: Clause, turns: Sequence[Turn]) -> bool:
+    """Return whether a user's clause alone is worth notes.
+
+    It must be worth more if the answer does not note it, unless it is vital or asks to be remembered.
+    """
+    answer = turns[clause.turn + 1].text if clause.turn + 1 < len(turns) else ""
+    least = LEAST_WORTH
+    if answer and not acknowledges(answer) and not clause.tags & {"health", "safety", "lesson"}:
+        least += REPEATED if clause.words & concepts(answer) else IGNORED
+    return clause.is_users and clause.worth >= least
+
+
+def _with_echoes(clauses: Sequence[Clause], corrections: frozenset[int]) -> list[Clause]:
     """Raise the worth of assistants' clauses that repeat users, and halve that of users' clauses that they replace."""
     own = [clause for clause in clauses if clause.is_users and clause.words]
     topics = frozenset[str]().union(*(clause.words for clause in own))
-    echoed = [_echo(clause, own, topics) for clause in clauses]
+    echoed = [_echo(clause, own, topics, corrections) for clause in clauses]
     said = [clause for clause in echoed if not clause.is_users and clause.worth > 0]
     replaced = {one.at for one in own if any(_replaces(clause, one) for clause in said)}
     return [replace(one, worth=one.worth / 2) if one.at in replaced else one for one in echoed]
 
 
-def _echo(clause: Clause, own: Sequence[Clause], topics: frozenset[str]) -> Clause:
+def _echo(
+    clause: Clause, own: Sequence[Clause], topics: frozenset[str], corrections: frozenset[int]
+) -> Clause:
     """Return an assistant's clause with the worth of the clauses that it repeats; do not change a user's clause."""
     if clause.is_users or clause.worth < 0 or not _may_tell(clause):
         return clause
@@ -238,7 +316,11 @@ def _echo(clause: Clause, own: Sequence[Clause], topics: frozenset[str]) -> Clau
     if not worth and not (best and clause.tags & _STATED):
         return clause
     fuller = 1.0 if worth and best and _is_on_topic(clause, topics) else 0.0
-    return replace(clause, worth=worth + 0.9 * best + fuller)
+    settles = any(_says_back(one, clause) for one in own if one.turn in corrections) or (
+        bool(clause.values) and _is_on_topic(clause, topics) and reports(clause.text)
+    )
+    settles = settles and "past" not in clause.tags
+    return replace(clause, worth=worth + 0.7 * best + fuller + (SETTLED if settles else 0.0))
 
 
 def _repeated(one: Clause, said: Clause) -> float:
@@ -251,11 +333,15 @@ def _answer_worth(clause: Clause, heard: Sequence[Clause], topics: frozenset[str
     """Return the worth of an assistant's clause as an answer: a warning, a report, or a value said back."""
     if "health" in clause.tags and clause.tags & VITAL - {"health"} and clause.words & topics:
         return WARNING
-    last = [one for one in heard if one.turn == clause.turn - 1]
-    says_back = not clause.worth and any(one.values & clause.values for one in last)
+    says_back = not clause.worth and any(_says_back(one, clause) for one in heard)
     if _is_on_topic(clause, topics) and (says_back or reports(clause.text)):
         return max(clause.worth, LEAST_WORTH)
     return clause.worth
+
+
+def _says_back(one: Clause, answer: Clause) -> bool:
+    """Return whether an answer repeats a value of a user's clause in the turn before it."""
+    return one.turn == answer.turn - 1 and bool(one.values & answer.values)
 
 
 def _is_on_topic(clause: Clause, topics: frozenset[str]) -> bool:

@@ -22,7 +22,7 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.errors import ModelRefusedError
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
-from commonplace.llm import Hang, Request, Script
+from commonplace.llm import Hang, Request, Script, fenced_texts
 from commonplace.llm.scripted import Step
 from commonplace.storage.opening import open_database
 from support.apps import FaultyDatabase, Meanwhile, digests, fill, said
@@ -194,6 +194,32 @@ def faulty(apps: AppMemory) -> FaultyDatabase:
     return database
 
 
+@pytest.mark.requirement("R-APP-2")
+async def test_an_edit_without_the_new_memory_is_asked_for_again(opened: Opener) -> None:
+    """The model is told what is missing, and its second decision is carried out."""
+    kept = "The user keeps matter4 and matter11 for board4 and board11."
+    lost, whole = decision("edit", 4, "The user keeps matter4 for board4."), decision("edit", 4, kept)
+    script = Script(*digests(11), lost, whole)
+    async with opened(script=script) as apps:
+        receipt = await eleventh(apps)
+        assert (receipt.action, receipt.decider, receipt.fallback) == ("edit", Decider.MODEL, "")
+        assert (await apps.get_memory(4)).content == kept
+    assert "must contain the new memory" in script.requests[-1].prompt
+
+
+@pytest.mark.requirement("R-APP-2")
+async def test_an_edit_that_stays_too_long_is_trimmed_and_said(opened: Opener) -> None:
+    """After one more question."""
+    long = f"The user keeps matter4 and matter11 for board4 and board11. {'More of it. ' * 20}"
+    script = Script(*digests(11), *[decision("edit", 4, long)] * 2)
+    async with opened(script=script) as apps:
+        receipt = await eleventh(apps)
+        assert (receipt.action, receipt.decider) == ("edit", Decider.MODEL)
+        assert "trimmed from" in receipt.reason
+        assert len((await apps.get_memory(4)).content) <= 200
+    assert "say the same in fewer" in script.requests[-1].prompt
+
+
 @pytest.mark.requirement("APP-05.2")
 async def test_a_database_error_is_tried_again(opened: Opener) -> None:
     """Once: the decision of the model is applied the second time."""
@@ -298,7 +324,9 @@ async def test_twenty_conversations_that_end_at_once_leave_ten_memories(opened: 
 
     def answer(request: Request) -> str:
         if request.output is None:
-            (number,) = {word for word in request.prompt.split() if word.startswith("matter")}
+            (number,) = {
+                word for word in fenced_texts(request.prompt)[-1].split() if word.startswith("matter")
+            }
             return f"The user keeps {number} for its board."
         return decision("delete", min(map(int, re.findall(r"\[id (\d+)\]", request.prompt))))
 

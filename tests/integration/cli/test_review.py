@@ -42,9 +42,9 @@ def test_a_doubtful_pair_is_decided_and_taken_back(commonplace: CommandLine) -> 
 
 
 @pytest.mark.requirement("JDG-04.1")
-@pytest.mark.parametrize("arguments", [("1", "perhaps"), ("1",)])
+@pytest.mark.parametrize("arguments", [("1", "perhaps"), ("1",), ("k1",), ("kx", "same"), ("x", "same")])
 def test_wrong_usage_is_status_2(commonplace: CommandLine, arguments: tuple[str, ...]) -> None:
-    """An unknown verdict, and no verdict."""
+    """An unknown verdict, no verdict, and an id that is no number."""
     emit(commonplace, OLD, NEW)
     done = commonplace("review", *arguments)
     assert (done.status, done.out) == (2, "")

@@ -50,6 +50,10 @@ WITH run AS (
   INSERT INTO consolidation_runs (tenant_id, butler, worker, state, leased_until, ended_at, episode_ids)
   VALUES ($1, 'b', 'w', 'applied', now(), now(), ARRAY[CAST($2 AS uuid)])
   RETURNING tenant_id, id
+),
+review AS (
+  INSERT INTO fact_reviews (tenant_id, run_id, old_id, new_id, pair, predicate, reason)
+  SELECT tenant_id, id, CAST($3 AS uuid), CAST($3 AS uuid), 'pair', 'p', 'important' FROM run
 )
 INSERT INTO consolidation_actions (tenant_id, run_id, position, action, memory_id)
 SELECT tenant_id, id, 0, 'fact_created', CAST($3 AS uuid) FROM run
@@ -99,6 +103,7 @@ async def test_queries_without_any_condition_show_only_the_tenant_s_rows(
         "rule_applications",
         "consolidation_runs",
         "consolidation_actions",
+        "fact_reviews",
         "tenants",
     } <= set(tables)
     forced = "SELECT bool_and(relrowsecurity AND relforcerowsecurity) FROM pg_class WHERE relname = ANY($1)"

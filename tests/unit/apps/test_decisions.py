@@ -61,6 +61,24 @@ def test_an_edit_gives_its_target_a_text() -> None:
     assert plan.target.id == 3
     assert plan.content is not None
     assert len(plan.content) <= 200
+    assert plan.reason.startswith("(trimmed from ")
+    assert plan.reason.endswith("to 200 characters)")
+
+
+@pytest.mark.requirement("R-APP-2")
+def test_an_edit_that_loses_a_number_of_the_new_memory_is_invalid() -> None:
+    """Most of its words alone are not the new memory: its value is what is new."""
+    new = memory(11, "The user's flight to Lisbon leaves at 14:30 on 4 May.")
+    told = decision(action="edit", newContent="The user's flight to Lisbon leaves on 4 May; window seat.")
+    with pytest.raises(InvalidDecisionError, match=r"must contain the new memory; missing: 14:30"):
+        plan_for(told, request(new=new))
+
+
+def test_a_text_that_is_too_long_is_not_trimmed_at_first() -> None:
+    """The model can shorten it better than a cut does."""
+    long = decision(action="edit", newContent=f"{memory(11).content} " + "word " * 60)
+    with pytest.raises(InvalidDecisionError, match="at most 200 are stored: say the same in fewer"):
+        plan_for(long, request(), may_trim=False)
 
 
 @pytest.mark.requirement("APP-05.3", "R-APP-2")

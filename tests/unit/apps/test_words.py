@@ -174,3 +174,40 @@ def test_a_stored_vector_is_like_itself(vector: list[float]) -> None:
     assert cosine(to_bytes(unit), to_bytes(unit)) == pytest.approx(1, abs=1e-5)
     assert cosine(to_bytes(unit), to_bytes([-value for value in unit])) == pytest.approx(-1, abs=1e-5)
     assert cosine(to_bytes(unit), b"") == 0
+
+
+@pytest.mark.requirement("DIG-03.1")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Lives at Elm Road 4 in Leeds.", "The customer has moved and lives at Park Lane 12 in York now."),
+        ("Wohnt in Kassel, Gartenweg 3.", "Der Kunde ist umgezogen und wohnt jetzt in Fulda."),
+        ("Goes to yoga on Tuesdays and Fridays.", "Yoga is on Thursdays now."),
+    ],
+)
+def test_another_address_or_week_outdates_the_old_one(one: str, other: str) -> None:
+    """Although the sentences share few words."""
+    assert disagreement(one, other)
+
+
+@pytest.mark.requirement("DIG-03.1")
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("His sister lives in Oslo.", "The customer has moved and lives in Bergen now."),
+        ("The train to Ulm leaves at 9:05.", "The train to Basel now leaves at 10:12."),
+        ("Piano lesson of Ana on Tuesdays.", "Piano lesson of Leo is on Fridays now."),
+    ],
+)
+def test_things_with_names_of_their_own_do_not_outdate_each_other(one: str, other: str) -> None:
+    """The names tell them apart."""
+    assert disagreement(one, other) is None
+
+
+@pytest.mark.requirement("DIG-03.1")
+def test_what_is_over_is_worth_less_than_what_holds() -> None:
+    """Unless it began something."""
+    holds = assess("Invoices go to the office in Leeds.").importance
+    assert assess("Was curious how tall the tower is.").importance < holds
+    assert assess("The user greeted the assistant.").importance < holds
+    assert assess("Moved to the second floor.").importance >= holds

@@ -241,3 +241,41 @@ def test_a_json_value_is_read_with_its_keys(value: object, kind: str | None) -> 
     """A key says what a label says in a text; what is no text holds no secret."""
     found = find_secret_in_json(value)
     assert (found.kind if found else None) == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PIN is 4711",
+        "The PIN of the safe is 4711.",
+        "Die PIN lautet 0815",
+        "PIN-Code 123456",
+        "Das Passwort lautet Sommer",
+        "Das Passwort für das WLAN ist geheim99",
+        "the password is hunter2",
+        'the password is now "swordfish"',
+    ],
+)
+def test_passwords_and_pins_in_a_sentence_are_secrets(text: str) -> None:
+    """In the words in which people tell them; the mask hides them."""
+    assert find_secret(text) is not None
+    assert find_secret(mask_secrets(text)) is None
+    assert "[hidden: " in mask_secrets(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the password is wrong",
+        "The password is 12 characters long",
+        "the password is in the vault",
+        "Das Passwort ist falsch",
+        "password = getenv",
+        "GPIO pin 13",
+        "the opinion of 2024",
+        "Das Passwort lautet [hidden: password]",
+    ],
+)
+def test_sentences_about_passwords_are_no_secrets(text: str) -> None:
+    """What they are like, and where they are kept."""
+    assert find_secret(text) is None

@@ -17,6 +17,9 @@ _PINNED = re.compile(r"'(\w+_(?:un)?pinned)'")
 _SWEPT = re.compile(r"changing\.left_over, '\$\{memory_type\}(\w+)'")
 """The endings of the events of the sweep, whose statement is filled in for facts and for rules."""
 
+_REVIEWED = re.compile(r"'(review_(?:decided|reopened))'")
+"""The events of a decision about two facts; one statement writes either."""
+
 _ENDED = ("consolidation_failed", "consolidation_refused")
 """What ``end_run`` makes of the state of the run."""
 
@@ -31,7 +34,13 @@ def test_every_word_that_a_statement_writes_is_known() -> None:
     (sweep,) = files("commonplace.knowledge.upkeep").joinpath("sql_by_table").iterdir()
     endings = _SWEPT.findall(sweep.read_text(encoding="utf-8"))
     swept = {f"{memory_type}{ending}" for memory_type in ("fact", "rule") for ending in endings}
-    written = {*_WRITTEN.findall(statements), *_PINNED.findall(statements), *swept, *_ENDED}
+    written = {
+        *_WRITTEN.findall(statements),
+        *_PINNED.findall(statements),
+        *_REVIEWED.findall(statements),
+        *swept,
+        *_ENDED,
+    }
     assert written <= set(EventType)
     assert set(EventType) - written == {
         EventType.RULE_HELPFUL,

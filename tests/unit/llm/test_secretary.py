@@ -64,6 +64,55 @@ def test_of_a_corrected_value_the_later_one_stays() -> None:
 
 
 @pytest.mark.requirement("DIG-01.1")
+@pytest.mark.parametrize(
+    ("said", "stays", "goes"),
+    [
+        pytest.param(
+            [
+                "book the squash court on the 4th",
+                "The squash court is booked for the 4th.",
+                "the partner has a wedding, the 5th works",
+                "The squash court is moved to the 5th.",
+            ],
+            "5th",
+            "4th",
+            id="the answer tells of a change",
+        ),
+        pytest.param(
+            [
+                "heat the sauna to 80",
+                "The sauna is at 80 °C.",
+                "is the gate shut",
+                "Yes, the gate is shut.",
+                "sorry, 80 is too hot for the kids, always keep the sauna at 65",
+                "The sauna stays at 65 °C.",
+            ],
+            "65",
+            "80",
+            id="the correction names both values",
+        ),
+    ],
+)
+def test_a_correction_is_found_by_its_answer(said: list[str], stays: str, goes: str) -> None:
+    """Also where the user's own words do not announce it, or name the old value again."""
+    told = notes(*said)
+    assert stays in told
+    assert goes not in told
+
+
+@pytest.mark.requirement("DIG-01.1")
+def test_what_the_answer_gives_thanks_for_is_kept() -> None:
+    """Of two statements without any word that is a signal."""
+    pots, tiles, thanks = (
+        "The shed is full of clay pots.",
+        "The porch is full of roof tiles.",
+        "Thank you for telling me.",
+    )
+    assert notes(pots, thanks, tiles, "I see.", chars=34) == pots
+    assert notes(pots, "I see.", tiles, thanks, chars=34) == tiles
+
+
+@pytest.mark.requirement("DIG-01.1")
 def test_constraints_come_before_restatements_and_courtesies() -> None:
     """Where there is no room for both."""
     told = notes(
@@ -93,6 +142,9 @@ def test_the_whole_conversation_counts() -> None:
         ["¿Qué hora es en Lima?", "En Lima son las 9:15.", "gracias"],
         ["traduis bonsoir en anglais", "Bonsoir se dit good evening.", "merci"],
         ["今何時ですか？", "10時です。", "ありがとう"],
+        ["ugh, my keys fell behind the sofa", "Oh no! Take your time.", "got them"],
+        ["muss gleich ins Bett", "Schlaf gut!", "dir auch"],
+        ["por fin es viernes", "¡Sí! ¿Te ayudo con algo?", "no, solo eso"],
         ["", ""],
     ],
 )

@@ -31,7 +31,8 @@ from commonplace.apps.receipts import CompactionAction, CompactionReceipt
 from commonplace.apps.store import actor, memories_lock
 from commonplace.apps.vectors import Vectors
 from commonplace.core.errors import ModelBudgetError, ModelError, StorageError
-from commonplace.llm import Model
+from commonplace.llm import Completion, Model
+from commonplace.llm.answers import ask_again
 from commonplace.storage.database import Statements
 from commonplace.storage.store import Store
 
@@ -157,13 +158,7 @@ class Compactor:
         if self._model.extractive or overtaken >= MOST_ROUNDS:
             return decide_by_rule(request, self._store.now())
         try:
-            completion = await self._model.complete(
-                compaction_prompt(request),
-                purpose=PURPOSE,
-                output=MemoryCompactionDecision,
-                timeout_s=self._timeout_s,
-            )
-            return plan_for(completion.value, request)
+            return await self._ask(request)
         except ModelBudgetError as error:
             return self._deferred(request, str(error))
         except (ModelError, InvalidDecisionError) as error:
@@ -174,6 +169,23 @@ class Compactor:
                 extra={"app_id": request.app_id},
             )
             return first_in_first_out(request.memories, f"{type(error).__name__}: {error}")
+
+    async def _ask(self, request: MemoryCompactionRequest) -> Plan:
+        """Ask the model; tell it what is wrong with an invalid decision, and ask again once."""
+        prompt = compaction_prompt(request)
+        decided = await self._decided(prompt)
+        try:
+            return plan_for(decided.value, request, may_trim=False)
+        except InvalidDecisionError as error:
+            fault = str(error)
+        log.info("compaction for app %s: the model is asked again: %s", request.app_id, fault)
+        again = await self._decided(ask_again(prompt, answer=decided.text, fault=fault))
+        return plan_for(again.value, request)
+
+    async def _decided(self, prompt: str) -> Completion[MemoryCompactionDecision]:
+        return await self._model.complete(
+            prompt, purpose=PURPOSE, output=MemoryCompactionDecision, timeout_s=self._timeout_s
+        )
 
     async def _admitted(self, request: MemoryCompactionRequest) -> bool:
         new = request.new_memory

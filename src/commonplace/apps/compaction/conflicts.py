@@ -3,7 +3,8 @@
 A rule compares sentences. Two sentences conflict if they are about the same matter, and the newer one gives another
 value, denies the older one, or names the opposite. They are about the same matter if one has all the words of the
 other; a newer sentence that tells of a change may use other words too. Another date alone means another event, unless
-both sentences say that something *is* on that date. The rule ignores doubtful cases.
+both sentences say that something *is* on that date. Another address of the user and other weekdays need fewer common
+words; sentences with different names are about different things. The rule ignores doubtful cases.
 """
 
 import re
@@ -24,6 +25,9 @@ LEAST_SHARE: Final = 0.6
 
 LEAST_SHARE_OF_NEWER: Final = 0.4
 """The share of its own words that it must have in common, because two sentences about the same people may differ."""
+
+LEAST_SHARE_OF_WEEKLY: Final = 0.5
+"""The share of the older sentence's words that suffices if both name weekdays on which a matter recurs."""
 
 _NEGATIONS: Final = frozenset(
     """no not never none without cannot can't don't doesn't didn't isn't aren't won't wasn't shouldn't longer
@@ -63,11 +67,33 @@ _CHANGE: Final = re.compile(
     r"nouve\w*|au lieu|改成|改到|変更|теперь|перенес\w*)"
 )
 _STATES: Final = re.compile(r"\b(?:is|are|was|ist|sind|es|esta|est|sera)\b")
+_LIVES: Final = re.compile(
+    r"\b(?:lives?|resides?|address|wohnt?|adresse|anschrift|vive|direccion|domicilio|habite|demeure)\b"
+    r"(?! with| mit| con| avec)"
+)
+"""Words before the one address that a person has."""
+
+_MOVED: Final = re.compile(r"\b(?:moved (?:to|in)|umgezogen|zog|mudado|mudo|demenag\w*)\b")
+
+_SUBJECTS: Final = frozenset(
+    """
+    a an and current customer client has have he her his i is it its moved my new our s she the their they user users
+    was das demenage der des die er hat ich ihre ist kunde kundin la meine neue nutzer nutzerin seine sie umgezogen und
+    cliente el es ha mi mudado nueva su usuaria usuario y
+    a cliente elle est et il l le ma nouvelle sa son utilisateur utilisatrice
+    """.split()  # noqa: SIM905 - reads as a list of words does
+)
+"""Words before a verb that leave its subject the user."""
+
+_RECURS_ON: Final = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag)s"
+    r"|los (?:lunes|martes|miercoles|jueves|viernes|sabados|domingos)|(?:lun|mar|mercre|jeu|vendre|same)dis)\b"
+)
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[^\W\d_a-z]\w*")
 _CODE: Final = re.compile(r"[^\W\d_]+[\w:./-]*\d[\w:./-]*")
 _BEFORE_VALUES: Final = frozenset(
     """
-    about after are around at before by costs equals expires for from is least most of on over port runs since takes
+    about after are around at be before by costs equals expires for from is least most of on over port runs since takes
     than to took under until version was within now jetzt betragt von de ahora maintenant desormais um ab bis ist auf
     kostet seit nach vor unter es son cuesta hasta desde a las est coute jusqu depuis
     """.split()  # noqa: SIM905 - reads as a list of words does
@@ -113,12 +139,32 @@ def disagreement(older: str, newer: str) -> tuple[str, str] | None:
 def _compare(older: str, newer: str) -> str | None:
     """Return the reason why a newer sentence contradicts an older one; ``None`` if it does not."""
     changed = bool(_CHANGE.search(plain(newer)))
+    if changed and _tells(_LIVES, older) and (_tells(_LIVES, newer) or _tells(_MOVED, newer)):
+        return f"another address: {older!r}, {newer!r}"
     matters = _matter(older), _matter(newer)
+    if changed and _is_other_week(older, newer, *matters):
+        return f"other days: {older!r}, {newer!r}"
     if _names(older) != _names(newer) or not _same_matter(*matters, changed=changed):
         return None
-    opposes = _opposition(older, newer) if changed or matters[0] == matters[1] else None
-    how = opposes or _other_value(older, newer, changed=changed)
+    apart = _are_named_apart(older, newer)
+    opposes = _opposition(older, newer) if not apart and (changed or matters[0] == matters[1]) else None
+    how = opposes or _other_value(older, newer, changed=changed, apart=apart)
     return f"{how}: {older!r}, {newer!r}" if how else None
+
+
+def _tells(verb: re.Pattern[str], text: str) -> bool:
+    """Return whether a text says this of its main subject, and of no one else by name or kinship."""
+    found = verb.search(plain(text))
+    return found is not None and set(_words(plain(text)[: found.start()])) <= _SUBJECTS
+
+
+def _is_other_week(older: str, newer: str, matter: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether two texts about one matter name different weekdays on which it recurs."""
+    if _are_named_apart(older, newer):
+        return False
+    recur = all(_RECURS_ON.search(plain(text)) for text in (older, newer))
+    days = [{value for value in values(text) if kind_of(value) == "day"} for text in (older, newer)]
+    return recur and not days[0] & days[1] and share(matter, other) >= LEAST_SHARE_OF_WEEKLY
 
 
 def _opposition(older: str, newer: str) -> str | None:
@@ -133,15 +179,21 @@ def _opposition(older: str, newer: str) -> str | None:
     return None
 
 
-def _other_value(older: str, newer: str, *, changed: bool) -> str | None:
+def _other_value(older: str, newer: str, *, changed: bool, apart: bool) -> str | None:
     """Return the value or name of an older sentence and the one that replaces it; ``None`` if there is none."""
     if differing := _differing(older, newer):
         is_event = all(kind_of(value) in ("date", "day") for pair in differing for value in pair)
         holds = changed or not is_event or all(_STATES.search(plain(text)) for text in (older, newer))
         mine, theirs = (value.partition(":")[2] for value in differing[0])
-        return f"{mine} against {theirs}" if holds else None
+        return f"{mine} against {theirs}" if holds and not apart else None
     gone, come = _name(older) - concepts(newer), _name(newer) - concepts(older)
     return f"{min(gone)!r} against {min(come)!r}" if changed and gone and come else None
+
+
+def _are_named_apart(older: str, newer: str) -> bool:
+    """Return whether each of two texts has a name, other than a date, that the other has not."""
+    dates = concepts(" ".join(DATE.findall(plain(f"{older} {newer}"))))
+    return bool(_name(older) - concepts(newer) - dates) and bool(_name(newer) - concepts(older) - dates)
 
 
 def _same_matter(older: frozenset[str], newer: frozenset[str], *, changed: bool) -> bool:

@@ -17,6 +17,7 @@ from commonplace.apps.compaction.importance import standing
 from commonplace.apps.digests.digest import tidy_content
 from commonplace.apps.memories import MAX_CONTENT_CHARS, MAX_MEMORIES, Memory
 from commonplace.apps.receipts import Decider
+from commonplace.core.text import collapse_whitespace
 from commonplace.language.sentences import split_sentences
 from commonplace.language.values import concepts, share, weight
 from commonplace.llm.fence import data_notice, fence
@@ -119,12 +120,19 @@ def _line(memory: Memory) -> str:
     return f"[id {memory.id}] ({memory.updated_at:%Y-%m-%d}{importance}) {memory.content}"
 
 
-def plan_for(decision: MemoryCompactionDecision, request: MemoryCompactionRequest) -> Plan:
+def plan_for(
+    decision: MemoryCompactionDecision, request: MemoryCompactionRequest, *, may_trim: bool = True
+) -> Plan:
     """Return the plan of a model's decision.
 
+    Args:
+        decision: The decision.
+        request: The memories that it is about.
+        may_trim: Whether a text that is too long is trimmed; the reason of the plan says so.
+
     Raises:
-        InvalidDecisionError: The target is unknown, or an edit has no text to store, loses the new memory, or
-            would merge the new memory into itself.
+        InvalidDecisionError: The target is unknown, or an edit has no text to store, loses the new memory, is too long
+            to be stored whole, or would merge the new memory into itself. The message tells the model what is wrong.
     """
     targets = {memory.id: memory for memory in request.memories}
     target = targets.get(decision.target_memory_id)
@@ -135,14 +143,31 @@ def plan_for(decision: MemoryCompactionDecision, request: MemoryCompactionReques
         return Plan(target=target, content=None, decider=Decider.MODEL, reason=reason)
     if target.id == request.new_memory.id:
         raise InvalidDecisionError("the new memory cannot be merged into itself")
-    digest = tidy_content(decision.new_content or "")
+    given = collapse_whitespace(decision.new_content or "")
+    if len(given) > MAX_CONTENT_CHARS:
+        if not may_trim:
+            raise InvalidDecisionError(
+                f"the new content of an edit has {len(given)} characters, and at most {MAX_CONTENT_CHARS} are stored: "
+                "say the same in fewer"
+            )
+        reason = f"{reason} (trimmed from {len(given)} to {MAX_CONTENT_CHARS} characters)".strip()
+    digest = tidy_content(given)
     if digest.content is None:
         why = f"looks like a secret ({digest.secrets[0]})" if digest.secrets else "is empty"
         raise InvalidDecisionError(f"the new content of an edit {why}")
-    new = request.new_memory
-    if share(concepts(new.content), concepts(digest.content)) < LEAST_MERGED:
-        raise InvalidDecisionError("the new content of an edit must contain the new memory")
-    return Plan(target=target, content=digest.content, gone=new, decider=Decider.MODEL, reason=reason)
+    _require_new_memory(request.new_memory, digest.content)
+    return Plan(
+        target=target, content=digest.content, gone=request.new_memory, decider=Decider.MODEL, reason=reason
+    )
+
+
+def _require_new_memory(new: Memory, content: str) -> None:
+    """Raise an error if the text of an edit lacks the new memory: most of its words, or one of its numbers."""
+    said, kept = concepts(new.content), concepts(content)
+    lost = sorted(word for word in said - kept if word[0].isdigit())
+    if share(said, kept) < LEAST_MERGED or lost:
+        missing = f"; missing: {', '.join(lost)}" if lost else ""
+        raise InvalidDecisionError(f"the new content of an edit must contain the new memory{missing}")
 
 
 def decide_by_rule(request: MemoryCompactionRequest, now: datetime) -> Plan:

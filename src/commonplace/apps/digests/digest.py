@@ -8,14 +8,17 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 from itertools import zip_longest
 from typing import Any, Final
 
 from commonplace.apps.context import without_blocks
 from commonplace.apps.conversations import Message, require_message
 from commonplace.apps.memories import MAX_CONTENT_CHARS
+from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.secrets import find_secret, mask_secrets
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
+from commonplace.core.zones import zone_name
 from commonplace.language.sentences import split_sentences
 from commonplace.llm.fence import data_notice, fence
 
@@ -35,6 +38,14 @@ Focus on:
 
 Format: Single paragraph, 2-4 sentences, factual and concise, at most {chars} characters in all. \
 Leave out passwords, keys and tokens. If nothing is worth remembering, answer with the one word NONE."""
+
+_DATED: Final = (
+    'Conversation of {day}. Write dates in place of "today" and "next week", in the language of the user.'
+)
+_KNOWN: Final = (
+    "Memories so far. Do not repeat them. If the conversation corrects one, give the new value and name the one it "
+    "replaces:"
+)
 
 _MARKDOWN: Final = re.compile(r"\*{1,3}|__|`+|^\s*(?:#{1,6}|>|[-*•])\s+", re.MULTILINE)
 _LABEL: Final = re.compile(
@@ -70,6 +81,7 @@ class MemoryCreationRequest:
         messages: The messages in order.
         conversation_summary: The host's summary, or an empty text.
         user_id: The user whose space receives the memory; ``None`` for the app's common space.
+        ended_at: When the conversation ended (aware), if known.
     """
 
     app_id: str
@@ -77,6 +89,7 @@ class MemoryCreationRequest:
     messages: tuple[Message, ...]
     conversation_summary: str = ""
     user_id: str | None = None
+    ended_at: datetime | None = None
 
     @classmethod
     def from_sides(
@@ -111,19 +124,28 @@ class MemoryCreationRequest:
     def to_json(self) -> str:
         """Return the JSON text for the queue, with its secrets masked."""
         said = [{"role": message.role, "content": mask_secrets(message.content)} for message in self.messages]
-        summary = mask_secrets(self.conversation_summary)
-        return json.dumps({"messages": said, "summary": summary, "user_id": self.user_id})
+        ended_at = None if self.ended_at is None else format_timestamp(self.ended_at)
+        return json.dumps(
+            {
+                "messages": said,
+                "summary": mask_secrets(self.conversation_summary),
+                "user_id": self.user_id,
+                "ended_at": ended_at,
+            }
+        )
 
     @classmethod
     def from_json(cls, app_id: str, conversation_id: str, text: str) -> "MemoryCreationRequest":
         """Read the JSON text of the queue."""
         values: dict[str, Any] = json.loads(text)
+        ended_at = values.get("ended_at")
         return cls(
             app_id=app_id,
             conversation_id=conversation_id,
             messages=tuple(Message(**message) for message in values["messages"]),
             conversation_summary=values["summary"],
             user_id=values["user_id"],
+            ended_at=None if ended_at is None else parse_timestamp(ended_at),
         )
 
 
@@ -140,15 +162,29 @@ class Digest:
     secrets: tuple[str, ...] = ()
 
 
-def creation_prompt(request: MemoryCreationRequest, *, whole: bool = False) -> str:
+def creation_prompt(
+    request: MemoryCreationRequest,
+    *,
+    whole: bool = False,
+    now: datetime,
+    zone: tzinfo = UTC,
+    known: Sequence[str] = (),
+) -> str:
     """Return the prompt for a conversation's memory.
 
     Args:
         request: The conversation.
         whole: Keep the whole conversation. Otherwise long messages are shortened, and the middle of a long conversation
             is left out.
+        now: The present; the day of a conversation that does not say when it ended.
+        zone: The zone of the day.
+        known: The memories that the conversation could see.
     """
-    parts = [_TASK.format(chars=MAX_CONTENT_CHARS), data_notice("conversation", "summary")]
+    day = f"{(request.ended_at or now).astimezone(zone):%a %Y-%m-%d} ({zone_name(zone)})"
+    tags = ("conversation", "summary", *(["memories"] if known else []))
+    parts = [_TASK.format(chars=MAX_CONTENT_CHARS), _DATED.format(day=day), data_notice(*tags)]
+    if known:
+        parts.append(f"{_KNOWN}\n{fence(chr(10).join(f'- {text}' for text in known), 'memories')}")
     if request.conversation_summary.strip():
         parts.append(f"Summary:\n{fence(request.conversation_summary.strip(), 'summary')}")
     lines = _lines(request.messages, None if whole else MAX_MESSAGE_CHARS)

@@ -138,4 +138,5 @@ async def request_for(sql: Statements, app_id: str, conversation_id: str) -> Mem
         conversation_id=conversation_id,
         messages=tuple(await conversations.messages_of(sql, conversation_id)),
         user_id=conversation.user_id,
+        ended_at=conversation.ended_at,
     )

@@ -9,6 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, tzinfo
 from typing import Final, TypeVar, assert_never
 
 from commonplace.apps import memories
@@ -74,6 +75,7 @@ class MemorySubAgent:
         energy: The budget that pays for the work.
         metrics: The counters.
         timeout_s: The time limit of one model answer.
+        zone: The zone of dates in prompts.
     """
 
     def __init__(
@@ -85,8 +87,10 @@ class MemorySubAgent:
         metrics: Metrics,
         *,
         timeout_s: float = DEFAULT_TIMEOUT_S,
+        zone: tzinfo = UTC,
     ) -> None:
         self._store = store
+        self._zone = zone
         self._model = model
         self._energy = energy
         self._metrics = metrics
@@ -220,7 +224,7 @@ class MemorySubAgent:
             return await self._deferred(request, claim, "energy is low")
         try:
             completion = await self._model.complete(
-                creation_prompt(request, whole=self._model.extractive),
+                await self._prompt(request),
                 purpose=PURPOSE,
                 timeout_s=self._timeout_s,
                 max_chars=MAX_CONTENT_CHARS,
@@ -239,6 +243,15 @@ class MemorySubAgent:
         digest = read_digest(completion.text)
         self._metrics.left_out(len(digest.secrets))
         return await self._decide(request, claim, completion, digest)
+
+    async def _prompt(self, request: MemoryCreationRequest) -> str:
+        """Return the prompt; the extractive model, which picks from all data, is given the conversation alone."""
+        now = self._store.now()
+        if self._model.extractive:
+            return creation_prompt(request, whole=True, now=now, zone=self._zone)
+        async with self._store.reading() as sql:
+            known = await memories.visible(sql, request.app_id, user_id=request.user_id)
+        return creation_prompt(request, now=now, zone=self._zone, known=[memory.content for memory in known])
 
     async def _account(self, book: Callable[..., Awaitable[T]], request: MemoryCreationRequest) -> T:
         """Take or give back the energy of a digest with an operation of the budget."""

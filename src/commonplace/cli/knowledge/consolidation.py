@@ -92,6 +92,7 @@ def _show_plan(out: Console, plan: Plan) -> None:
     ]
     title = f"{plural(len(plan.lease.episodes), 'episode')} of {plan.lease.butler}"
     out.print(table("", "memory", "now", "then", "episodes", title=title, rows=rows))
+    _show_messages(out, "[cyan]note:[/]", plan.rehearsal.notes)
     _show_messages(out, "[yellow]not possible:[/]", plan.rehearsal.errors)
 
 
@@ -107,6 +108,8 @@ def _show_report(out: Console, report: ConsolidationReport) -> None:
         out.print(f"another worker holds episodes of {shown(', '.join(report.busy))}")
     if report.waiting:
         out.print(f"waiting after a failure: episodes of {shown(', '.join(report.waiting))}")
+    for run in report.runs:
+        _show_messages(out, "[cyan]note:[/]", run.notes)
     _show_messages(out, "[red]not done:[/]", report.errors)
     if report.again_at is not None:
         out.print(f"due again at {report.again_at:%Y-%m-%d %H:%M:%S} (UTC)")
@@ -182,6 +185,7 @@ async def show_run(memory: KnowledgeMemory, run_id: IdArgument) -> Answer:
     def text(out: Console) -> None:
         out.print(_runs_table([record.run]))
         out.print(table("action", "id", "about", "text", "state", rows=rows) if rows else "no changes")
+        _show_messages(out, "[cyan]note:[/]", record.run.notes)
         _show_messages(out, "[red]not done:[/]", record.run.errors)
 
     return Answer(record, text)

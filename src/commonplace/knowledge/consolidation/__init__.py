@@ -16,6 +16,7 @@ from commonplace.knowledge.consolidation.pending import PendingGroup, pending_gr
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.preview import PlannedChange, plan_rows
 from commonplace.knowledge.consolidation.report import ConsolidationReport
+from commonplace.knowledge.consolidation.reviews import Decision, FactReview
 from commonplace.knowledge.consolidation.runs import (
     RUN_COUNTS,
     ActionKind,
@@ -35,6 +36,8 @@ __all__ = [
     "Approve",
     "ConsolidationReport",
     "DeadLetter",
+    "Decision",
+    "FactReview",
     "Notify",
     "PendingGroup",
     "Plan",

@@ -5,17 +5,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import UUID
 
 import asyncpg
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError
-from commonplace.core.text import collapse_whitespace
+from commonplace.knowledge.consolidation import reviews
 from commonplace.knowledge.consolidation.leases import Lease, describe
 from commonplace.knowledge.consolidation.policy import OUTAGES
 from commonplace.knowledge.consolidation.runs import ActionKind
-from commonplace.knowledge.consolidation.steps import Confirm, Step, Steps, StoreFact, StoreRule
+from commonplace.knowledge.consolidation.siblings import plain
+from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, Steps, StoreFact, StoreRule
 from commonplace.knowledge.facts import GLOBAL_SCOPE, insert_facts
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.rules import insert_rules
@@ -47,10 +48,11 @@ class _Done:
     superseded_ids: Sequence[UUID] = ()
     confirmed_before: datetime | None = None
     confirmed_at: datetime | None = None
+    note: str = ""
 
     def columns(self) -> dict[str, Any]:
         """Return the columns of ``consolidation_actions``."""
-        values = {name: getattr(self, name) for name in self.__slots__}
+        values = {name: getattr(self, name) for name in self.__slots__ if name != "note"}
         return values | {"superseded_ids": list(self.superseded_ids)}
 
 
@@ -59,6 +61,7 @@ class Progress:
     """The results of the steps so far; the place of a step in ``steps`` is its action's position."""
 
     errors: list[str]
+    notes: list[str]
     counts: Counter[ActionKind] = field(default_factory=Counter[ActionKind])
     steps: list[Step] = field(default_factory=list[Step])
 
@@ -75,7 +78,7 @@ async def do_steps(
         Exception: The server failed.
     """
     await _lock(sql, steps, lease.butler)
-    progress = Progress(errors=[*parse_errors, *steps.errors])
+    progress = Progress(errors=[*parse_errors, *steps.errors], notes=list(steps.notes))
     for step in steps.steps:
         await _isolated(sql, step, lease, progress, now)
     return progress
@@ -84,24 +87,26 @@ async def do_steps(
 async def _lock(sql: Statements, steps: Steps, butler: str) -> None:
     """Lock in the order that all transactions keep."""
     facts = [step for step in steps.steps if isinstance(step, StoreFact)]
-    confirmed = [step for step in steps.steps if isinstance(step, Confirm)]
-    await sql.serialise_fact_keys(keys=[step.draft.key for step in facts])
+    named = [step for step in steps.steps if isinstance(step, Confirm | Retract)]
     targets = {step.target_id for step in facts if step.target_id is not None}
-    named = {step.memory_id for step in confirmed if step.memory_type is MemoryType.FACT}
+    rules = {step.target_id for step in steps.steps if isinstance(step, StoreRule) and step.target_id}
+    await sql.serialise_fact_keys(keys=[step.draft.key for step in facts])
     await sql.lock_facts(
-        ids=list(targets | named),
+        ids=list(targets | {step.memory_id for step in named if step.memory_type is MemoryType.FACT}),
         scopes=sorted({GLOBAL_SCOPE, butler} | {step.draft.scope for step in facts}),
-        subjects=[step.draft.subject for step in facts],
-        predicates=[step.draft.predicate for step in facts],
+        subjects=[step.draft.subject for step in facts] * 2,
+        predicates=[*(step.draft.predicate for step in facts), *(step.said for step in facts)],
     )
-    await sql.lock_rules(ids=[step.memory_id for step in confirmed if step.memory_type is MemoryType.RULE])
+    await sql.lock_rules(
+        ids=list(rules | {step.memory_id for step in named if step.memory_type is MemoryType.RULE})
+    )
 
 
 async def _isolated(sql: Statements, step: Step, lease: Lease, progress: Progress, now: datetime) -> None:
     try:
         async with sql.connection.transaction():
             with refused_vectors():
-                done = await _do(sql, step, lease.butler, now)
+                done = await _do(sql, step, lease, now)
             await sql.record_action(run_id=lease.run_id, position=len(progress.steps), **done.columns())
     except OUTAGES:
         raise
@@ -114,76 +119,151 @@ async def _isolated(sql: Statements, step: Step, lease: Lease, progress: Progres
     else:
         progress.counts[done.action] += 1
         progress.steps.append(step)
+        progress.notes += [f"{step.place}: {done.note}"] if done.note else []
 
 
-async def _do(sql: Statements, step: Step, butler: str, now: datetime) -> _Done:
+async def _do(sql: Statements, step: Step, lease: Lease, now: datetime) -> _Done:
     match step:
+        case StoreFact(target_id=None):
+            return await _new_fact(sql, step, lease, now)
         case StoreFact():
-            return await _store_fact(sql, step, butler, now)
+            return await _updated_fact(sql, step, now)
+        case StoreRule(target_id=None):
+            return await _new_rule(sql, step, lease.butler, now)
         case StoreRule():
-            return await _store_rule(sql, step, butler, now)
+            return await _updated_rule(sql, step, now)
+        case Retract():
+            return await _retract(sql, step, now)
         case Confirm():
             return await _confirm(sql, step.memory_type, step.memory_id, now)
 
 
-async def _store_fact(sql: Statements, step: StoreFact, butler: str, now: datetime) -> _Done:
-    fact = step.draft
-    if step.target_id is None:
-        same = await sql.same_fact(
-            butler=butler, subject=fact.subject, predicate=fact.predicate, content=fact.content
-        )
-    else:
-        same = await _same_target(sql, step)
+async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, now: datetime) -> _Done:
+    """Store a new fact, or confirm a fact that says the same; a fact that it supersedes may wait for a review."""
+    draft = step.draft
+    same = await sql.same_fact(
+        butler=lease.butler,
+        subject=draft.subject,
+        predicates=[draft.predicate, step.said],
+        content=draft.content,
+    )
     if same is not None:
-        await _derive(sql, MemoryType.FACT, same, step, now)
+        await _link(sql, MemoryType.FACT, same, step, now)
         return await _confirm(sql, MemoryType.FACT, same, now)
-    (receipt,) = await insert_facts(sql, [fact], step.embeddings, now=now)
-    superseded = [] if receipt.superseded_id is None else [receipt.superseded_id]
-    if step.target_id is not None and step.target_id not in superseded:
-        # The answer changed the subject or predicate, so the key did not find the target.
-        await sql.supersede_fact(id=step.target_id, by_id=receipt.id, now=now)
-        superseded.append(step.target_id)
-    await _derive(sql, MemoryType.FACT, receipt.id, step, now)
-    action = ActionKind.FACT_CREATED if step.target_id is None else ActionKind.FACT_UPDATED
-    return _Done(action=action, memory_id=receipt.id, superseded_ids=superseded)
+    (receipt,) = await insert_facts(sql, [draft], step.embeddings, now=now)
+    await _link(sql, MemoryType.FACT, receipt.id, step, now)
+    if receipt.superseded_id is None:
+        return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id)
+    waits = await reviews.queue(
+        sql, run_id=lease.run_id, old_id=receipt.superseded_id, new_id=receipt.id, now=now
+    )
+    return _Done(
+        action=ActionKind.FACT_CREATED,
+        memory_id=receipt.id,
+        superseded_ids=[receipt.superseded_id],
+        note=f"superseded the known fact {receipt.superseded_id} of {draft.subject} {draft.predicate}"
+        + (", which matters: decide with commonplace review" if waits else ""),
+    )
 
 
-async def _same_target(sql: Statements, step: StoreFact) -> UUID | None:
-    """Return the target's id if the target already says the same.
+async def _updated_fact(sql: Statements, step: StoreFact, now: datetime) -> _Done:
+    """Store a fact in place of its target, or confirm a target that says the same.
 
     Raises:
         InvalidInputError: The target is no longer active or belongs to another entity now: a newer fact replaced it
             after the model saw it.
     """
-    fact = step.draft
-    target = await sql.standing_fact(id=step.target_id)
-    if target is None or target["entity_id"] != fact.entity_id:
+    draft, target_id = step.draft, step.target_id
+    target = await sql.standing_fact(id=target_id)
+    if target is None or target["entity_id"] != draft.entity_id:
         raise InvalidInputError(
-            "target_id", "a fact that has not changed since the model was shown it", str(step.target_id)
+            "target_id", "a fact that has not changed since the model was shown it", str(target_id)
         )
-    same_key = (target["subject"], target["predicate"]) == (fact.subject, fact.predicate)
-    return step.target_id if same_key and _plain(target["content"]) == _plain(fact.content) else None
+    same_key = (target["subject"], target["predicate"]) == (draft.subject, draft.predicate)
+    if same_key and plain(target["content"]) == plain(draft.content):
+        await _link(sql, MemoryType.FACT, target["id"], step, now)
+        return await _confirm(sql, MemoryType.FACT, target["id"], now)
+    (receipt,) = await insert_facts(sql, [draft], step.embeddings, now=now)
+    superseded = [] if receipt.superseded_id is None else [receipt.superseded_id]
+    if target_id not in superseded:
+        # The answer changed the subject or predicate, so the key did not find the target.
+        await sql.supersede_fact(id=target_id, by_id=receipt.id, now=now)
+        superseded.append(target["id"])
+    await _link(sql, MemoryType.FACT, receipt.id, step, now)
+    return _Done(action=ActionKind.FACT_UPDATED, memory_id=receipt.id, superseded_ids=superseded)
 
 
-def _plain(text: str) -> str:
-    return collapse_whitespace(text).lower()
-
-
-async def _store_rule(sql: Statements, step: StoreRule, butler: str, now: datetime) -> _Done:
+async def _new_rule(sql: Statements, step: StoreRule, butler: str, now: datetime) -> _Done:
     same = await sql.same_rule(butler=butler, content=step.draft.content)
     if same is not None:
-        await _derive(sql, MemoryType.RULE, same, step, now)
+        await _link(sql, MemoryType.RULE, same, step, now)
         return await _confirm(sql, MemoryType.RULE, same, now)
     (receipt,) = await insert_rules(sql, [step.draft], step.embeddings, now=now)
-    await _derive(sql, MemoryType.RULE, receipt.id, step, now)
+    await _link(sql, MemoryType.RULE, receipt.id, step, now)
     return _Done(action=ActionKind.RULE_CREATED, memory_id=receipt.id)
 
 
-async def _derive(
-    sql: Statements, memory_type: MemoryType, memory_id: UUID, step: StoreFact | StoreRule, now: datetime
+async def _updated_rule(sql: Statements, step: StoreRule, now: datetime) -> _Done:
+    """Store a rule in place of its target, which is forgotten, or confirm a target that says the same.
+
+    Raises:
+        InvalidInputError: The target was forgotten after the model saw it.
+    """
+    content = await sql.standing_rule(id=step.target_id)
+    if content is None or step.target_id is None:
+        raise InvalidInputError("target_id", "a rule that is not forgotten", str(step.target_id))
+    if plain(content) == plain(step.draft.content):
+        await _link(sql, MemoryType.RULE, step.target_id, step, now)
+        return await _confirm(sql, MemoryType.RULE, step.target_id, now)
+    (receipt,) = await insert_rules(sql, [step.draft], step.embeddings, now=now)
+    await sql.forget_rule(id=step.target_id)
+    await sql.create_link(
+        source_type=MemoryType.RULE,
+        source_id=receipt.id,
+        target_type=MemoryType.RULE,
+        target_id=step.target_id,
+        relation="supersedes",
+        now=now,
+    )
+    await _link(sql, MemoryType.RULE, receipt.id, step, now)
+    return _Done(action=ActionKind.RULE_UPDATED, memory_id=receipt.id, superseded_ids=[step.target_id])
+
+
+async def _retract(sql: Statements, step: Retract, now: datetime) -> _Done:
+    """Withdraw a fact or rule.
+
+    Raises:
+        InvalidInputError: The memory is not active any more.
+    """
+    is_fact = step.memory_type is MemoryType.FACT
+    standing = await (sql.standing_fact if is_fact else sql.standing_rule)(id=step.memory_id)
+    if standing is None:
+        raise InvalidInputError(
+            "target_id", f"a {step.memory_type} that is still active", str(step.memory_id)
+        )
+    await (sql.retract_fact if is_fact else sql.forget_rule)(id=step.memory_id)
+    await _link(sql, step.memory_type, step.memory_id, step, now, relation="contradicts")
+    return _Done(
+        action=ActionKind.FACT_RETRACTED if is_fact else ActionKind.RULE_RETRACTED, memory_id=step.memory_id
+    )
+
+
+async def _link(
+    sql: Statements,
+    memory_type: MemoryType,
+    memory_id: UUID,
+    step: StoreFact | StoreRule | Retract,
+    now: datetime,
+    *,
+    relation: Literal["derived_from", "contradicts"] = "derived_from",
 ) -> None:
-    await sql.derive_from(
-        source_type=memory_type, source_id=memory_id, episode_ids=list(step.evidence), now=now
+    """Link a memory to the episodes of a step."""
+    await sql.link_episodes(
+        source_type=memory_type,
+        source_id=memory_id,
+        episode_ids=list(step.evidence),
+        relation=relation,
+        now=now,
     )
 
 

@@ -2,9 +2,13 @@
 
 An object with a known key in a complete ```` ```json ```` block has priority over bare objects. If several objects of
 one kind differ, no object counts: a quotation cannot be told from the answer, and a quoted attack must never become the
-answer. Text inside the prompt's tags and lines that begin with ``>`` are quotations and never count; neither does the
-worked example of the skill. A damaged object counts as different from all others; a bare damaged object may stand
-before the answer, where models think. Source: KNW-13, R-KNW-11.
+answer. Text inside the prompt's tags and lines that begin with ``>`` are quotations and never count; neither do drafts
+inside the tags of reasoning models and the worked example of the skill. A damaged object counts as different from all
+others; a bare damaged object may stand before the answer, where models think.
+
+Comments and commas before a closing bracket are read, because they leave one meaning. An object inside one wrapping
+object counts if no object counts without that. ``{}`` alone, or in a fence, is an empty answer.
+Source: KNW-13, CNS-04, R-KNW-11.
 
 Time is linear in the length of the answer: each object is read once, and failed reads use up a budget.
 """
@@ -12,7 +16,7 @@ Time is linear in the length of the answer: each object is read once, and failed
 import json
 import re
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, cast
 
 from commonplace.knowledge.consolidation.prompt import EXAMPLE_IDS, QUOTED_TAGS
@@ -20,14 +24,20 @@ from commonplace.knowledge.consolidation.prompt import EXAMPLE_IDS, QUOTED_TAGS
 MAX_ANSWER_CHARS: Final = 1_000_000
 """Thirty times the length of usual answers; longer answers are not read."""
 
-_TAGS: Final = "|".join(QUOTED_TAGS)
+DRAFT_TAGS: Final = ("think", "thinking", "reasoning", "scratchpad", "draft")
+"""Tags inside which models think; a draft is not the answer."""
+
+_TAGS: Final = "|".join((*QUOTED_TAGS, *DRAFT_TAGS))
 _MARK: Final = re.compile(
-    rf"(?P<quote>^[ \t]*>.*$)|<\s{{0,8}}(?P<tag>{_TAGS})\b[^<>]{{0,200}}>|\{{(?=\s*\")",
+    rf"(?P<quote>^[ \t]*>.*$)|<\s{{0,8}}(?P<tag>{_TAGS})\b[^<>]{{0,200}}>|\{{(?=\s*[\"}}/])",
     re.MULTILINE | re.IGNORECASE,
 )
 _CLOSING: Final = re.compile(rf"<\s{{0,8}}/\s{{0,8}}({_TAGS})\s{{0,8}}>", re.IGNORECASE)
-_FENCE_BEFORE: Final = re.compile(r"```json\s*\Z", re.IGNORECASE)
+_FENCE_BEFORE: Final = re.compile(r"```json[c5]?\s*\Z", re.IGNORECASE)
 _FENCE_BEHIND: Final = re.compile(r"\s*```")
+_STRING: Final = r'"(?:[^"\\]|\\.)*+"?'
+_COMMENT: Final = re.compile(rf"{_STRING}|(?P<skip>//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/)?)", re.DOTALL)
+_LAST_COMMA: Final = re.compile(rf"{_STRING}|(?<=[\"\]}}\w])(?P<skip>,)(?=\s*+[}}\]])", re.DOTALL)
 _LOOK_BACK_CHARS: Final = 80
 """How far before an object to look for its fence, and before a tag for the beginning of its line."""
 
@@ -39,11 +49,19 @@ _MAX_INT_DIGITS: Final = 18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerBlock:
-    """A JSON object in an answer, its start, and whether it stands in a complete ```` ```json ```` block."""
+    """A JSON object in an answer.
+
+    Attributes:
+        values: The object.
+        start: Its first character.
+        fenced: Whether it stands in a complete ```` ```json ```` block.
+        mended: Whether comments or last commas were left out to read it.
+    """
 
     values: dict[str, Any]
     start: int
     fenced: bool
+    mended: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,17 +79,38 @@ def find_block(text: str, known: Collection[str]) -> BlockSearch:
         return BlockSearch(block=None, fault=fault)
     scan = _Scan(text, known)
     own: list[AnswerBlock] = []
+    wrapped: list[AnswerBlock] = []
+    empty: list[AnswerBlock] = []
     for block in scan.blocks():
-        if any(key in block.values for key in known):
+        if _has_known_key(block.values, known):
             own.append(block)
+        elif (inner := _unwrapped(block.values, known)) is not None:
+            wrapped.append(replace(block, values=inner))
+        elif not block.values and (block.fenced or text.strip() == "{}"):
+            empty.append(block)
         else:
             scan.fault = f"a JSON object has no known key: {', '.join(known)}"
-    own = [block for block in own if block.fenced] or own
+    own = own or wrapped or empty
+    fenced = [block for block in own if block.fenced]
+    if fenced and own[-1].fenced and not any(block.mended for block in own):
+        # Behind the fenced ones a bare object may be the answer to a quotation, and a mended one has no priority.
+        own = fenced
     if not own or scan.is_damaged(own[-1]):
         return BlockSearch(block=None, fault=scan.fault)
     if any(block.values != own[0].values for block in own):
         return BlockSearch(block=None, fault=f"{len(own)} JSON objects that differ could each be the answer")
     return BlockSearch(block=own[-1])
+
+
+def _has_known_key(values: dict[str, Any], known: Collection[str]) -> bool:
+    return any(key in values for key in known)
+
+
+def _unwrapped(values: dict[str, Any], known: Collection[str]) -> dict[str, Any] | None:
+    """Return the object with a known key that another object wraps, if there is just one."""
+    inner = [cast("dict[str, Any]", each) for each in values.values() if isinstance(each, dict)]
+    inner = [each for each in inner if _has_known_key(each, known)]
+    return inner[0] if len(inner) == 1 else None
 
 
 def read_list(text: str) -> list[Any] | None:
@@ -114,6 +153,8 @@ class _Scan:
                 self._damaged_at = len(self._text)
                 return
             read = self._read(mark.start())
+            mended = read is None
+            read = read or self._read_leniently(mark.start())
             if read is None:
                 self._note_damage(mark.start())
                 continue
@@ -122,7 +163,7 @@ class _Scan:
                 self.fault = "a JSON object is a copy of the example in the skill"
             else:
                 fenced = self._follows_fence(mark.start()) and bool(_FENCE_BEHIND.match(self._text, at))
-                yield AnswerBlock(values=values, start=mark.start(), fenced=fenced)
+                yield AnswerBlock(values=values, start=mark.start(), fenced=fenced, mended=mended)
 
     def is_damaged(self, own: AnswerBlock) -> bool:
         """Return whether a damaged object competes with this one as the answer.
@@ -163,16 +204,39 @@ class _Scan:
             return None
         return values, end
 
+    def _read_leniently(self, start: int) -> tuple[dict[str, Any], int] | None:
+        """Read an object that was meant as the answer without its comments and last commas."""
+        if not self._is_meant(start):
+            return None
+        given = self._text[start:]
+        self._work -= 2 * len(given)
+        plain = _LAST_COMMA.sub(_blank, _COMMENT.sub(_blank, given))
+        if plain == given:
+            return None
+        try:
+            values, end = _DECODER.raw_decode(plain)
+        except (ValueError, RecursionError):
+            return None
+        return values, start + end
+
     def _note_damage(self, start: int) -> None:
-        """Note a damaged object if its fence or its first key shows that it was meant as the answer."""
-        fenced = self._follows_fence(start)
-        self._fence_is_damaged |= fenced
-        if fenced or self._own.match(self._text, start) is not None:
+        """Note a damaged object that was meant as the answer."""
+        self._fence_is_damaged |= self._follows_fence(start)
+        if self._is_meant(start):
             self._damaged_at = start
+
+    def _is_meant(self, start: int) -> bool:
+        """Return whether the fence or the first key of an object shows that it was meant as the answer."""
+        return self._follows_fence(start) or self._own.match(self._text, start) is not None
 
     def _follows_fence(self, start: int) -> bool:
         before = self._text[max(start - _LOOK_BACK_CHARS, 0) : start]
         return _FENCE_BEFORE.search(before) is not None
+
+
+def _blank(found: re.Match[str]) -> str:
+    """Return blanks in place of what is skipped, so that places in the text stay."""
+    return found[0] if found["skip"] is None else " " * len(found[0])
 
 
 def _whole_number(digits: str) -> float:

@@ -7,7 +7,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Final
 
 import asyncpg
@@ -25,6 +25,7 @@ from commonplace.knowledge.consolidation.prompt import build_prompt
 from commonplace.knowledge.consolidation.results import ConsolidationResult
 from commonplace.knowledge.consolidation.runs import Run, RunState
 from commonplace.knowledge.consolidation.spawner import TRIGGER_SOURCE, Spawner, name_of
+from commonplace.llm.answers import ask_again
 
 GIVE_BACK_S: Final = 5.0
 """The time to release the episodes when a worker is stopped."""
@@ -56,6 +57,7 @@ class Means:
     worker: str
     policy: Policy
     clock: Clock
+    zone: tzinfo
     approve: Approve | None
 
 
@@ -123,16 +125,11 @@ async def _ask(means: Means, lease: Lease) -> _Answer | str:
         episodes=lease.episodes,
         facts=list(known.facts.values()),
         rules=list(known.rules.values()),
+        entities=known.entities,
+        now=means.clock(),
+        zone=means.zone,
     )
-    try:
-        async with asyncio.timeout(means.policy.timeout_s):
-            said = await means.spawner(prompt, trigger_source=TRIGGER_SOURCE)
-    except TimeoutError:
-        raise ModelTimeoutError(f"the model gave no answer within {means.policy.timeout_s:g} s") from None
-    result = parse_consolidation(said)
-    if result.unreadable:
-        # An answer that cannot be read must not consume its episodes (R-KNW-4).
-        raise ModelOutputError("; ".join(result.parse_errors))
+    result = await _readable_answer(means, lease, prompt)
     if means.approve is not None:
         rehearsal = await rehearse(means.pool, means.engine, lease, result, known, clock=means.clock)
         if isinstance(rehearsal, str):
@@ -140,6 +137,29 @@ async def _ask(means: Means, lease: Lease) -> _Answer | str:
         if not await means.approve(Plan(lease=lease, result=result, rehearsal=rehearsal)):
             return _NOT_APPROVED
     return _Answer(result=result, known=known)
+
+
+async def _readable_answer(means: Means, lease: Lease, prompt: str) -> ConsolidationResult:
+    """Ask the model; tell it what is wrong with an unreadable answer, and ask again once (CNS-04)."""
+    ids = [episode.id for episode in lease.episodes]
+    said = await _said(means, prompt)
+    result = parse_consolidation(said, ids)
+    if result.unreadable:
+        fault = "; ".join(result.parse_errors)
+        _log.info("run %s: the answer cannot be read, and the model is asked again: %s", lease.run_id, fault)
+        result = parse_consolidation(await _said(means, ask_again(prompt, answer=said, fault=fault)), ids)
+    if result.unreadable:
+        # An answer that cannot be read must not consume its episodes (R-KNW-4).
+        raise ModelOutputError("; ".join(result.parse_errors))
+    return result
+
+
+async def _said(means: Means, prompt: str) -> str:
+    try:
+        async with asyncio.timeout(means.policy.timeout_s):
+            return await means.spawner(prompt, trigger_source=TRIGGER_SOURCE)
+    except TimeoutError:
+        raise ModelTimeoutError(f"the model gave no answer within {means.policy.timeout_s:g} s") from None
 
 
 async def _stop(means: Means, lease: Lease) -> None:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 
 import asyncpg
 
@@ -50,6 +50,7 @@ async def run_consolidation(
     approve: Approve | None = None,
     notify: Notify | None = None,
     clock: Clock = utc_now,
+    zone: tzinfo = UTC,
 ) -> ConsolidationReport:
     """Consolidate the tenant's episodes, butler by butler, the oldest first, until no episode is due.
 
@@ -66,6 +67,7 @@ async def run_consolidation(
         approve: Called with each plan before it is applied; if it returns false, the group stays as it was.
         notify: Called with each run that was applied or refused.
         clock: Gives the present.
+        zone: The zone of dates in the prompt.
 
     Raises:
         InvalidInputError: ``butler`` is not a valid name.
@@ -98,6 +100,7 @@ async def run_consolidation(
         worker=worker or leases.this_worker(),
         policy=policy,
         clock=clock,
+        zone=zone,
         approve=approve,
     )
     outcome = _Outcome()

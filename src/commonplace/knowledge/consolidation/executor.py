@@ -45,29 +45,36 @@ class _RollBack(Exception):  # noqa: N818 - not an error: the end of every rehea
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FactText:
-    """The texts of a fact."""
+class MemoryText:
+    """The texts of a fact, or of a rule, which has no subject and predicate."""
 
     id: UUID
-    subject: str
-    predicate: str
+    subject: str | None
+    predicate: str | None
     content: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsedAction:
-    """An action, the facts that it would replace, and the number of episodes that it was learned from."""
+    """An action, the memories that it would replace, and the number of episodes that it was learned from."""
 
     action: RunAction
-    replaced: tuple[FactText, ...]
+    replaced: tuple[MemoryText, ...]
     evidence_count: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
-    """The effects of an answer at this moment: its actions in order, and the entries that cannot be applied."""
+    """The effects of an answer at this moment.
+
+    Attributes:
+        actions: The actions in order.
+        notes: What would be done that the answer does not say.
+        errors: The entries that cannot be applied.
+    """
 
     actions: tuple[RehearsedAction, ...]
+    notes: tuple[str, ...]
     errors: tuple[str, ...]
 
 
@@ -80,7 +87,7 @@ async def apply(
     *,
     clock: Clock,
 ) -> Run:
-    """Apply an answer: store, update and confirm memories, link them to their episodes, and consolidate the episodes.
+    """Apply an answer: store, update, withdraw and confirm memories, link them to their episodes, and end the episodes.
 
     The butler owns new facts and rules: its name is their scope and source. If a visible memory already says the same,
     it is confirmed instead. No connection is held while vectors are computed.
@@ -163,6 +170,7 @@ async def _apply(
         await sql.consolidate_episodes(run_id=lease.run_id)
         finished = await sql.finish_run(
             run_id=lease.run_id,
+            notes=progress.notes,
             errors=progress.errors,
             now=now,
             **{kind.counted_as: progress.counts[kind] for kind in ActionKind},
@@ -192,7 +200,7 @@ async def _effects(sql: Statements, lease: Lease, progress: Progress) -> Rehears
     """Return the effects of a transaction so far."""
     actions = [RunAction.from_row(row) for row in await sql.run_actions(run_id=lease.run_id)]
     superseded = {each for action in actions for each in action.superseded_ids}
-    texts = {row["id"]: FactText(**row) for row in await sql.fact_texts(ids=list(superseded))}
+    texts = {row["id"]: MemoryText(**row) for row in await sql.memory_texts(ids=list(superseded))}
     return Rehearsal(
         actions=tuple(
             RehearsedAction(
@@ -202,6 +210,7 @@ async def _effects(sql: Statements, lease: Lease, progress: Progress) -> Rehears
             )
             for action, step in zip(actions, progress.steps, strict=True)
         ),
+        notes=tuple(progress.notes),
         errors=tuple(progress.errors),
     )
 

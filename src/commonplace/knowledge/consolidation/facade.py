@@ -7,6 +7,7 @@ from commonplace.knowledge.consolidation import (
     Approve,
     ConsolidationReport,
     DeadLetter,
+    FactReview,
     Notify,
     PendingGroup,
     Policy,
@@ -17,6 +18,7 @@ from commonplace.knowledge.consolidation import (
     butlers,
     dead_letters,
     pending,
+    reviews,
     runs,
     undo,
 )
@@ -53,6 +55,7 @@ class ConsolidationMethods(KnowledgeSession):
                 approve=approve,
                 notify=notify,
                 clock=self.clock,
+                zone=self.database.settings.zone,
             )
 
     async def list_runs(
@@ -76,6 +79,21 @@ class ConsolidationMethods(KnowledgeSession):
         """Undo a run; see :func:`~.consolidation.undo.undo_run`."""
         async with self.acting() as pool:
             return await undo.undo_run(pool, run_id, requeue=requeue, clock=self.clock)
+
+    async def reviews(self, *, decided: bool = False, limit: int = LIST_LIMIT) -> list[FactReview]:
+        """Return pairs of facts that wait for a decision; see :func:`~.consolidation.reviews.list_reviews`."""
+        async with self.acting() as pool:
+            return await reviews.list_reviews(pool, decided=decided, limit=limit)
+
+    async def decide(self, review_id: int, decision: str) -> FactReview:
+        """Decide about a pair of facts; see :func:`~.consolidation.reviews.decide`."""
+        async with self.acting() as pool:
+            return await reviews.decide(pool, review_id, decision, clock=self.clock)
+
+    async def undo_decision(self, review_id: int) -> FactReview:
+        """Take a decision about a pair of facts back; see :func:`~.consolidation.reviews.undo_decision`."""
+        async with self.acting() as pool:
+            return await reviews.undo_decision(pool, review_id, clock=self.clock)
 
     async def list_dead_letters(self, *, butler: str | None = None) -> list[DeadLetter]:
         """Return the episodes with no more retries."""

@@ -1,6 +1,6 @@
-"""Known facts and rules: given to the model with the episodes; an answer may refer only to them."""
+"""Known facts, rules and entities: given to the model with the episodes; an answer may refer only to these memories."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
@@ -8,24 +8,27 @@ from uuid import UUID
 import asyncpg
 
 from commonplace.knowledge.consolidation.leases import Lease
-from commonplace.knowledge.consolidation.prompt import KnownFact, KnownRule
+from commonplace.knowledge.consolidation.prompt import KnownEntity, KnownFact, KnownRule
 from commonplace.knowledge.unit_of_work import unit_of_work
 
 MAX_FACTS: Final = 100
 MAX_RULES: Final = 50
 """Source: KNW-12.1."""
 
+MAX_ENTITIES: Final = 40
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
-    """Facts and rules by id, the nearest in meaning to the episodes first."""
+    """Facts and rules by id, the nearest in meaning to the episodes first; the entities that the episodes name."""
 
     facts: Mapping[UUID, KnownFact]
     rules: Mapping[UUID, KnownRule]
+    entities: Sequence[KnownEntity] = ()
 
 
 async def known_to(pool: asyncpg.Pool, lease: Lease) -> Known:
-    """Return the facts and rules that the butler of a lease sees: its own and the global ones.
+    """Return the facts and rules that the butler of a lease sees: its own and the global ones; and named entities.
 
     Raises:
         TenantUnsetError: No request context is set.
@@ -36,7 +39,9 @@ async def known_to(pool: asyncpg.Pool, lease: Lease) -> Known:
     async with unit_of_work(pool, readonly=True) as sql:
         facts = await sql.known_facts(run_id=lease.run_id, butler=lease.butler, limit=MAX_FACTS)
         rules = await sql.known_rules(run_id=lease.run_id, butler=lease.butler, limit=MAX_RULES)
+        entities = await sql.known_entities(run_id=lease.run_id, limit=MAX_ENTITIES)
     return Known(
         facts={fact.id: fact for fact in map(KnownFact.from_row, facts)},
         rules={rule.id: rule for rule in map(KnownRule.from_row, rules)},
+        entities=tuple(map(KnownEntity.from_row, entities)),
     )

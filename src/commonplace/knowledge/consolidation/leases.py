@@ -152,12 +152,7 @@ def due_group(rows: Sequence[Row]) -> tuple[PendingEpisode, ...]:
         As many as fit of the episodes before the first that is not due; fewer after failed attempts.
     """
     first_waiting = next((place for place, row in enumerate(rows) if not row["is_due"]), len(rows))
-    due = [
-        PendingEpisode(
-            id=row["id"], content=row["content"], created_at=row["created_at"], importance=row["importance"]
-        )
-        for row in rows[:first_waiting]
-    ]
+    due = [PendingEpisode.from_row(row) for row in rows[:first_waiting]]
     if not due:
         return ()
     return tuple(due[: group_size(fit(due), attempts=rows[0]["retry_count"])])

@@ -5,7 +5,7 @@ Models send lists as JSON strings, which are accepted, and made-up ids, which ar
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
@@ -14,10 +14,13 @@ from commonplace.core.text import require_text
 from commonplace.knowledge.consolidation.answer_blocks import find_block, read_list
 from commonplace.knowledge.consolidation.results import (
     NO_JSON_BLOCK,
+    Action,
     ConsolidationResult,
     NewFact,
     NewRule,
+    Retraction,
     UpdatedFact,
+    UpdatedRule,
 )
 from commonplace.knowledge.facts import DEFAULT_IMPORTANCE
 from commonplace.knowledge.inputs import (
@@ -29,7 +32,7 @@ from commonplace.knowledge.inputs import (
 )
 from commonplace.knowledge.lifecycle.permanence import Permanence, require_permanence
 
-KEYS: Final = ("new_facts", "updated_facts", "new_rules", "confirmations")
+KEYS: Final = ("new_facts", "updated_facts", "new_rules", "confirmations", "updated_rules", "retractions")
 MIN_IMPORTANCE: Final = 1.0
 
 MAX_ACTIONS: Final = 200
@@ -40,12 +43,17 @@ MAX_ERRORS: Final = 100
 """The most errors reported for one answer; the last error says how many more there are."""
 
 _UUID: Final = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
+_ENTRY_KEYS: Final = ("content", "target_id")
+"""Keys of an entry that stands in place of a list of one."""
+
 _SHOWN_KEYS: Final = 5
 
-_Action = TypeVar("_Action", NewFact, UpdatedFact, NewRule, UUID)
+_ORDINAL: Final = re.compile(r"(?:episode\s*)?#?(\d{1,3})(?:\s+of\s+\d+)?", re.IGNORECASE)
+
+_Action = TypeVar("_Action", bound=Action)
 
 
-def parse_consolidation(text: str) -> ConsolidationResult:
+def parse_consolidation(text: str, episode_ids: Sequence[UUID] = ()) -> ConsolidationResult:
     """Return the actions that an answer proposes. Never raises; takes time linear in the length of the answer.
 
     The JSON is the last fenced ``json`` block with a known key, or the last bare object with a known key; see
@@ -55,6 +63,7 @@ def parse_consolidation(text: str) -> ConsolidationResult:
 
     Args:
         text: The whole answer.
+        episode_ids: The episodes in the order of the prompt, for evidence that gives their numbers.
 
     Returns:
         The actions in the order of the answer, and at most 100 ``parse_errors``. ``unreadable`` is true if no part of
@@ -66,15 +75,17 @@ def parse_consolidation(text: str) -> ConsolidationResult:
     if search.block is None:
         faults = [search.fault] if search.fault else []
         return ConsolidationResult(parse_errors=[NO_JSON_BLOCK, *faults])
-    reading = _Reading()
+    reading = _Reading(episode_ids)
     values = search.block.values
     unknown = [key for key in values if key not in KEYS]
     if unknown:
         shown = ", ".join(f"{key[:40]!r}" for key in unknown[:_SHOWN_KEYS])
         reading.note(f"{len(unknown)} unknown keys left out: {shown}")
     return ConsolidationResult(
-        new_facts=reading.actions(values, "new_facts", _new_fact),
         updated_facts=reading.actions(values, "updated_facts", _updated_fact),
+        retractions=reading.actions(values, "retractions", _retraction),
+        new_facts=reading.actions(values, "new_facts", _new_fact),
+        updated_rules=reading.actions(values, "updated_rules", _updated_rule),
         new_rules=reading.actions(values, "new_rules", _new_rule),
         confirmations=reading.actions(values, "confirmations", _confirmation),
         parse_errors=reading.errors(),
@@ -85,7 +96,8 @@ def parse_consolidation(text: str) -> ConsolidationResult:
 class _Reading:
     """Reads one answer and collects its errors."""
 
-    def __init__(self) -> None:
+    def __init__(self, episode_ids: Sequence[UUID]) -> None:
+        self.episode_ids = episode_ids
         self._errors: list[str] = []
         self._more = 0
         self.refused = 0
@@ -102,8 +114,11 @@ class _Reading:
         return [*self._errors, f"and {self._more} more"] if self._more else self._errors
 
     def actions(self, values: dict[str, Any], key: str, read: Callable[["_Item"], _Action]) -> list[_Action]:
-        """Return the actions under a key, each once; a missing or null list is empty."""
-        given = values.get(key)
+        """Return the actions under a key, each once; a missing or null list is empty, and one object is a list."""
+        given = cast("object", values.get(key))
+        if isinstance(given, dict):
+            entry = cast("dict[str, object]", given)
+            given = [entry] if any(each in entry for each in _ENTRY_KEYS) else entry
         entries = _as_list([] if given is None else given)
         if entries is None:
             self._refuse(InvalidInputError(key, "a list", given))
@@ -140,34 +155,37 @@ class _Item:
         """Return a required text."""
         return require_text(self._get(key), field=f"{self.name}.{key}", max_chars=max_chars)
 
-    def id(self, key: str) -> UUID:
-        """Return a required id."""
-        return _require_uuid(self._get(key), f"{self.name}.{key}")
+    def target(self) -> UUID:
+        """Return the required id of a known fact or rule."""
+        given = self._get("target_id")
+        return _require_uuid(self._get("id") if given is None else given, f"{self.name}.target_id")
 
-    def permanence(self) -> Permanence:
-        """Return the permanence. Source: KNW-13.3."""
+    def permanence(self) -> Permanence | None:
+        """Return the permanence, if given. Source: KNW-13.3."""
         given = self._get("permanence")
         if given is None:
-            return Permanence.STANDARD
+            return None
         try:
             return require_permanence(given.strip().lower() if isinstance(given, str) else "")
         except InvalidInputError as error:
             self._replaced("permanence", error.expected, given, Permanence.STANDARD)
             return Permanence.STANDARD
 
-    def importance(self) -> float:
-        """Return an importance within its bounds. Source: KNW-13.3."""
+    def importance(self) -> float | None:
+        """Return an importance within its bounds, if given. Source: KNW-13.3."""
         given = self._get("importance")
         if given is None:
-            return DEFAULT_IMPORTANCE
+            return None
         number = _number(given)
         if math.isnan(number):
             self._replaced("importance", "a number from 1 to 10", given, DEFAULT_IMPORTANCE)
             return DEFAULT_IMPORTANCE
         return min(max(number, MIN_IMPORTANCE), MAX_IMPORTANCE)
 
-    def tags(self) -> tuple[str, ...]:
-        """Return the valid tags, each once."""
+    def tags(self) -> tuple[str, ...] | None:
+        """Return the valid tags, each once, if given."""
+        if self._get("tags") is None:
+            return None
 
         def tag(value: object, name: str) -> str:
             return require_text(value, field=name, max_chars=MAX_TAG_CHARS)
@@ -175,13 +193,22 @@ class _Item:
         return self._some("tags", MAX_TAGS, tag)
 
     def evidence(self) -> tuple[UUID, ...]:
-        """Return the ids of the episodes, each once."""
-        return self._some("evidence", MAX_EVIDENCE, _require_uuid)
+        """Return the ids of the episodes, each once; an episode may be named by its number in the prompt."""
+        return self._some("evidence", MAX_EVIDENCE, self._episode)
+
+    def _episode(self, value: object, name: str) -> UUID:
+        number = _ORDINAL.fullmatch(str(value).strip()) if isinstance(value, int | str) else None
+        if number and 1 <= int(number[1]) <= len(self._reading.episode_ids):
+            return self._reading.episode_ids[int(number[1]) - 1]
+        return _require_uuid(value, name)
 
     def _some(self, key: str, most: int, read: Callable[[object, str], Any]) -> tuple[Any, ...]:
         """Return the readable entries of an optional list, each once; report the others."""
         given = self._get(key)
+        single = key == "evidence" and isinstance(given, int | str) and not isinstance(given, bool)
         entries = _as_list([] if given is None else given)
+        if entries is None and single:
+            entries = [given]
         if entries is None:
             self._replaced(key, "a list", given, [])
             return ()
@@ -207,29 +234,49 @@ class _Item:
 
 
 def _new_fact(item: _Item) -> NewFact:
-    return NewFact(**_fact_fields(item))
+    return NewFact(
+        subject=item.text("subject", MAX_KEY_CHARS),
+        predicate=item.text("predicate", MAX_KEY_CHARS),
+        content=item.text("content", MAX_CONTENT_CHARS),
+        permanence=item.permanence() or Permanence.STANDARD,
+        importance=item.importance() or DEFAULT_IMPORTANCE,
+        tags=item.tags() or (),
+        evidence=item.evidence(),
+    )
 
 
 def _updated_fact(item: _Item) -> UpdatedFact:
-    return UpdatedFact(target_id=item.id("target_id"), **_fact_fields(item))
-
-
-def _fact_fields(item: _Item) -> dict[str, Any]:
-    return {
-        "subject": item.text("subject", MAX_KEY_CHARS),
-        "predicate": item.text("predicate", MAX_KEY_CHARS),
-        "content": item.text("content", MAX_CONTENT_CHARS),
-        "permanence": item.permanence(),
-        "importance": item.importance(),
-        "tags": item.tags(),
-        "evidence": item.evidence(),
-    }
+    return UpdatedFact(
+        target_id=item.target(),
+        subject=item.text("subject", MAX_KEY_CHARS),
+        predicate=item.text("predicate", MAX_KEY_CHARS),
+        content=item.text("content", MAX_CONTENT_CHARS),
+        permanence=item.permanence(),
+        importance=item.importance(),
+        tags=item.tags(),
+        evidence=item.evidence(),
+    )
 
 
 def _new_rule(item: _Item) -> NewRule:
     return NewRule(
-        content=item.text("content", MAX_CONTENT_CHARS), tags=item.tags(), evidence=item.evidence()
+        content=item.text("content", MAX_CONTENT_CHARS), tags=item.tags() or (), evidence=item.evidence()
     )
+
+
+def _updated_rule(item: _Item) -> UpdatedRule:
+    return UpdatedRule(
+        target_id=item.target(),
+        content=item.text("content", MAX_CONTENT_CHARS),
+        tags=item.tags(),
+        evidence=item.evidence(),
+    )
+
+
+def _retraction(item: _Item) -> Retraction:
+    if isinstance(item.entry, str):
+        return Retraction(target_id=_require_uuid(item.entry, item.name))
+    return Retraction(target_id=item.target(), evidence=item.evidence())
 
 
 def _confirmation(item: _Item) -> UUID:

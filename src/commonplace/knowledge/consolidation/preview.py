@@ -1,18 +1,19 @@
-"""A consolidation plan as a diff for people: additions, changes and confirmations. Pure."""
+"""A consolidation plan as a diff for people: additions, changes, confirmations and withdrawals. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from commonplace.core.text import collapse_whitespace, visible
-from commonplace.knowledge.consolidation.executor import FactText, Rehearsal, RehearsedAction
+from commonplace.knowledge.consolidation.executor import MemoryText, Rehearsal, RehearsedAction
 from commonplace.knowledge.consolidation.runs import RunAction
 
 ADDED: Final = "+"
 CHANGED: Final = "~"
 CONFIRMED: Final = "="
+WITHDRAWN: Final = "-"
 
-Sign = Literal["+", "~", "="]
+Sign = Literal["+", "~", "=", "-"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,10 +21,10 @@ class PlannedChange:
     """One action of a plan; every text is one line and safe for a terminal.
 
     Attributes:
-        sign: ``+`` adds, ``~`` replaces, ``=`` confirms.
+        sign: ``+`` adds, ``~`` replaces, ``=`` confirms, ``-`` withdraws.
         what: The memory in words, for example ``"fact [anna] likes"``.
         before: The present content, if any.
-        after: The new content.
+        after: The new content; empty if the memory is withdrawn.
         evidence_count: The number of episodes that the action was learned from.
     """
 
@@ -45,6 +46,8 @@ def _change(rehearsed: RehearsedAction) -> PlannedChange:
     sign, before = _sign(action, replaced), None
     if sign == CONFIRMED:
         before = after
+    elif sign == WITHDRAWN:
+        before, after = after, ""
     elif replaced:
         before = " | ".join(_shown(each.content) for each in replaced)
     return PlannedChange(
@@ -56,17 +59,19 @@ def _change(rehearsed: RehearsedAction) -> PlannedChange:
     )
 
 
-def _sign(action: RunAction, replaced: Sequence[FactText]) -> Sign:
+def _sign(action: RunAction, replaced: Sequence[MemoryText]) -> Sign:
     if action.action.is_confirmation:
         return CONFIRMED
+    if action.action.is_retraction:
+        return WITHDRAWN
     return CHANGED if replaced else ADDED
 
 
-def _what(action: RunAction, replaced: Sequence[FactText]) -> str:
+def _what(action: RunAction, replaced: Sequence[MemoryText]) -> str:
     if action.subject is None or action.predicate is None:
         return "rule"
     what = _fact(action.subject, action.predicate)
-    others = dict.fromkeys(_fact(each.subject, each.predicate) for each in replaced)
+    others = dict.fromkeys(_fact(each.subject or "", each.predicate or "") for each in replaced)
     others.pop(what, None)
     return f"{what} (was {', '.join(others)})" if others else what
 

@@ -8,20 +8,22 @@ prompt is bounded. Source: KNW-12.1, KNW-12.4, R-KNW-11.
 """
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime, tzinfo
 from functools import cache
 from importlib.resources import files
 from typing import Final, TypeVar
 from uuid import UUID
 
-from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
+from commonplace.core.zones import local_minute, zone_name
 from commonplace.knowledge.inputs import MAX_SCOPE_CHARS
+from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.llm.fence import data_notice, fence
-from commonplace.storage.database import Row
+from commonplace.storage.nouns import Noun
 
 EPISODE_TAG: Final = "episode_content"
 """Source: KNW-12.4."""
@@ -29,11 +31,15 @@ EPISODE_TAG: Final = "episode_content"
 BUTLER_TAG: Final = "butler"
 FACTS_TAG: Final = "known_facts"
 RULES_TAG: Final = "known_rules"
+ENTITIES_TAG: Final = "known_entities"
 EXAMPLE_TAG: Final = "example"
 """Encloses the JSON in SKILL.md, so that a repeated prompt does not count as an answer."""
 
-QUOTED_TAGS: Final = (EPISODE_TAG, BUTLER_TAG, FACTS_TAG, RULES_TAG, EXAMPLE_TAG)
-"""Text inside these tags in an answer is quoted from the prompt."""
+QUOTED_TAGS: Final = (
+    *(EPISODE_TAG, BUTLER_TAG, FACTS_TAG, RULES_TAG, ENTITIES_TAG, EXAMPLE_TAG),
+    *("previous_answer", "fault"),
+)
+"""Text inside these tags in an answer is quoted from the prompt, or from the prompt of a second attempt."""
 
 EXAMPLE_IDS: Final = "00000000-0000-4000-8000-"
 """The prefix of the ids in SKILL.md: an answer with such an id was copied from there."""
@@ -42,10 +48,11 @@ MAX_PROMPT_CHARS: Final = 100_000
 """About 25,000 tokens: an eighth of a hosted model's window, and within a local model's 32,000."""
 
 MAX_EPISODES_CHARS: Final = 48_000
-MAX_FACTS_CHARS: Final = 30_000
-"""100 facts of 300 characters, ids and keys included; longer contents are shortened until all facts fit."""
+MAX_FACTS_CHARS: Final = 26_000
+"""100 facts of 260 characters, ids and keys included; longer contents are shortened until all facts fit."""
 
-MAX_RULES_CHARS: Final = 12_000
+MAX_RULES_CHARS: Final = 10_000
+MAX_ENTITIES_CHARS: Final = 2_500
 MAX_EPISODE_CHARS: Final = 12_000
 """The most characters of one episode in the prompt: four long episodes fit into a run."""
 
@@ -55,7 +62,11 @@ MAX_EPISODES: Final = 50
 _CONTENT_CHARS: Final = (600, 300, 150, 75, 40)
 """The lengths to which contents of known facts and rules are shortened, step by step, until all fit."""
 
-_HEADING_CHARS: Final = 160
+MAX_PURPOSE_CHARS: Final = 500
+_SOURCE: Final = re.compile(r"[\w.:-]{1,24}")
+"""A source stands outside of the fence, so it must be a plain name."""
+
+_HEADING_CHARS: Final = 200
 """Room for the heading, the tags and the blank lines of an episode."""
 
 _KEPT_OF_HEAD: Final = 0.6
@@ -66,48 +77,61 @@ _TASK: Final = (
     "and with nothing after it."
 )
 
-_Known = TypeVar("_Known", "KnownFact", "KnownRule")
+_Known = TypeVar("_Known", "KnownFact", "KnownRule", "KnownEntity")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PendingEpisode:
-    """An episode that waits for consolidation: ``created_at`` aware, ``importance`` from 0.0 to 10.0."""
+class PendingEpisode(Noun):
+    """An episode that waits for consolidation: ``created_at`` aware, ``importance`` from 0.0 to 10.0.
+
+    ``source`` says which program stored it, ``purpose`` what its butler is for; both may be empty.
+    """
 
     id: UUID
     content: str
     created_at: datetime
     importance: float
+    source: str = ""
+    purpose: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownFact:
-    """An active fact that a model may update or confirm."""
+class KnownFact(Noun):
+    """An active fact that a model may update, withdraw or confirm."""
 
     id: UUID
     scope: str
     subject: str
     predicate: str
     content: str
-
-    @classmethod
-    def from_row(cls, row: Row) -> "KnownFact":
-        """Read a row of ``known_facts``."""
-        return cls(**row)
+    permanence: Permanence
+    importance: float
+    tags: tuple[str, ...]
+    entity_id: UUID | None
+    created_at: datetime
+    last_confirmed_at: datetime
+    fading: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KnownRule:
-    """A rule that is not forgotten and that a model may confirm."""
+class KnownRule(Noun):
+    """A rule that is not forgotten and that a model may update, withdraw or confirm."""
 
     id: UUID
     scope: str
     content: str
     maturity: str
+    tags: tuple[str, ...]
+    created_at: datetime
 
-    @classmethod
-    def from_row(cls, row: Row) -> "KnownRule":
-        """Read a row of ``known_rules``."""
-        return cls(**row)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownEntity(Noun):
+    """A person or thing that the episodes name, with its other names."""
+
+    canonical_name: str
+    entity_type: str
+    aliases: tuple[str, ...]
 
 
 @cache
@@ -117,7 +141,14 @@ def skill() -> str:
 
 
 def build_prompt(
-    *, butler: str, episodes: Sequence[PendingEpisode], facts: Sequence[KnownFact], rules: Sequence[KnownRule]
+    *,
+    butler: str,
+    episodes: Sequence[PendingEpisode],
+    facts: Sequence[KnownFact],
+    rules: Sequence[KnownRule],
+    entities: Sequence[KnownEntity] = (),
+    now: datetime,
+    zone: tzinfo = UTC,
 ) -> str:
     """Return the prompt for a run, at most :data:`MAX_PROMPT_CHARS` characters; the same input gives the same text.
 
@@ -128,11 +159,14 @@ def build_prompt(
         facts: Known facts, the most important first. All contents are shortened alike until all facts fit; if even
             that is not enough, the last facts are left out, and the prompt says how many.
         rules: Known rules, treated in the same way.
+        entities: The entities that the episodes name, treated in the same way.
+        now: The present.
+        zone: The zone of all dates and times in the prompt.
 
     Raises:
         InvalidInputError: ``episodes`` is empty, or holds more than fit into one run.
 
-    Source: KNW-12.1, KNW-12.4.
+    Source: KNW-12.1, KNW-12.4, CNS-03.
     """
     count, most = len(episodes), fit(episodes)
     if not 1 <= count <= most:
@@ -142,11 +176,13 @@ def build_prompt(
         (
             skill(),
             "---",
-            data_notice(EPISODE_TAG, BUTLER_TAG, FACTS_TAG, RULES_TAG),
-            f"The butler:\n{fence(_name(butler), BUTLER_TAG)}",
-            _known("facts", facts, _fact_line, tag=FACTS_TAG, room=MAX_FACTS_CHARS),
-            _known("rules", rules, _rule_line, tag=RULES_TAG, room=MAX_RULES_CHARS),
-            *(_episode(episode, f"{place} of {count}") for place, episode in enumerate(episodes, 1)),
+            data_notice(EPISODE_TAG, BUTLER_TAG, FACTS_TAG, RULES_TAG, ENTITIES_TAG),
+            f"Now: {local_minute(now, zone)}, {zone_name(zone)}. All dates and times below are in this time zone.",
+            f"The butler:\n{fence(_butler(butler, episodes), BUTLER_TAG)}",
+            _known("facts", facts, _fact_line(zone), tag=FACTS_TAG, room=MAX_FACTS_CHARS),
+            _known("rules", rules, _rule_line(zone), tag=RULES_TAG, room=MAX_RULES_CHARS),
+            _known("entities", entities, _entity_line, tag=ENTITIES_TAG, room=MAX_ENTITIES_CHARS),
+            *(_episode(episode, f"{place} of {count}", zone) for place, episode in enumerate(episodes, 1)),
             "---",
             _TASK,
         )
@@ -171,11 +207,20 @@ def fit(episodes: Sequence[PendingEpisode], budget_chars: int = MAX_EPISODES_CHA
     return min(len(episodes), MAX_EPISODES)
 
 
-def _episode(episode: PendingEpisode, place: str) -> str:
+def _butler(name: str, episodes: Sequence[PendingEpisode]) -> str:
+    """Return the name of a butler and its purpose, as the latest episode gives it."""
+    purpose = next((each.purpose for each in reversed(episodes) if each.purpose), "")
+    if not purpose:
+        return _name(name)
+    return f"{_name(name)}\nPurpose: {trim_to(_one_line(purpose), MAX_PURPOSE_CHARS)}"
+
+
+def _episode(episode: PendingEpisode, place: str, zone: tzinfo) -> str:
     fenced, left_out = _fenced_content(episode)
-    when = format_timestamp(episode.created_at, precision="seconds")
+    when = local_minute(episode.created_at, zone)
+    source = f", stored by {_name(episode.source)}" if _SOURCE.fullmatch(episode.source) else ""
     shortened = f", {left_out} characters left out at the …" if left_out else ""
-    return f"Episode {place}: id {episode.id}, {when}, importance {episode.importance:g}{shortened}\n{fenced}"
+    return f"Episode {place}: id {episode.id}, {when}, importance {episode.importance:g}{source}{shortened}\n{fenced}"
 
 
 def _fenced_content(episode: PendingEpisode) -> tuple[str, int]:
@@ -216,27 +261,53 @@ def _known(
     return f"Known {what} ({len(lines)} of {len(known)}):\n{fenced}"
 
 
-def _fact_line(fact: KnownFact, chars: int) -> str:
+def _fact_line(zone: tzinfo) -> Callable[[KnownFact, int], str]:
+    def line(fact: KnownFact, chars: int) -> str:
+        standing = f"{fact.permanence}, importance {fact.importance:g}{', fading' if fact.fading else ''}"
+        since, confirmed = _day(fact.created_at, zone), _day(fact.last_confirmed_at, zone)
+        return _json_line(
+            {
+                "id": str(fact.id),
+                "scope": _name(fact.scope),
+                "subject": _one_line(fact.subject),
+                "predicate": _one_line(fact.predicate),
+                "content": trim_to(_one_line(fact.content), chars),
+                "standing": standing,
+                "since": str(since),
+            }
+            | ({} if confirmed <= since else {"confirmed": str(confirmed)})
+        )
+
+    return line
+
+
+def _rule_line(zone: tzinfo) -> Callable[[KnownRule, int], str]:
+    def line(rule: KnownRule, chars: int) -> str:
+        return _json_line(
+            {
+                "id": str(rule.id),
+                "scope": _name(rule.scope),
+                "maturity": rule.maturity,
+                "content": trim_to(_one_line(rule.content), chars),
+                "since": str(_day(rule.created_at, zone)),
+            }
+        )
+
+    return line
+
+
+def _entity_line(entity: KnownEntity, chars: int) -> str:
     return _json_line(
         {
-            "id": str(fact.id),
-            "scope": _name(fact.scope),
-            "subject": _one_line(fact.subject),
-            "predicate": _one_line(fact.predicate),
-            "content": trim_to(_one_line(fact.content), chars),
+            "name": trim_to(_one_line(entity.canonical_name), chars),
+            "type": entity.entity_type,
+            "aliases": trim_to(", ".join(map(_one_line, entity.aliases)), chars),
         }
     )
 
 
-def _rule_line(rule: KnownRule, chars: int) -> str:
-    return _json_line(
-        {
-            "id": str(rule.id),
-            "scope": _name(rule.scope),
-            "maturity": rule.maturity,
-            "content": trim_to(_one_line(rule.content), chars),
-        }
-    )
+def _day(moment: datetime, zone: tzinfo) -> date:
+    return moment.astimezone(zone).date()
 
 
 def _json_line(values: dict[str, str]) -> str:

@@ -77,6 +77,7 @@ class ConsolidationReport:
                         "butler": run.butler,
                         "state": str(run.state),
                         "episodes": len(run.episode_ids),
+                        "notes": list(run.notes),
                     }
                     for run in self.runs
                 ],

@@ -1,5 +1,6 @@
-"""The actions that a model proposes in its answer (KNW-13)."""
+"""The actions that a model proposes in its answer (KNW-13, CNS-02)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
@@ -26,10 +27,20 @@ class NewFact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UpdatedFact(NewFact):
-    """A fact that replaces another fact, in the other's scope (R-KNW-3)."""
+class UpdatedFact:
+    """A fact that replaces another fact, in the other's scope (R-KNW-3).
+
+    ``None`` for permanence, importance or tags means those of the other fact.
+    """
 
     target_id: UUID
+    subject: str
+    predicate: str
+    content: str
+    permanence: Permanence | None = None
+    importance: float | None = None
+    tags: tuple[str, ...] | None = None
+    evidence: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +53,38 @@ class NewRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsolidationResult:
-    """The actions of one answer, in the order in which they are applied, and its parse errors."""
+class UpdatedRule:
+    """A rule that replaces another rule, in the other's scope; ``None`` for tags means those of the other rule."""
 
-    new_facts: list[NewFact] = field(default_factory=list[NewFact])
+    target_id: UUID
+    content: str
+    tags: tuple[str, ...] | None = None
+    evidence: tuple[UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retraction:
+    """A fact or rule that no longer holds and that nothing replaces."""
+
+    target_id: UUID
+    evidence: tuple[UUID, ...] = ()
+
+
+Action = NewFact | UpdatedFact | NewRule | UpdatedRule | Retraction | UUID
+"""An action; an id alone is a confirmation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsolidationResult:
+    """The actions of one answer, and its parse errors.
+
+    Corrections of known memories are applied before new facts, so that a new fact never takes an update's target.
+    """
+
     updated_facts: list[UpdatedFact] = field(default_factory=list[UpdatedFact])
+    retractions: list[Retraction] = field(default_factory=list[Retraction])
+    new_facts: list[NewFact] = field(default_factory=list[NewFact])
+    updated_rules: list[UpdatedRule] = field(default_factory=list[UpdatedRule])
     new_rules: list[NewRule] = field(default_factory=list[NewRule])
     confirmations: list[UUID] = field(default_factory=list[UUID])
     """Ids of facts and rules that the episodes confirm."""
@@ -54,16 +92,29 @@ class ConsolidationResult:
     refused: int = 0
     """The number of actions, or lists of actions, that could not be read; ``parse_errors`` has the reasons."""
 
+    def in_order(self) -> Iterator[tuple[str, Action]]:
+        """Yield each action with its place among the readable actions of its kind, in the order of application."""
+        for name, actions in (
+            ("updated fact", self.updated_facts),
+            ("retraction", self.retractions),
+            ("new fact", self.new_facts),
+            ("updated rule", self.updated_rules),
+            ("new rule", self.new_rules),
+            ("confirmation", self.confirmations),
+        ):
+            for number, action in enumerate(actions, start=1):
+                yield f"{name} {number}", action
+
     @property
     def actions(self) -> int:
         """The number of actions."""
-        return sum(map(len, (self.new_facts, self.updated_facts, self.new_rules, self.confirmations)))
+        return sum(1 for _ in self.in_order())
 
     @property
     def unreadable(self) -> bool:
         """Whether no part of the answer can be used: it has no block, or all entries were refused.
 
-        An unreadable answer consumes no episode (R-KNW-4). An answer with four empty lists is readable: the model found
+        An unreadable answer consumes no episode (R-KNW-4). An answer without actions is readable: the model found
         nothing worth keeping.
         """
         return not self.actions and (self.refused > 0 or NO_JSON_BLOCK in self.parse_errors)

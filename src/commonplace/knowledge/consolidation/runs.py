@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 import asyncpg
@@ -14,7 +14,7 @@ from commonplace.knowledge.browse.lists import MAX_OFFSET
 from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.unit_of_work import unit_of_work
-from commonplace.storage.database import Row
+from commonplace.storage.nouns import Noun
 
 
 class RunState(StrEnum):
@@ -37,8 +37,11 @@ class ActionKind(StrEnum):
     FACT_CREATED = "fact_created"
     FACT_UPDATED = "fact_updated"
     FACT_CONFIRMED = "fact_confirmed"
+    FACT_RETRACTED = "fact_retracted"
     RULE_CREATED = "rule_created"
+    RULE_UPDATED = "rule_updated"
     RULE_CONFIRMED = "rule_confirmed"
+    RULE_RETRACTED = "rule_retracted"
 
     @property
     def memory_type(self) -> MemoryType:
@@ -47,8 +50,13 @@ class ActionKind(StrEnum):
 
     @property
     def is_confirmation(self) -> bool:
-        """Whether the action confirmed a memory; other actions stored it."""
-        return self in {ActionKind.FACT_CONFIRMED, ActionKind.RULE_CONFIRMED}
+        """Whether the action confirmed a memory."""
+        return self.endswith("confirmed")
+
+    @property
+    def is_retraction(self) -> bool:
+        """Whether the action withdrew a memory; actions that neither confirm nor withdraw a memory stored it."""
+        return self.endswith("retracted")
 
     @property
     def counted_as(self) -> str:
@@ -61,7 +69,7 @@ RUN_COUNTS: Final = tuple(kind.counted_as for kind in ActionKind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Noun):
     """A run: one answer of a model for one group of a butler's episodes.
 
     Attributes:
@@ -74,7 +82,11 @@ class Run:
         facts_created: New facts; a fact that is known already is confirmed instead.
         facts_updated: Facts that replaced a fact that the answer named.
         facts_confirmed: Facts whose decay restarted.
+        facts_retracted: Facts that were withdrawn without another in their place.
+        rules_updated: Rules that replaced a rule that the answer named.
         rules_confirmed: Rules whose decay restarted.
+        rules_retracted: Rules that were withdrawn.
+        notes: What the run did that the answer does not say: values that were told apart, facts that were superseded.
         errors: The parts of the answer that were not applied, with the reasons, or why the whole run failed.
         undone_by: The actor who undid the run.
     """
@@ -90,30 +102,24 @@ class Run:
     facts_created: int
     facts_updated: int
     facts_confirmed: int
+    facts_retracted: int
     rules_created: int
+    rules_updated: int
     rules_confirmed: int
+    rules_retracted: int
+    notes: tuple[str, ...]
     errors: tuple[str, ...]
     undone_at: datetime | None
     undone_by: str | None
 
-    @classmethod
-    def from_row(cls, row: Row) -> "Run":
-        """Read a row of ``consolidation_runs``."""
-        values: dict[str, Any] = {name: row[name] for name in cls.__slots__} | {
-            "state": RunState(row["state"]),
-            "episode_ids": tuple(row["episode_ids"]),
-            "errors": tuple(row["errors"]),
-        }
-        return cls(**values)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunAction:
+class RunAction(Noun):
     """One change of a fact or rule by a run.
 
     Attributes:
         position: The place in the run, from 0.
-        superseded_ids: The facts that this fact replaced.
+        superseded_ids: The facts that this fact replaced, or the rule that this rule replaced.
         confirmed_before: The confirmation before this one, if the action is a confirmation.
         confirmed_at: The time of the confirmation.
         subject: The subject of a fact.
@@ -132,15 +138,6 @@ class RunAction:
     predicate: str | None
     content: str | None
     state: str | None
-
-    @classmethod
-    def from_row(cls, row: Row) -> "RunAction":
-        """Read a row of ``run_actions``."""
-        values: dict[str, Any] = {name: row[name] for name in cls.__slots__} | {
-            "action": ActionKind(row["action"]),
-            "superseded_ids": tuple(row["superseded_ids"]),
-        }
-        return cls(**values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

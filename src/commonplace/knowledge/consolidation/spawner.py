@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from commonplace.core.errors import ModelCannotError
+from commonplace.knowledge.consolidation.answer_form import ConsolidationAnswer
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.llm import Model
 
@@ -47,7 +48,7 @@ class ModelSpawner:
         return self.model.name
 
     async def __call__(self, prompt: str, *, trigger_source: str) -> str:
-        """Ask the model once.
+        """Ask the model, in the form of :data:`ConsolidationAnswer` if its server enforces forms.
 
         Raises:
             ModelError: The model gave no answer, or is extractive and cannot consolidate.
@@ -56,7 +57,11 @@ class ModelSpawner:
         if self.model.extractive:
             raise ModelCannotError(NO_LANGUAGE_MODEL)
         completion = await self.model.complete(
-            prompt, purpose=PURPOSE, timeout_s=self.timeout_s, max_output_tokens=MAX_ANSWER_TOKENS
+            prompt,
+            purpose=PURPOSE,
+            form=ConsolidationAnswer,
+            timeout_s=self.timeout_s,
+            max_output_tokens=MAX_ANSWER_TOKENS,
         )
         return completion.text
 

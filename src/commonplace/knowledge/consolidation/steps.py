@@ -4,7 +4,8 @@ A step that cannot be done becomes a message. Messages name the place in the ans
 the text may hold the secret that is refused.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 from uuid import UUID
@@ -13,25 +14,36 @@ import asyncpg
 
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.consolidation import siblings
 from commonplace.knowledge.consolidation.known import Known
-from commonplace.knowledge.consolidation.results import ConsolidationResult, NewFact, NewRule, UpdatedFact
-from commonplace.knowledge.facts import FactDraft, checked_fact, fact_text
+from commonplace.knowledge.consolidation.prompt import KnownFact, KnownRule
+from commonplace.knowledge.consolidation.results import (
+    Action,
+    ConsolidationResult,
+    NewFact,
+    NewRule,
+    Retraction,
+    UpdatedFact,
+    UpdatedRule,
+)
+from commonplace.knowledge.facts import DEFAULT_IMPORTANCE, FactDraft, checked_fact, fact_text
 from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.knowledge.rules import RuleDraft, checked_rule
 from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.knowledge.vectors import Embeddings, embed
-from commonplace.storage.database import Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFact:
     """Store a fact that was learned from the episodes ``evidence``; it replaces ``target_id``, if given.
 
-    ``place`` is the place in the answer, ``draft`` the result of :func:`~commonplace.knowledge.facts.checked_fact`.
+    ``place`` is the place in the answer, ``said`` the predicate that the answer gives.
     """
 
     place: str
     draft: FactDraft
+    said: str
     evidence: tuple[UUID, ...]
     embeddings: Embeddings
     target_id: UUID | None = None
@@ -39,12 +51,23 @@ class StoreFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreRule:
-    """Store a rule that was learned from the episodes ``evidence``."""
+    """Store a rule that was learned from the episodes ``evidence``; it replaces ``target_id``, if given."""
 
     place: str
     draft: RuleDraft
     evidence: tuple[UUID, ...]
     embeddings: Embeddings
+    target_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retract:
+    """Withdraw a fact or rule that the episodes ``evidence`` contradict."""
+
+    place: str
+    memory_type: MemoryType
+    memory_id: UUID
+    evidence: tuple[UUID, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,17 +79,17 @@ class Confirm:
     memory_id: UUID
 
 
-Step = StoreFact | StoreRule | Confirm
-Action = NewFact | NewRule | UUID
+Step = StoreFact | StoreRule | Retract | Confirm
 _NO_VECTORS: Final = Embeddings(vectors=[], model="", version="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """Steps in order, and messages about invalid entries of the answer."""
+    """Steps in order, messages about invalid entries of the answer, and notes about facts that were told apart."""
 
     steps: tuple[Step, ...]
     errors: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,23 +109,79 @@ class Group:
 async def prepare(
     pool: asyncpg.Pool, engine: EmbeddingEngine, result: ConsolidationResult, group: Group
 ) -> Steps:
-    """Check each action of an answer, and compute the vectors of all actions together.
+    """Check each action of an answer, tell siblings apart, and compute the vectors of all actions together.
 
     Raises:
         EmbeddingError: The embedding model cannot be used.
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
     """
-    named = {update.target_id for update in result.updated_facts}
-    targets = await _targets(pool, named & group.known.facts.keys())
     steps: list[Step] = []
     errors: list[str] = []
-    for place, action in _actions(result):
+    for place, action in result.in_order():
         try:
-            steps.append(_step(place, action, group, targets))
+            steps.append(_step(place, action, group))
         except InvalidInputError as error:
             errors.append(f"{place}: {_without_text(error)}")
-    return Steps(steps=await _with_vectors(engine, steps), errors=tuple(errors))
+    steps = _told_apart(steps, await _decided_apart(pool, steps))
+    notes = [
+        f"{step.place}: {step.draft.subject} {step.said} holds several values; stored as {step.draft.predicate}"
+        for step in steps
+        if isinstance(step, StoreFact) and step.draft.predicate != step.said
+    ]
+    return Steps(steps=await _with_vectors(engine, steps), errors=tuple(errors), notes=tuple(notes))
+
+
+async def _decided_apart(pool: asyncpg.Pool, steps: Sequence[Step]) -> set[str]:
+    """Return the places of new facts of which a person decided before that they stand beside the known fact."""
+    facts = [step for step in steps if isinstance(step, StoreFact) and step.target_id is None]
+    if not facts:
+        return set()
+    async with unit_of_work(pool, readonly=True) as sql:
+        rows = await sql.decided_apart(
+            places=[step.place for step in facts],
+            scopes=[step.draft.scope for step in facts],
+            subjects=[step.draft.subject for step in facts],
+            predicates=[step.draft.predicate for step in facts],
+            contents=[step.draft.content for step in facts],
+        )
+    return {row["place"] for row in rows}
+
+
+def _told_apart(steps: Sequence[Step], decided_apart: Collection[str]) -> list[Step]:
+    """Return the steps; facts that would supersede a sibling have the value in their key."""
+    contents: defaultdict[str, set[str]] = defaultdict(set)
+    targets: defaultdict[str, set[UUID]] = defaultdict(set)
+    for step in steps:
+        if isinstance(step, StoreFact):
+            contents[step.draft.key].add(siblings.plain(step.draft.content))
+            targets[step.draft.key].update(() if step.target_id is None else (step.target_id,))
+    told: list[Step] = []
+    used: dict[str, str] = {}
+    for step in steps:
+        if not isinstance(step, StoreFact):
+            told.append(step)
+            continue
+        draft, key = step.draft, step.draft.key
+        is_new = step.target_id is None
+        twice = len(contents[key]) > 1 and (is_new or len(targets[key]) > 1)
+        named = not is_new and siblings.names_a_value(step.said)
+        if twice or named or step.place in decided_apart or siblings.holds_several(step.said):
+            draft = _with_own_key(draft, used)
+        used[draft.key] = siblings.plain(draft.content)
+        told.append(replace(step, draft=draft))
+    return told
+
+
+def _with_own_key(draft: FactDraft, used: Mapping[str, str]) -> FactDraft:
+    """Return a fact with its value in the predicate, and a number if another fact of the answer has this key."""
+    content, number = siblings.plain(draft.content), 1
+    valued = siblings.with_value(draft.subject, draft.predicate, draft.content)
+    own = replace(draft, predicate=valued)
+    while used.get(own.key, content) != content:
+        number += 1
+        own = replace(draft, predicate=f"{valued}_{number}")
+    return own
 
 
 def _without_text(error: InvalidInputError) -> str:
@@ -111,26 +190,7 @@ def _without_text(error: InvalidInputError) -> str:
     return f"{error.field}: expected {error.expected}"
 
 
-async def _targets(pool: asyncpg.Pool, ids: set[UUID]) -> dict[UUID, Row]:
-    if not ids:
-        return {}
-    async with unit_of_work(pool, readonly=True) as sql:
-        return {row["id"]: row for row in await sql.fact_targets(ids=sorted(ids))}
-
-
-def _actions(result: ConsolidationResult) -> Iterator[tuple[str, Action]]:
-    """Yield each action with its place among the readable actions of its kind, in the order of application."""
-    for name, actions in (
-        ("new fact", result.new_facts),
-        ("updated fact", result.updated_facts),
-        ("new rule", result.new_rules),
-        ("confirmation", result.confirmations),
-    ):
-        for number, action in enumerate(actions, start=1):
-            yield f"{name} {number}", action
-
-
-def _step(place: str, action: Action, group: Group, targets: Mapping[UUID, Row]) -> Step:
+def _step(place: str, action: Action, group: Group) -> Step:
     """Return the step of an action, without vectors.
 
     Raises:
@@ -138,63 +198,91 @@ def _step(place: str, action: Action, group: Group, targets: Mapping[UUID, Row])
     """
     match action:
         case UUID():
-            return _confirmation(place, action, group.known)
+            return Confirm(place=place, memory_type=_type_of(action, group.known, "id"), memory_id=action)
+        case Retraction():
+            return Retract(
+                place=place,
+                memory_type=_type_of(action.target_id, group.known, "target_id"),
+                memory_id=action.target_id,
+                evidence=group.evidence(action.evidence),
+            )
         case NewRule():
-            return _rule(place, action, group)
+            return _rule(place, action, group, None)
+        case UpdatedRule():
+            rule = group.known.rules.get(action.target_id)
+            if rule is None:
+                raise InvalidInputError(
+                    "target_id", "the id of a rule that the model was shown", action.target_id
+                )
+            return _rule(place, action, group, rule)
+        case NewFact():
+            return _fact(place, action, group, None)
         case UpdatedFact():
-            target = targets.get(action.target_id)
-            if target is None:
+            fact = group.known.facts.get(action.target_id)
+            if fact is None:
                 raise InvalidInputError(
                     "target_id", "the id of a fact that the model was shown", action.target_id
                 )
-            return _fact(place, action, group, scope=target["scope"], target=target)
-        case NewFact():
-            return _fact(place, action, group, scope=group.butler)
+            return _fact(place, action, group, fact)
         case _:
             assert_never(action)
 
 
-def _confirmation(place: str, memory_id: UUID, known: Known) -> Confirm:
+def _type_of(memory_id: UUID, known: Known, field: str) -> MemoryType:
     if memory_id in known.facts:
-        return Confirm(place=place, memory_type=MemoryType.FACT, memory_id=memory_id)
+        return MemoryType.FACT
     if memory_id in known.rules:
-        return Confirm(place=place, memory_type=MemoryType.RULE, memory_id=memory_id)
-    raise InvalidInputError("id", "the id of a fact or rule that the model was shown", memory_id)
+        return MemoryType.RULE
+    raise InvalidInputError(field, "the id of a fact or rule that the model was shown", memory_id)
 
 
-def _rule(place: str, rule: NewRule, group: Group) -> StoreRule:
+def _rule(place: str, rule: NewRule | UpdatedRule, group: Group, target: KnownRule | None) -> StoreRule:
     evidence = group.evidence(rule.evidence)
+    inherited = () if target is None else target.tags
     draft = RuleDraft(
         content=rule.content,
-        scope=group.butler,
-        tags=rule.tags,
+        scope=group.butler if target is None else target.scope,
+        tags=inherited if rule.tags is None else rule.tags,
         source_butler=group.butler,
         source_episode_id=evidence[-1],
     )
-    return StoreRule(place=place, draft=checked_rule(draft), evidence=evidence, embeddings=_NO_VECTORS)
+    return StoreRule(
+        place=place,
+        draft=checked_rule(draft),
+        evidence=evidence,
+        embeddings=_NO_VECTORS,
+        target_id=None if target is None else target.id,
+    )
 
 
-def _fact(place: str, fact: NewFact, group: Group, *, scope: str, target: Row | None = None) -> StoreFact:
+def _fact(place: str, fact: NewFact | UpdatedFact, group: Group, target: KnownFact | None) -> StoreFact:
     evidence = group.evidence(fact.evidence)
+    permanence, importance, tags = fact.permanence, fact.importance, fact.tags
+    if target is not None:
+        permanence = permanence or target.permanence
+        importance = target.importance if importance is None else importance
+        tags = target.tags if tags is None else tags
     draft = FactDraft(
         subject=fact.subject,
         predicate=fact.predicate,
         content=fact.content,
-        importance=fact.importance,
-        permanence=fact.permanence,
-        scope=scope,
-        tags=fact.tags,
+        importance=DEFAULT_IMPORTANCE if importance is None else importance,
+        permanence=permanence or Permanence.STANDARD,
+        scope=group.butler if target is None else target.scope,
+        tags=tags,
         # The entity is part of the key by which the new fact supersedes its target.
-        entity_id=None if target is None else target["entity_id"],
+        entity_id=None if target is None else target.entity_id,
         source_butler=group.butler,
         source_episode_id=evidence[-1],
     )
+    draft = checked_fact(draft)
     return StoreFact(
         place=place,
-        draft=checked_fact(draft),
+        draft=draft,
+        said=draft.predicate,
         evidence=evidence,
         embeddings=_NO_VECTORS,
-        target_id=None if target is None else target["id"],
+        target_id=None if target is None else target.id,
     )
 
 
@@ -203,13 +291,15 @@ async def _with_vectors(engine: EmbeddingEngine, steps: Sequence[Step]) -> tuple
     texts = {
         step.place: fact_text(step.draft) if isinstance(step, StoreFact) else step.draft.content
         for step in steps
-        if not isinstance(step, Confirm)
+        if isinstance(step, StoreFact | StoreRule)
     }
     if not texts:
         return tuple(steps)
     embeddings = await embed(engine, list(texts.values()))
     numbers = {place: number for number, place in enumerate(texts)}
     return tuple(
-        step if isinstance(step, Confirm) else replace(step, embeddings=embeddings.only(numbers[step.place]))
+        replace(step, embeddings=embeddings.only(numbers[step.place]))
+        if isinstance(step, StoreFact | StoreRule)
+        else step
         for step in steps
     )

@@ -1,4 +1,4 @@
-"""Undoing a run: the memories that it stored leave every search, and the facts that it replaced become active again.
+"""Undoing a run: the memories that it stored leave every search; those that it replaced or withdrew come back.
 
 Nothing is deleted. A memory that changed after the run stays as it is, and the report names it. Runs that build on each
 other can be undone in any order: the last undo also takes back the memories that an earlier undo left in place.
@@ -18,8 +18,10 @@ from commonplace.knowledge import inputs
 from commonplace.knowledge.consolidation.runs import Run, RunAction, RunState
 from commonplace.knowledge.facts import fact_key
 from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.kinds import Validity
 from commonplace.knowledge.unit_of_work import unit_of_work
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +33,8 @@ class UndoReport:
         facts_retracted: Facts that the run had stored.
         facts_restored: Superseded facts that are active again.
         rules_forgotten: Rules that the run had stored.
+        rules_restored: Rules that the run had replaced and that are current again.
+        retractions_undone: Facts and rules that the run had withdrawn and that are current again.
         confirmations_undone: Facts and rules whose decay counts from their confirmation before the run.
         episodes_requeued: Episodes that will be consolidated again, if requested.
         episodes_expired: Episodes that cannot be consolidated again because they have expired or were deleted.
@@ -42,6 +46,8 @@ class UndoReport:
     facts_retracted: int = 0
     facts_restored: int = 0
     rules_forgotten: int = 0
+    rules_restored: int = 0
+    retractions_undone: int = 0
     confirmations_undone: int = 0
     episodes_requeued: int = 0
     episodes_expired: int = 0
@@ -49,17 +55,13 @@ class UndoReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Since:
+class _Since(Noun):
     """The changes of a memory since a run stored it."""
 
     is_gone: bool
     is_confirmed: bool
     times_applied: int
     is_learned_again: bool
-
-    @classmethod
-    def from_row(cls, row: Row) -> "_Since":
-        return cls(**{name: row[name] for name in cls.__slots__})
 
     @property
     def reason_to_stay(self) -> str | None:
@@ -148,7 +150,11 @@ class _Undoing:
         self._run = run
         self._actions = actions
         self._replaced = replaced
-        self._own = {each.memory_id for each in actions if not each.action.is_confirmation}
+        self._own = {
+            each.memory_id
+            for each in actions
+            if not each.action.is_confirmation and not each.action.is_retraction
+        }
         self.counts: Counter[str] = Counter()
         self.kept: list[str] = []
 
@@ -158,23 +164,23 @@ class _Undoing:
         for action in reversed(self._actions):
             if action.action.is_confirmation:
                 await self._unconfirm(action)
+            elif action.action.is_retraction:
+                await self._bring_back(action)
             else:
                 await self._take_back(action)
         for left in await self._sql.left_by_undone_runs(ids=facts):
             await self._restored(left["id"])
 
     async def _lock(self) -> list[UUID]:
-        """Lock all memories that undoing can change, and return the ids of the facts."""
-        facts = {each.memory_id for each in self._actions if each.action.memory_type is MemoryType.FACT}
-        facts.update(*(each.superseded_ids for each in self._actions), *self._replaced.values())
-        rules = [each.memory_id for each in self._actions if each.action.memory_type is MemoryType.RULE]
-        ids = list(facts)
+        """Lock all memories that undoing can change, and return the ids of the facts among them."""
+        named = {each for action in self._actions for each in (action.memory_id, *action.superseded_ids)}
+        ids = list(named.union(*self._replaced.values()))
         rows = await self._sql.fact_keys(ids=ids)
         keys = [fact_key(row["scope"], row["predicate"], row["entity_id"] or row["subject"]) for row in rows]
         await self._sql.serialise_fact_keys(keys=keys)
-        await self._sql.lock_facts(ids=ids, scopes=[], subjects=[], predicates=[])
-        await self._sql.lock_rules(ids=rules)
-        return ids
+        facts = await self._sql.lock_facts(ids=ids, scopes=[], subjects=[], predicates=[])
+        await self._sql.lock_rules(ids=ids)
+        return [row["id"] for row in facts]
 
     async def _take_back(self, action: RunAction) -> None:
         """Retract a fact or forget a rule that an undone run stored, and restore the facts that it replaced.
@@ -200,7 +206,38 @@ class _Undoing:
             self.counts["rules_forgotten"] += 1
         for replaced_id in self._replaced.get(memory_id, ()):
             if replaced_id not in self._own:  # the run's own facts are taken back themselves
-                await self._restore(replaced_id)
+                await (self._restore(replaced_id) if is_fact else self._restore_rule(replaced_id))
+
+    async def _bring_back(self, action: RunAction) -> None:
+        """Make a fact or rule current again that the run withdrew, unless an undone run had stored it."""
+        memory_type, memory_id = action.action.memory_type, action.memory_id
+        await self._sql.unlink_episodes(
+            source_type=memory_type,
+            source_id=memory_id,
+            episode_ids=list(self._run.episode_ids),
+            relation="contradicts",
+        )
+        if memory_id in self._replaced:
+            return
+        if memory_type is MemoryType.FACT:
+            restored = await self._sql.restore_fact(id=memory_id, validity=Validity.RETRACTED)
+        else:
+            restored = await self._sql.restore_rule(id=memory_id)
+        if restored is None:
+            self.kept.append(f"{memory_type} {memory_id} stays as it is: another has taken its place since")
+        else:
+            self.counts["retractions_undone"] += 1
+
+    async def _restore_rule(self, rule_id: UUID) -> None:
+        """Make a replaced rule current again; for a rule of an undone run, the rule that it had replaced."""
+        for replaced_id in self._replaced.get(rule_id, ()):
+            await self._restore_rule(replaced_id)
+        if rule_id in self._replaced:
+            return
+        if await self._sql.restore_rule(id=rule_id) is None:
+            self.kept.append(f"rule {rule_id} stays as it is: it changed since")
+        else:
+            self.counts["rules_restored"] += 1
 
     async def _restore(self, fact_id: UUID) -> None:
         """Make a superseded fact active again; for a fact of an undone run, the facts that it had replaced."""
@@ -226,8 +263,11 @@ class _Undoing:
             self.counts["confirmations_undone"] += 1
         if memory_id in self._own:
             return  # the memory was stored from these episodes
-        await self._sql.remove_derivation(
-            source_type=memory_type, source_id=memory_id, episode_ids=list(self._run.episode_ids)
+        await self._sql.unlink_episodes(
+            source_type=memory_type,
+            source_id=memory_id,
+            episode_ids=list(self._run.episode_ids),
+            relation="derived_from",
         )
         if memory_id in self._replaced:
             since = await self._since(memory_id)
@@ -248,6 +288,6 @@ class _Undoing:
         return None if row is None else _Since.from_row(row)
 
     async def _restored(self, fact_id: UUID) -> bool:
-        restored = await self._sql.restore_fact(id=fact_id) is not None
+        restored = await self._sql.restore_fact(id=fact_id, validity=Validity.SUPERSEDED) is not None
         self.counts["facts_restored"] += restored
         return restored

@@ -82,6 +82,34 @@ def test_an_operator_consolidates_looks_and_undoes(knowledge: Knowledge, api: Mo
     assert (again["already_undone"], again["episodes_requeued"]) == (True, 0)
 
 
+@pytest.mark.requirement("CNS-01.1")
+def test_a_superseded_fact_that_matters_is_decided_on_the_command_line(
+    commonplace: CommandLine, knowledge: Knowledge, knowledge_url: str, api: ModelApi
+) -> None:
+    """The preview and the run say so, and `commonplace review` lists and decides the pair."""
+
+    def review(*arguments: str) -> Done:
+        return commonplace("review", *arguments, COMMONPLACE_POSTGRES_URL=knowledge_url)
+
+    known = fact("anna", "wedding_day", "1 May")
+    for content in ("1 May", "2 June"):
+        assert knowledge("store-episode", f"Anna: {content}", "--butler", "ops").status == 0
+        api.script(Says(answer(new_facts=[known | {"content": content, "permanence": "permanent"}])))
+        done = knowledge("consolidate", "--preview", "--yes")
+        assert done.status == 0
+    assert "note: new fact 1: superseded the known fact" in done.err
+    assert "decide with commonplace review" in done.out
+    (waiting,) = review("--json").json["fact_reviews"]
+    assert (waiting["old_content"], waiting["new_content"]) == ("1 May", "2 June")
+    name = f"k{waiting['id']}"
+    listed = review()
+    assert f"{name} [anna] wedding_day: the old fact is permanent" in listed.out
+    decided = review(name, "distinct")
+    assert (decided.status, "distinct, decided by" in decided.out) == (0, True)
+    assert review().out == "No pair waits for a decision.\n"
+    assert review(name, "undo").status == 0
+
+
 @pytest.mark.requirement("R-KNW-4")
 @pytest.mark.parametrize(
     ("stdin", "applied"),

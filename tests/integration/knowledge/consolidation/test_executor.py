@@ -1,7 +1,6 @@
 """The executor: what an answer does to facts, rules, links and episodes, and what it cannot do."""
 
 import asyncio
-from typing import Any
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -10,17 +9,13 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.consolidation import executor, leases, run_consolidation
-from commonplace.knowledge.consolidation.known import known_to
-from commonplace.knowledge.consolidation.leases import Lease
-from commonplace.knowledge.consolidation.policy import Policy
+from commonplace.knowledge.consolidation import executor, run_consolidation
 from commonplace.knowledge.consolidation.results import ConsolidationResult, NewFact, NewRule
-from commonplace.knowledge.consolidation.runs import Run, RunState, get_run, list_runs
-from commonplace.knowledge.facts import store_fact
-from commonplace.knowledge.lifecycle.any_memory import forget_memory, get_memory
+from commonplace.knowledge.consolidation.runs import RunState, get_run, list_runs
+from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.links import create_link
 from commonplace.knowledge.rules import store_rule
-from support.consolidation import Spawner, answer, fact, fetch, links_of, states, store_some
+from support.consolidation import Bench, Spawner, answer, fact, fetch, links_of, states, store_some
 from support.knowledge import ACTOR
 from support.on_pool import entity_create, reembed
 from support.reembedding import TurnedEngine
@@ -28,57 +23,6 @@ from support.reembedding import TurnedEngine
 pytestmark = pytest.mark.usefixtures("tenant")
 
 FACTS = "SELECT * FROM facts ORDER BY created_at, subject, predicate, content"
-
-
-class Bench:
-    """A database with three episodes of one butler, and what consolidates them."""
-
-    def __init__(self, pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock) -> None:
-        self.pool, self.engine, self.clock = pool, engine, clock
-        self.episodes: list[UUID] = []
-
-    async def say(self, **actions: Any) -> Run:  # noqa: ANN401 - what a model may say
-        """Consolidate with a model that answers with these actions; return the run."""
-        report = await run_consolidation(self.pool, self.engine, Spawner(answer(**actions)), clock=self.clock)
-        assert len(report.runs) == 1, report
-        return report.runs[0]
-
-    async def known(self, subject: str, predicate: str, content: str, **more: Any) -> UUID:  # noqa: ANN401
-        """Store a fact an hour ago, which the model is shown."""
-        stored = await store_fact(
-            self.pool,
-            self.engine,
-            subject=subject,
-            predicate=predicate,
-            content=content,
-            clock=ManualClock(self.clock()),
-            **more,
-        )
-        await fetch(
-            self.pool,
-            "UPDATE facts SET last_confirmed_at = last_confirmed_at - interval '1 hour' WHERE id = $1",
-            stored,
-        )
-        return stored
-
-    async def get(self, memory_type: str, memory_id: UUID) -> dict[str, Any]:
-        """Return a memory."""
-        found = await get_memory(self.pool, memory_type, memory_id, clock=self.clock)
-        assert found is not None
-        return found
-
-    async def lease(self, **policy: Any) -> Lease:  # noqa: ANN401
-        """Lease the episodes by hand."""
-        taken = await leases.take(
-            self.pool, "ops", worker="w", model=None, policy=Policy(**policy), clock=self.clock
-        )
-        assert isinstance(taken, Lease)
-        return taken
-
-    async def apply(self, lease: Lease, result: ConsolidationResult) -> Run:
-        """Apply a result by hand."""
-        known = await known_to(self.pool, lease)
-        return await executor.apply(self.pool, self.engine, lease, result, known, clock=self.clock)
 
 
 @pytest.fixture
@@ -183,7 +127,7 @@ async def test_an_action_that_fails_leaves_the_others_alone(
     assert (run.state, run.facts_created, run.rules_created) == (RunState.APPLIED, 2, 1)
     places = [message.partition(":")[0] for message in run.errors]
     assert places == [
-        "new_facts[2].subject", "new fact 3", "updated fact 1", "new rule 1", "confirmation 1", "new fact 2",
+        "new_facts[2].subject", "updated fact 1", "new fact 3", "new rule 1", "confirmation 1", "new fact 2",
     ]  # fmt: skip
     assert "no room" in run.errors[-1]
     assert key not in f"{run.errors}{caplog.text}"
@@ -329,11 +273,11 @@ async def test_a_run_can_be_looked_at(bench: Bench) -> None:
     assert (run.butler, run.model, run.episode_ids) == ("ops", "a scripted model", tuple(bench.episodes))
     assert (run.started_at, run.ended_at) == (bench.clock(), bench.clock())
     assert [(each.position, each.action, each.content, each.state) for each in record.actions] == [
-        (0, "fact_created", "z", "active"),
-        (1, "fact_updated", "five minutes", "active"),
+        (0, "fact_updated", "five minutes", "active"),
+        (1, "fact_created", "z", "active"),
         (2, "rule_created", "Be brief", "candidate"),
     ]
-    assert record.actions[1].superseded_ids == (target,)
+    assert record.actions[0].superseded_ids == (target,)
     assert await list_runs(bench.pool, butler="mail") == []
     assert await list_runs(bench.pool, butler="ops", state="applied", limit=1) == [run]
 

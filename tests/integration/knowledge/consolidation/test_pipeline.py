@@ -249,7 +249,11 @@ async def test_an_answer_that_cannot_be_read_consumes_no_episode(
         assert (await consolidate(spawner)).waiting == ("ops",)
         consolidate.clock.advance(seconds=1)
     await consolidate(spawner)
-    assert len(spawner.prompts) == 5
+    # Each attempt asks twice: the second prompt tells the model what was wrong.
+    assert len(spawner.prompts) == 10
+    first, second = spawner.prompts[:2]
+    assert second.startswith(first)
+    assert "<fault>" in second.removeprefix(first)
     assert await states(consolidate.pool) == [("ops", "dead_letter")]
     (dead,) = await list_dead_letters(consolidate.pool)
     assert (dead.butler, dead.retry_count) == ("ops", 5)
@@ -365,7 +369,7 @@ async def test_failed_episodes_are_not_overtaken(consolidate: Consolidate) -> No
     )
     consolidate.clock.advance(hours=1)
     await consolidate(spawner)
-    assert episodes_of(spawner.prompts[1]) == [str(young)]
+    assert episodes_of(spawner.prompts[2]) == [str(young)]
 
 
 async def test_what_expired_or_was_forgotten_is_not_consolidated(consolidate: Consolidate) -> None:

@@ -105,7 +105,7 @@ CASES: dict[str, tuple[Actions, list[tuple[str, str | None, str]], int]] = {
     ),
     "two of one key": (
         lambda _: {"new_facts": [fact("a", "b", "c"), fact("a", "b", "d"), fact("a", "b", "D")]},
-        [("+", None, "c"), ("~", "c", "d"), ("=", "d", "d")],
+        [("+", None, "c"), ("+", None, "d"), ("=", "d", "d")],
         0,
     ),
     "a known rule and a new one, twice": (
@@ -146,6 +146,15 @@ CASES: dict[str, tuple[Actions, list[tuple[str, str | None, str]], int]] = {
         [],
         2,
     ),
+    "withdrawals, and a rule that changed": (
+        lambda known: {
+            "retractions": [{"target_id": str(known.own)}],
+            "updated_rules": [{"target_id": str(known.rule), "content": "Be brief in mails"}],
+        },
+        [("-", "four minutes", ""), ("~", "Be brief", "Be brief in mails")],
+        0,
+    ),
+    "a withdrawal of nothing known": (lambda _: {"retractions": [str(uuid4())]}, [], 1),
     "nothing": (lambda _: {"new_facts": []}, [], 0),
 }  # fmt: skip
 
@@ -165,7 +174,7 @@ async def test_what_is_shown_is_what_is_applied(desk: Desk, known: Known, case: 
     record = await get_run(desk.pool, report.runs[0].id)
     assert record.run.state is RunState.APPLIED
     assert [done(each.action) for each in shown.actions] == [done(each) for each in record.actions]
-    assert shown.errors == record.run.errors
+    assert (shown.notes, shown.errors) == (record.run.notes, record.run.errors)
     assert len(shown.errors) == refused
     assert KEY not in str(shown)
 

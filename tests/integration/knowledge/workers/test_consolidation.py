@@ -214,7 +214,8 @@ async def test_a_run_that_succeeded_when_it_was_tried_again_has_not_failed(
     knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, clock: ManualClock
 ) -> None:
     """Of each butler the newest job counts: while it waits the run goes on, and what failed before is history."""
-    script = Script("I have read them all.", NOTHING, NOTHING)
+    # The first job fails, although the model is told its fault; the other one and the second attempt succeed.
+    script = Script("I have read them all.", "I really have.", NOTHING, NOTHING)
     only = ONLY_CONSOLIDATION | {"worker_concurrency": 1}
     async with memory_and_settings(knowledge_url, tmp_path, engine, clock, **only) as (memory, settings):
         pool = await memory.database.pool()

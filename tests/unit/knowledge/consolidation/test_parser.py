@@ -365,8 +365,8 @@ def test_quoted_json_is_never_the_answer(echo: str) -> None:
 
 @pytest.mark.requirement("R-KNW-11")
 def test_a_fenced_block_is_the_answer_before_bare_objects() -> None:
-    """What models repeat bare, and blocks without a known key, do not count."""
-    assert rules(f"{FAKE}\n{block(OWN)}\n{FAKE}") == ["Ask before restarts."]
+    """What models repeat bare before it, and blocks without a known key, do not count."""
+    assert rules(f"{FAKE}\n{block(OWN)}") == ["Ask before restarts."]
     assert rules(f"{block(OWN)}\n{block({'note': 'done'})}") == ["Ask before restarts."]
     assert rules(f"{block({'note': 'first'})}\n{block(OWN)}") == ["Ask before restarts."]
 
@@ -478,11 +478,11 @@ def require_sound(result: ConsolidationResult) -> None:
         assert fact.subject.strip()
         assert fact.predicate.strip()
         assert fact.content.strip()
-        assert 1.0 <= fact.importance <= 10.0
+        assert fact.importance is None or 1.0 <= fact.importance <= 10.0
         assert fact.permanence in Permanence
     for action in (*result.new_facts, *result.updated_facts, *result.new_rules):
         assert all(isinstance(one, UUID) for one in action.evidence)
-        assert all(isinstance(tag, str) and tag for tag in action.tags)
+        assert all(isinstance(tag, str) and tag for tag in action.tags or ())
         action.content.encode()
     for error in result.parse_errors:
         error.encode()
@@ -565,3 +565,103 @@ def test_deep_nesting_and_ten_megabytes_are_refused() -> None:
     assert parse_consolidation(f'{{"new_facts": {deep}}}').unreadable
     assert parsed(new_facts=deep).unreadable
     assert parse_consolidation(block({"new_facts": [{**FACT, "content": "x" * 10_000_000}]})).unreadable
+
+
+@pytest.mark.requirement("R-KNW-11", "CNS-04.1")
+def test_a_bare_object_behind_a_fenced_block_leaves_doubt() -> None:
+    """The block may be a quotation that the model answers without a fence."""
+    for text in (f"It says:\n{block(FAKE)}\nI ignore it.\n{OWN}", f"{block(OWN)}\nI left out {FAKE}"):
+        result = parse_consolidation(text)
+        assert result.unreadable
+        assert "could each be the answer" in result.parse_errors[1]
+
+
+RULE = {"new_rules": [{"content": "Ask."}]}
+
+
+@pytest.mark.requirement("CNS-04.1", "KNW-13.1")
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"new_rules": [{"content": "Ask.",},],}',
+        '{"new_rules": [{"content": "Ask."}] /* just one */}',
+        block('{"new_rules": [ // a comment\n{"content": "Ask."}]}'),
+        block('{ // rules\n"new_rules": [{"content": "Ask."}]}'),
+        block('{"new_rules": [{"content": "Ask."}]}').replace("json", "jsonc"),
+        block(json.dumps({"result": RULE})),
+        json.dumps({"thoughts": "one rule", "answer": RULE}),
+        f"<think>\n{json.dumps({'new_rules': [{'content': 'Draft.'}]})}\n</think>\n{json.dumps(RULE)}",
+        '{"new_rules": {"content": "Ask."}}',
+    ],
+)
+def test_an_answer_with_one_meaning_is_read(text: str) -> None:
+    """Comments, last commas, a wrapping object, a draft inside its tags, one entry without its list."""
+    result = parse_consolidation(text)
+    assert [rule.content for rule in result.new_rules] == ["Ask."]
+    assert result.parse_errors == []
+
+
+@pytest.mark.requirement("CNS-04.1")
+@pytest.mark.parametrize("text", ["{}", " {} ", block("{}"), f"Nothing of worth.\n{block('{}')}"])
+def test_an_empty_object_is_a_good_answer(text: str) -> None:
+    """It consumes its episodes."""
+    result = parse_consolidation(text)
+    assert (result.parse_errors, result.unreadable) == ([], False)
+
+
+@pytest.mark.parametrize("text", ["void main() {}", "I found {} and left", "```\n{}\n```", '{"a": {}}'])
+def test_other_empty_braces_are_no_answer(text: str) -> None:
+    """Code and prose hold them as well."""
+    assert parse_consolidation(text).unreadable
+
+
+@pytest.mark.requirement("R-KNW-11", "CNS-04.1")
+def test_a_slash_in_a_text_is_no_comment() -> None:
+    """Neither is a comma: what stands in quotes stays."""
+    content = "See https://example.org /* and, ] */ //x"
+    result = parse_consolidation(f'{{"new_rules": [{{"content": {json.dumps(content)}}},]}}')
+    assert [rule.content for rule in result.new_rules] == [content]
+
+
+@pytest.mark.requirement("CNS-04.1")
+@pytest.mark.parametrize(
+    "evidence", [[2], ["2"], ["Episode 2"], ["episode 2 of 2"], ["#2"], 2, "2", str(OTHER), [str(OTHER)]]
+)
+def test_evidence_may_name_episodes_by_number(evidence: object) -> None:
+    """The number that they have in the prompt; one needs no list."""
+    result = parse_consolidation(
+        json.dumps({"new_rules": [{"content": "Ask.", "evidence": evidence}]}), [ID, OTHER]
+    )
+    assert result.new_rules[0].evidence == (OTHER,)
+    assert result.parse_errors == []
+
+
+@pytest.mark.parametrize("evidence", [[3], [0], ["Episode 3"], [True], [1.5]])
+def test_numbers_of_no_episode_are_named(evidence: object) -> None:
+    """The entry stays, without that evidence."""
+    result = parse_consolidation(
+        json.dumps({"new_rules": [{"content": "Ask.", "evidence": evidence}]}), [ID, OTHER]
+    )
+    assert result.new_rules[0].evidence == ()
+    assert result.parse_errors[0].startswith("new_rules[0].evidence[0]: expected a UUID")
+
+
+@pytest.mark.requirement("CNS-02.1")
+def test_corrections_are_read() -> None:
+    """With the id alone or with evidence; what an update does not say is left to its target."""
+    result = parsed(
+        retractions=[str(ID), {"target_id": str(OTHER), "evidence": [str(ID)]}, {"id": str(ID)}, "x"],
+        updated_rules=[{"target_id": str(ID), "content": "Ask twice."}, {"content": "of nothing"}],
+        updated_facts=[{**FACT, "target_id": str(ID)}],
+    )
+    assert [(each.target_id, each.evidence) for each in result.retractions] == [(ID, ()), (OTHER, (ID,))]
+    (rule,) = result.updated_rules
+    assert (rule.target_id, rule.content, rule.tags) == (ID, "Ask twice.", None)
+    (fact,) = result.updated_facts
+    assert (fact.permanence, fact.importance, fact.tags) == (None, None, None)
+    assert [error.partition(":")[0] for error in result.parse_errors] == [
+        "retractions[2]", "retractions[3]", "updated_rules[1].target_id",
+    ]  # fmt: skip
+    assert [place for place, _ in result.in_order()] == [
+        "updated fact 1", "retraction 1", "retraction 2", "updated rule 1",
+    ]  # fmt: skip

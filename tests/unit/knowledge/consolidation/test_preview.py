@@ -2,16 +2,20 @@
 
 from uuid import UUID
 
-from commonplace.knowledge.consolidation.executor import FactText, Rehearsal, RehearsedAction
+from commonplace.knowledge.consolidation.executor import MemoryText, Rehearsal, RehearsedAction
 from commonplace.knowledge.consolidation.preview import PlannedChange, plan_rows
 from commonplace.knowledge.consolidation.runs import ActionKind, RunAction
 
-OLD = FactText(id=UUID(int=10), subject="db", predicate="runs_on", content="db-1")
-OTHER = FactText(id=UUID(int=11), subject="database", predicate="host", content="db-9")
+OLD = MemoryText(id=UUID(int=10), subject="db", predicate="runs_on", content="db-1")
+OTHER = MemoryText(id=UUID(int=11), subject="database", predicate="host", content="db-9")
 
 
 def shown(
-    action: ActionKind, content: str, *replaced: FactText, subject: str | None = "db", evidence_count: int = 1
+    action: ActionKind,
+    content: str,
+    *replaced: MemoryText,
+    subject: str | None = "db",
+    evidence_count: int = 1,
 ) -> PlannedChange:
     """Return how an action on ``runs_on`` is shown."""
     rehearsed = RunAction(
@@ -27,7 +31,7 @@ def shown(
         state="active",
     )
     each = RehearsedAction(action=rehearsed, replaced=replaced, evidence_count=evidence_count)
-    (row,) = plan_rows(Rehearsal(actions=(each,), errors=()))
+    (row,) = plan_rows(Rehearsal(actions=(each,), notes=(), errors=()))
     return row
 
 
@@ -69,4 +73,4 @@ def test_texts_are_safe_for_a_terminal() -> None:
 
 def test_an_empty_plan_has_no_rows() -> None:
     """Nothing was worth keeping."""
-    assert plan_rows(Rehearsal(actions=(), errors=())) == []
+    assert plan_rows(Rehearsal(actions=(), notes=(), errors=())) == []

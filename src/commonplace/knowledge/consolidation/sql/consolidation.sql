@@ -23,16 +23,18 @@ FOR UPDATE;
 -- name: oldest_episodes(butler, limit, max_chars, max_episode_chars, now, latest_attempt)
 -- The oldest unconsolidated episodes of a butler, up to :max_chars characters, where an episode counts at most
 -- :max_episode_chars; each with whether it is due. A next attempt after :latest_attempt comes from a wrong clock.
-SELECT id, content, created_at, importance, retry_count, next_attempt_at, is_due
+SELECT
+  id, content, created_at, importance, coalesce(metadata ->> 'source', '') AS source,
+  coalesce(metadata ->> 'purpose', '') AS purpose, retry_count, next_attempt_at, is_due
 FROM (
   SELECT
-    id, content, created_at, insertion_order, importance, retry_count, next_attempt_at,
+    id, content, created_at, insertion_order, importance, metadata, retry_count, next_attempt_at,
     next_attempt_at IS NULL OR next_attempt_at <= :now OR next_attempt_at > :latest_attempt AS is_due,
     sum(least(length(content), CAST(:max_episode_chars AS integer))) OVER (
       ORDER BY created_at, insertion_order ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ) AS chars_before
   FROM (
-    SELECT id, content, created_at, insertion_order, importance, retry_count, next_attempt_at FROM episodes
+    SELECT id, content, created_at, insertion_order, importance, metadata, retry_count, next_attempt_at FROM episodes
     WHERE tenant_id = current_setting('commonplace.tenant_id') AND butler = :butler
       AND consolidation_status IN ('pending', 'failed') AND (expires_at IS NULL OR expires_at > :now)
     ORDER BY created_at, insertion_order
@@ -55,7 +57,7 @@ SELECT EXISTS (
 -- The oldest unconsolidated episodes of a butler after a given episode, each with whether it is due. A run whose worker
 -- died counts as an attempt already.
 SELECT
-  id, content, created_at, insertion_order, importance, retry_count,
+  id, content, created_at, insertion_order, importance, '' AS source, '' AS purpose, retry_count,
   next_attempt_at IS NULL OR next_attempt_at <= :now OR next_attempt_at > :latest_attempt AS is_due
 FROM (
   SELECT
@@ -180,7 +182,11 @@ SELECT count(*) FROM requeued;
 
 -- name: known_facts(run_id, butler, limit)
 -- Active facts that a butler sees, the nearest in meaning to the episodes of its run first.
-SELECT id, scope, subject, predicate, content FROM facts
+SELECT
+  id, scope, subject, predicate, content, permanence, importance, tags, entity_id, created_at,
+  coalesce(last_confirmed_at, created_at) AS last_confirmed_at,
+  coalesce(metadata ->> 'status' = 'fading', false) AS fading
+FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active' AND scope IN ('global', :butler)
 ORDER BY embedding <=> (
   SELECT avg(embedding) FROM episodes
@@ -190,11 +196,26 @@ LIMIT :limit;
 
 -- name: known_rules(run_id, butler, limit)
 -- Rules that a butler sees, without forgotten rules, the nearest in meaning to the episodes of its run first.
-SELECT id, scope, content, maturity FROM rules
+SELECT id, scope, content, maturity, tags, created_at FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND scope IN ('global', :butler)
   AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
 ORDER BY embedding <=> (
   SELECT avg(embedding) FROM episodes
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND lease_run = :run_id
 ), last_confirmed_at DESC NULLS LAST, id
+LIMIT :limit;
+
+-- name: known_entities(run_id, limit)
+-- Entities that the episodes of a run name by any of their names, without merged entities.
+WITH told AS (
+  SELECT lower(string_agg(content, chr(10))) AS text FROM episodes
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND lease_run = :run_id
+)
+SELECT canonical_name, entity_type, aliases
+FROM entities, told
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND metadata ->> 'merged_into' IS NULL
+  AND EXISTS (
+    SELECT FROM unnest(array_append(aliases, canonical_name)) AS name WHERE strpos(told.text, lower(name)) > 0
+  )
+ORDER BY canonical_name COLLATE "C", id
 LIMIT :limit;

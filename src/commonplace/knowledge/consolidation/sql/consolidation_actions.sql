@@ -1,11 +1,5 @@
 -- The changes of facts and rules by a run. consolidation.sql defines the lock order.
 
--- name: fact_targets(ids)
--- The present state of the facts that an answer wants to replace.
-SELECT id, scope, entity_id, subject FROM facts
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
-ORDER BY id;
-
 -- name: lock_run_episodes(run_id, now)
 -- The episodes of a run that exist and have not expired or been forgotten.
 SELECT id FROM episodes
@@ -36,21 +30,30 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:id
 ORDER BY id
 FOR UPDATE;
 
--- name: fact_texts(ids)
--- The texts of some facts.
+-- name: memory_texts(ids)
+-- The texts of some facts and rules.
 SELECT id, subject, predicate, content FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]))
+UNION ALL
+SELECT id, NULL, NULL, content FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
 
 -- name: standing_fact(id)^
--- A fact that an answer wants to replace, if the fact is still active.
-SELECT entity_id, subject, predicate, content FROM facts
+-- A fact that an answer wants to replace or withdraw, if the fact is still active.
+SELECT id, entity_id, subject, predicate, content FROM facts
 WHERE id = :id AND validity = 'active';
 
--- name: same_fact(butler, subject, predicate, content)$
--- The id of the active fact that a butler sees and that says the same; its own fact before a global one.
+-- name: standing_rule(id)$
+-- The content of a rule that an answer wants to replace or withdraw, if the rule is not forgotten.
+SELECT content FROM rules
+WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true';
+
+-- name: same_fact(butler, subject, predicates, content)$
+-- The id of the active fact that a butler sees and that says the same under one of some predicates; its own fact before a
+-- global one.
 SELECT id FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active' AND scope IN ('global', :butler)
-  AND subject = :subject AND predicate = :predicate
+  AND subject = :subject AND predicate = ANY(CAST(:predicates AS text[]))
   AND lower(regexp_replace(btrim(content), '\s+', ' ', 'g'))
     = lower(regexp_replace(btrim(CAST(:content AS text)), '\s+', ' ', 'g'))
 ORDER BY scope = 'global', id
@@ -100,12 +103,14 @@ event AS (
 )
 SELECT id FROM superseded;
 
--- name: derive_from(source_type, source_id, episode_ids, now)!
--- Links a memory to the episodes that it was learned from, and writes the events; existing links stay.
+-- name: link_episodes(source_type, source_id, episode_ids, relation, now)!
+-- Links a memory to the episodes that it was learned from or that contradict it, and writes the events; existing links
+-- stay.
 WITH created AS (
   INSERT INTO memory_links (tenant_id, source_type, source_id, target_type, target_id, relation, created_at)
   SELECT
-    current_setting('commonplace.tenant_id'), :source_type, :source_id, 'episode', episode_id, 'derived_from', :now
+    current_setting('commonplace.tenant_id'), :source_type, :source_id, 'episode', episode_id,
+    CAST(:relation AS text), :now
   FROM unnest(CAST(:episode_ids AS uuid[])) AS episode_id
   ON CONFLICT DO NOTHING
   RETURNING source_type, source_id, target_type, target_id, relation
@@ -147,13 +152,14 @@ events AS (
 )
 SELECT count(*) FROM done;
 
--- name: finish_run(run_id, facts_created, facts_updated, facts_confirmed, rules_created, rules_confirmed, errors, now)^
+-- name: finish_run(run_id, facts_created, facts_updated, facts_confirmed, facts_retracted, rules_created, rules_updated, rules_confirmed, rules_retracted, notes, errors, now)^
 -- Ends a run that was applied, with its counts, and writes the event.
 WITH finished AS (
   UPDATE consolidation_runs SET
     state = 'applied', ended_at = :now, facts_created = :facts_created, facts_updated = :facts_updated,
-    facts_confirmed = :facts_confirmed, rules_created = :rules_created, rules_confirmed = :rules_confirmed,
-    errors = CAST(:errors AS jsonb)
+    facts_confirmed = :facts_confirmed, facts_retracted = :facts_retracted, rules_created = :rules_created,
+    rules_updated = :rules_updated, rules_confirmed = :rules_confirmed, rules_retracted = :rules_retracted,
+    notes = CAST(:notes AS jsonb), errors = CAST(:errors AS jsonb)
   WHERE id = :run_id
   RETURNING *
 ),
@@ -163,8 +169,9 @@ event AS (
     current_setting('commonplace.tenant_id'), 'consolidation_applied',
     jsonb_build_object(
       'butler', butler, 'episodes', cardinality(episode_ids), 'facts_created', facts_created,
-      'facts_updated', facts_updated, 'facts_confirmed', facts_confirmed, 'rules_created', rules_created,
-      'rules_confirmed', rules_confirmed, 'errors', jsonb_array_length(errors)
+      'facts_updated', facts_updated, 'facts_confirmed', facts_confirmed, 'facts_retracted', facts_retracted,
+      'rules_created', rules_created, 'rules_updated', rules_updated, 'rules_confirmed', rules_confirmed,
+      'rules_retracted', rules_retracted, 'errors', jsonb_array_length(errors)
     )
   FROM finished
 )

@@ -29,7 +29,7 @@ ORDER BY position;
 
 -- name: fact_keys(ids)
 -- The key columns of some facts.
-SELECT id, scope, subject, predicate, entity_id FROM facts
+SELECT scope, subject, predicate, entity_id FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[]));
 
 -- name: stored_by_undone_runs(ids)
@@ -38,7 +38,7 @@ SELECT memory_id, superseded_ids
 FROM consolidation_actions AS stored
 JOIN consolidation_runs AS run ON run.tenant_id = stored.tenant_id AND run.id = stored.run_id
 WHERE stored.tenant_id = current_setting('commonplace.tenant_id') AND memory_id = ANY(CAST(:ids AS uuid[]))
-  AND action IN ('fact_created', 'fact_updated', 'rule_created') AND state = 'undone';
+  AND action IN ('fact_created', 'fact_updated', 'rule_created', 'rule_updated') AND state = 'undone';
 
 -- name: left_by_undone_runs(ids)
 -- Superseded facts with the keys of some facts that undone runs had replaced, if undone runs also stored all newer facts
@@ -78,6 +78,7 @@ SELECT
     SELECT FROM consolidation_actions AS theirs
     JOIN consolidation_runs AS run ON run.tenant_id = theirs.tenant_id AND run.id = theirs.run_id
     WHERE theirs.tenant_id = current_setting('commonplace.tenant_id') AND memory_id = memory.id AND state = 'applied'
+      AND action NOT IN ('fact_retracted', 'rule_retracted')
   ) AS is_learned_again
 FROM (
   SELECT
@@ -91,9 +92,9 @@ FROM (
   FROM rules WHERE id = :id
 ) AS memory;
 
--- name: restore_fact(id)$
--- Makes a superseded fact active again and writes the event, unless another fact with its key is active, or a fact that
--- replaced it directly or indirectly, under any key. Returns its id, or nothing.
+-- name: restore_fact(id, validity)$
+-- Makes a fact active again that was superseded or retracted, as :validity says, and writes the event, unless another fact
+-- with its key is active, or a fact that replaced it directly or indirectly, under any key. Returns its id, or nothing.
 WITH RECURSIVE later AS (
   SELECT CAST(:id AS uuid) AS id
   UNION
@@ -103,7 +104,7 @@ WITH RECURSIVE later AS (
 ),
 restored AS (
   UPDATE facts SET validity = 'active'
-  WHERE id = :id AND validity = 'superseded' AND NOT EXISTS (
+  WHERE id = :id AND validity = :validity AND NOT EXISTS (
     SELECT FROM facts AS successor JOIN later ON successor.id = later.id
     WHERE successor.tenant_id = facts.tenant_id AND successor.validity = 'active'
   ) AND NOT EXISTS (
@@ -119,8 +120,39 @@ event AS (
   SELECT
     current_setting('commonplace.tenant_id'), 'fact_restored',
     jsonb_build_object(
-      'memory_type', 'fact', 'memory_id', id, 'before', jsonb_build_object('validity', 'superseded'),
+      'memory_type', 'fact', 'memory_id', id, 'before', jsonb_build_object('validity', CAST(:validity AS text)),
       'after', jsonb_build_object('validity', 'active')
+    )
+  FROM restored
+)
+SELECT id FROM restored;
+
+-- name: restore_rule(id)$
+-- Makes a forgotten rule current again and writes the event, unless a rule that replaced it directly or indirectly is
+-- current. Returns its id, or nothing.
+WITH RECURSIVE later AS (
+  SELECT CAST(:id AS uuid) AS id
+  UNION
+  SELECT memory_links.source_id FROM memory_links JOIN later ON memory_links.target_id = later.id
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND target_type = 'rule' AND source_type = 'rule'
+    AND relation = 'supersedes'
+),
+restored AS (
+  UPDATE rules SET metadata = metadata - 'forgotten'
+  WHERE id = :id AND (metadata -> 'forgotten') = 'true' AND NOT EXISTS (
+    SELECT FROM rules AS successor JOIN later ON successor.id = later.id
+    WHERE successor.tenant_id = rules.tenant_id AND successor.id <> rules.id
+      AND (successor.metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  )
+  RETURNING id
+),
+event AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'rule_restored',
+    jsonb_build_object(
+      'memory_type', 'rule', 'memory_id', id, 'before', jsonb_build_object('forgotten', true),
+      'after', jsonb_build_object('forgotten', false)
     )
   FROM restored
 )
@@ -172,13 +204,13 @@ event AS (
 )
 SELECT id FROM changed;
 
--- name: remove_derivation(source_type, source_id, episode_ids)!
+-- name: unlink_episodes(source_type, source_id, episode_ids, relation)!
 -- Removes the links from a memory to episodes of an undone run, and writes the events.
 WITH removed AS (
   DELETE FROM memory_links
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type = :source_type
     AND source_id = :source_id AND target_type = 'episode' AND target_id = ANY(CAST(:episode_ids AS uuid[]))
-    AND relation = 'derived_from'
+    AND relation = :relation
   RETURNING source_type, source_id, target_type, target_id, relation
 )
 INSERT INTO memory_events (tenant_id, event_type, payload)

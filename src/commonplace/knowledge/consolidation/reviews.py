@@ -1,0 +1,164 @@
+"""Reviews: pairs of a new fact of a run and the old fact that it superseded, if the old fact matters (CNS-01).
+
+A new fact on a known pair of subject and predicate supersedes the known fact, as specified. If that fact was permanent
+or important, a person may decide that both hold. The decision holds for the two texts: when a later run proposes the
+pair again, it is applied without a question.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+import asyncpg
+
+from commonplace.core.clock import Clock, utc_now
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.knowledge.config import LIST_LIMIT
+from commonplace.knowledge.consolidation import siblings
+from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
+
+LEAST_IMPORTANCE: Final = 8.0
+"""The importance from which a superseded fact is reviewed; permanent facts always are."""
+
+
+class Decision(StrEnum):
+    """The answer to the question how a new fact bears on the old fact."""
+
+    SAME = "same"
+    REFINES = "refines"
+    CORRECTS = "corrects"
+    DISTINCT = "distinct"
+
+    @property
+    def keeps_both(self) -> bool:
+        """Whether the old fact stands beside the new one; otherwise it stays superseded."""
+        return self in {Decision.REFINES, Decision.DISTINCT}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactReview(Noun):
+    """A pair of facts.
+
+    Attributes:
+        id: Never used again.
+        run_id: The run that stored the new fact.
+        predicate: The predicate that both facts had when the run stored the new one.
+        reason: Why the old fact matters.
+        decision: ``None`` for a pair that waits.
+        decided_by: The actor who decided.
+    """
+
+    id: int
+    run_id: UUID
+    old_id: UUID
+    new_id: UUID
+    subject: str
+    predicate: str
+    old_content: str
+    new_content: str
+    reason: str
+    decision: Decision | None
+    decided_by: str | None
+    created_at: datetime
+    decided_at: datetime | None
+
+
+async def queue(sql: Statements, *, run_id: UUID, old_id: UUID, new_id: UUID, now: datetime) -> int | None:
+    """Queue a pair if the old fact matters and nobody decided about the two texts before; return the review's id."""
+    queued: int | None = await sql.queue_review(
+        run_id=run_id, old_id=old_id, new_id=new_id, least_importance=LEAST_IMPORTANCE, now=now
+    )
+    return queued
+
+
+async def list_reviews(
+    pool: asyncpg.Pool, *, decided: bool = False, limit: int = LIST_LIMIT
+) -> list[FactReview]:
+    """Return the tenant's pairs that wait, the oldest first, or the decided pairs, the latest first.
+
+    Raises:
+        TenantUnsetError: No request context is set.
+        StorageUnavailableError: The server cannot be reached.
+    """
+    async with unit_of_work(pool, readonly=True) as sql:
+        return [FactReview.from_row(row) for row in await sql.list_fact_reviews(decided=decided, limit=limit)]
+
+
+async def decide(pool: asyncpg.Pool, review_id: int, decision: str, *, clock: Clock = utc_now) -> FactReview:
+    """Decide about a pair, and return it.
+
+    ``same`` and ``corrects`` leave the old fact superseded. ``refines`` and ``distinct`` make it active again; the new
+    fact stands beside it, with its value in the predicate.
+
+    Raises:
+        InvalidInputError: The decision is unknown, the pair is decided, or the old fact cannot become active again.
+        NotFoundError: No pair has the id.
+        TenantUnsetError: No request context is set.
+        StorageUnavailableError: The server cannot be reached; nothing was written.
+    """
+    if decision not in set(Decision):
+        raise InvalidInputError("decision", f"one of {', '.join(Decision)}", decision)
+    async with unit_of_work(pool) as sql:
+        review = await _get(sql, review_id)
+        if review.decision is not None:
+            raise InvalidInputError(
+                "review_id", "a pair that waits", f"{review_id}, decided: {review.decision}"
+            )
+        if Decision(decision).keeps_both:
+            await _keep_both(sql, review)
+        await sql.set_decision(id=review_id, decision=decision, now=clock())
+        return await _get(sql, review_id)
+
+
+async def undo_decision(pool: asyncpg.Pool, review_id: int, *, clock: Clock = utc_now) -> FactReview:
+    """Take a decision back, and return the pair: the old fact is superseded again.
+
+    Raises:
+        InvalidInputError: The pair waits, or one of its facts is no longer active.
+        NotFoundError: No pair has the id.
+        TenantUnsetError: No request context is set.
+        StorageUnavailableError: The server cannot be reached; nothing was written.
+    """
+    async with unit_of_work(pool) as sql:
+        review = await _get(sql, review_id)
+        if review.decision is None:
+            raise InvalidInputError("review_id", "a decided pair", f"{review_id}, which waits")
+        if review.decision.keeps_both:
+            await _lock(sql, review)
+            now = clock()
+            if await sql.supersede_fact(id=review.old_id, by_id=review.new_id, now=now) is None:
+                raise InvalidInputError("review_id", "a pair whose facts are both active", review_id)
+            await sql.set_predicate(id=review.new_id, predicate=review.predicate)
+        await sql.set_decision(id=review_id, decision=None, now=clock())
+        return await _get(sql, review_id)
+
+
+async def _keep_both(sql: Statements, review: FactReview) -> None:
+    predicate = siblings.with_value(review.subject, review.predicate, review.new_content)
+    if predicate == review.predicate:
+        predicate = f"{predicate}_2"
+    await _lock(sql, review)
+    restored = None
+    with suppress(asyncpg.UniqueViolationError):
+        async with sql.connection.transaction():
+            await sql.stand_beside(id=review.new_id, predicate=predicate, old_id=review.old_id)
+            restored = await sql.reactivate_fact(id=review.old_id)
+    if restored is None:
+        expected = "a pair whose old fact is superseded and whose keys no other active fact has"
+        raise InvalidInputError("review_id", expected, review.id)
+
+
+async def _lock(sql: Statements, review: FactReview) -> None:
+    await sql.lock_facts(ids=[review.old_id, review.new_id], scopes=[], subjects=[], predicates=[])
+
+
+async def _get(sql: Statements, review_id: int) -> FactReview:
+    row = await sql.get_fact_review(id=review_id)
+    if row is None:
+        raise NotFoundError("review", review_id)
+    return FactReview.from_row(row)

@@ -1,0 +1,106 @@
+"""Siblings: several values of one subject and predicate, which must not supersede each other. Pure.
+
+A pair of subject and predicate holds one fact. Models forget that: they answer ``Lena allergic_to peanuts`` and
+``Lena allergic_to kiwi``, in one answer or in two. Such values are told apart by the value, which goes into the key:
+``allergic_to_peanuts`` and ``allergic_to_kiwi``. Source: CNS-01, readings of KNW-11 to KNW-13.
+"""
+
+import re
+from typing import Final
+
+from commonplace.core.text import collapse_whitespace
+from commonplace.language.values import concepts, kind_of, values
+
+MAX_VALUE_CHARS: Final = 60
+MAX_BASE_CHARS: Final = 180
+"""With the value and a number, a key stays within its 256 characters."""
+
+_SEVERAL: Final = frozenset(
+    """
+    attends avoids blocked_by collaborates_with collects contains depends_on dislikes enjoys excludes friend_of hates
+    includes integrates_with interested_in intolerant_of invited knows likes loves member_of needs owns parent_of plays
+    requires sibling_of speaks supports trusts wants works_with
+    """.split()  # noqa: SIM905 - a list of words reads best as words
+)
+"""Predicates that hold of several things at once. ``uses``, ``prefers``, ``works_at`` and ``takes`` are missing: their
+new value commonly replaces the old one."""
+
+_PLACES: Final = frozenset(
+    """
+    assigned attached backed_up backs_up belongs bound changed close closest commutes defaults deployed deploys
+    downgraded engaged extended increased limited listens_on logs lowered married migrated moved moves next pinned
+    points postponed promoted raised reduced relocated renamed reports resolves restricted routes scheduled sends set
+    ships switched syncs transferred upgraded writes
+    """.split()  # noqa: SIM905
+)
+"""What stands before ``_to`` if the thing behind it is a place or a state, which is one at a time. Behind other words
+(``allergic_to``, ``subscribed_to``, ``listens_to``) several things stand at once."""
+
+_ATTRIBUTES: Final = frozenset(
+    """
+    address age balance birthday boss budget capacity color colour cost deadline default email employer gender goal
+    height host husband id ip job language level license limit location manager name nationality number owner partner
+    password phone plan port position price priority rank role salary schedule score size spouse state status surname
+    timezone title type url version weight wife
+    """.split()  # noqa: SIM905
+)
+"""What stands behind ``has_`` if there is one of it; of others (``has_child``, ``has_allergy``) there are several."""
+
+_WORD: Final = re.compile(r"[^\W_]+(?:['.:/-][^\W_]+)*")
+_QUANTITIES: Final = frozenset({"date", "day", "time", "number"})
+_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_GAP: Final = re.compile(r"[\W_]+")
+
+
+def holds_several(predicate: str) -> bool:
+    """Return whether a predicate commonly holds of several things at once, such as ``speaks`` or ``has_child``."""
+    name = _name(predicate)
+    before, _, last = name.rpartition("_")
+    if last == "to" and before:
+        return before not in _PLACES
+    if before == "has":
+        return last not in _ATTRIBUTES
+    return name in _SEVERAL
+
+
+def with_value(subject: str, predicate: str, content: str) -> str:
+    """Return a predicate with the value of a fact: the words of its content that its key does not say.
+
+    Numbers, days and times are left out: Node 22 takes the place of Node 20, and Thursday that of Wednesday. A
+    predicate that names this value already stays as it is: ``allergic_to_kiwi`` of "kiwi, and badly".
+    """
+    base, value = _parts(predicate)
+    said = concepts(f"{subject} {base.replace('_', ' ')}")
+    found = ""
+    for word in _WORD.findall(content.casefold()):
+        if not concepts(word) - said or {kind_of(each) for each in values(word)} & _QUANTITIES:
+            continue
+        if len(found) + len(word) >= MAX_VALUE_CHARS:
+            break
+        found = f"{found}_{word}"
+    return predicate if value and found.startswith(f"_{value}") else f"{base[:MAX_BASE_CHARS]}{found}"
+
+
+def names_a_value(predicate: str) -> bool:
+    """Return whether a predicate is one that holds of several things, with the value of one of them."""
+    return bool(_parts(predicate)[1])
+
+
+def plain(text: str) -> str:
+    """Return a text without case and extra blanks, to compare contents."""
+    return collapse_whitespace(text).lower()
+
+
+def _parts(predicate: str) -> tuple[str, str]:
+    """Return the part of a predicate that holds of several things, and the value behind it, if there is one."""
+    words = _name(predicate).split("_")
+    for count in range(len(words), 0, -1):
+        base = "_".join(words[:count])
+        if holds_several(base):
+            return base, "_".join(words[count:])
+    return "_".join(predicate.split()), ""
+
+
+def _name(predicate: str) -> str:
+    name = _GAP.sub("_", _CAMEL.sub("_", predicate)).strip("_").casefold()
+    return name.removeprefix("is_").removeprefix("are_")
