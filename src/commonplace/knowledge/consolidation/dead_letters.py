@@ -13,13 +13,13 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.knowledge import inputs
 from commonplace.knowledge.unit_of_work import unit_of_work
-from commonplace.storage.database import Row
+from commonplace.storage.nouns import Noun
 
 MAX_SHOWN: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeadLetter:
+class DeadLetter(Noun):
     """An episode with no more retries, without its text; times are aware UTC."""
 
     id: UUID
@@ -28,11 +28,6 @@ class DeadLetter:
     expires_at: datetime | None
     retry_count: int
     last_error: str | None
-
-    @classmethod
-    def from_row(cls, row: Row) -> "DeadLetter":
-        """Read a row of ``dead_letters``."""
-        return cls(**row)
 
 
 async def list_dead_letters(pool: asyncpg.Pool, *, butler: str | None = None) -> list[DeadLetter]:
@@ -43,10 +38,9 @@ async def list_dead_letters(pool: asyncpg.Pool, *, butler: str | None = None) ->
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
     """
-    wanted = None if butler is None else inputs.require_scope(butler, field="butler")
+    wanted = inputs.optional_scope(butler, field="butler")
     async with unit_of_work(pool, readonly=True) as sql:
-        rows = await sql.dead_letters(butler=wanted, limit=MAX_SHOWN)
-    return [DeadLetter.from_row(row) for row in rows]
+        return DeadLetter.from_rows(await sql.dead_letters(butler=wanted, limit=MAX_SHOWN))
 
 
 async def requeue_dead_letters(
@@ -67,6 +61,6 @@ async def requeue_dead_letters(
         TenantUnsetError: No request context is set.
         StorageUnavailableError: The server cannot be reached.
     """
-    wanted = None if butler is None else inputs.require_scope(butler, field="butler")
+    wanted = inputs.optional_scope(butler, field="butler")
     async with unit_of_work(pool) as sql:
         return await sql.requeue_dead_letters(butler=wanted, now=clock())

@@ -7,21 +7,16 @@ import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.knowledge.unit_of_work import unit_of_work
-from commonplace.storage.database import Row
+from commonplace.storage.nouns import Noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PendingGroup:
+class PendingGroup(Noun):
     """The number of waiting episodes of one butler, and the time of the oldest (aware UTC)."""
 
     butler: str
     episodes: int
     oldest_at: datetime
-
-    @classmethod
-    def from_row(cls, row: Row) -> "PendingGroup":
-        """Read a row of ``pending_groups``."""
-        return cls(**row)
 
 
 async def pending_groups(pool: asyncpg.Pool, *, clock: Clock = utc_now) -> list[PendingGroup]:
@@ -34,5 +29,4 @@ async def pending_groups(pool: asyncpg.Pool, *, clock: Clock = utc_now) -> list[
     Source: KNW-12.3.
     """
     async with unit_of_work(pool, readonly=True) as sql:
-        rows = await sql.pending_groups(now=clock())
-    return [PendingGroup.from_row(row) for row in rows]
+        return PendingGroup.from_rows(await sql.pending_groups(now=clock()))

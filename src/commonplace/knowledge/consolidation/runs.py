@@ -8,7 +8,8 @@ from uuid import UUID
 
 import asyncpg
 
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.choices import optional_one_of
+from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.lists import MAX_OFFSET
 from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
@@ -174,12 +175,10 @@ async def list_runs(
         raise InvalidInputError("limit", f"a number from 1 to {MAX_LIMIT}", limit)
     if not 0 <= offset <= MAX_OFFSET:
         raise InvalidInputError("offset", f"a number from 0 to {MAX_OFFSET}", offset)
-    if state is not None and state not in set(RunState):
-        raise InvalidInputError("state", f"one of {', '.join(RunState)}", state)
-    wanted = None if butler is None else inputs.require_scope(butler, field="butler")
+    optional_one_of(RunState, state, field="state")
+    wanted = inputs.optional_scope(butler, field="butler")
     async with unit_of_work(pool, readonly=True) as sql:
-        rows = await sql.list_runs(butler=wanted, state=state, limit=limit, offset=offset)
-    return [Run.from_row(row) for row in rows]
+        return Run.from_rows(await sql.list_runs(butler=wanted, state=state, limit=limit, offset=offset))
 
 
 async def get_run(pool: asyncpg.Pool, run_id: UUID | str) -> RunRecord:
@@ -193,8 +192,5 @@ async def get_run(pool: asyncpg.Pool, run_id: UUID | str) -> RunRecord:
     """
     key = inputs.require_id(run_id, field="run_id")
     async with unit_of_work(pool, readonly=True) as sql:
-        row = await sql.get_run(run_id=key)
-        if row is None:
-            raise NotFoundError("run", str(key))
-        actions = await sql.run_actions(run_id=key)
-    return RunRecord(run=Run.from_row(row), actions=tuple(map(RunAction.from_row, actions)))
+        run = Run.existing(await sql.get_run(run_id=key), str(key))
+        return RunRecord(run=run, actions=tuple(RunAction.from_rows(await sql.run_actions(run_id=key))))
