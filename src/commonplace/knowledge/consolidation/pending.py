@@ -3,10 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-import asyncpg
-
-from commonplace.core.clock import Clock, utc_now
-from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.session import KnowledgeSession, storage_function
 from commonplace.storage.nouns import Noun
 
 
@@ -19,14 +16,19 @@ class PendingGroup(Noun):
     oldest_at: datetime
 
 
-async def pending_groups(pool: asyncpg.Pool, *, clock: Clock = utc_now) -> list[PendingGroup]:
-    """Return the tenant's waiting episodes by butler, without expired episodes.
+class PendingMethods(KnowledgeSession):
+    """The method of knowledge memory that counts waiting episodes."""
 
-    Raises:
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
+    async def pending_groups(self) -> list[PendingGroup]:
+        """Return the tenant's waiting episodes by butler, without expired episodes.
 
-    Source: KNW-12.3.
-    """
-    async with unit_of_work(pool, readonly=True) as sql:
-        return PendingGroup.from_rows(await sql.pending_groups(now=clock()))
+        Raises:
+            StorageUnavailableError: The server cannot be reached.
+
+        Source: KNW-12.3.
+        """
+        async with self._reading() as sql:
+            return PendingGroup.from_rows(await sql.pending_groups(now=self.clock()))
+
+
+pending_groups = storage_function(PendingMethods, PendingMethods.pending_groups)
