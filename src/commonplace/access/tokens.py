@@ -145,7 +145,7 @@ class Tokens:
     async def list_tokens(self) -> list[Token]:
         """Return every token, expired and revoked ones included, oldest first."""
         async with self.store.reading() as sql:
-            return [Token.from_row(row) for row in await sql.list_tokens()]
+            return Token.from_rows(await sql.list_tokens())
 
     async def revoke(self, token_id: int) -> Token:
         """Revoke a token and its logins at once; revoking it again changes nothing.
@@ -157,10 +157,9 @@ class Tokens:
             raise NotFoundError("token", token_id)
         async with self.store.writing() as sql:
             row = await sql.revoke_token(token_id=token_id, moment=self.store.moment())
-            if row is None:
-                raise NotFoundError("token", token_id)
+            revoked = Token.existing(row, token_id)
             await sql.delete_logins_of(token_id=token_id)
-        return Token.from_row(row)
+        return revoked
 
     async def verify(self, secret: str) -> Principal | None:
         """Return the principal of a token, or ``None`` if the token is unknown, expired or revoked."""

@@ -159,13 +159,12 @@ async def delete(sql: Statements, conversation_id: str) -> Conversation:
 
 async def unanswered(sql: Statements, *, app_id: str | None, limit: int) -> list[Conversation]:
     """Return active conversations whose last message is the user's, the longest waiting first."""
-    return [Conversation.from_row(row) for row in await sql.unanswered(app_id=app_id, limit=limit)]
+    return Conversation.from_rows(await sql.unanswered(app_id=app_id, limit=limit))
 
 
 async def completed(sql: Statements, *, app_id: str, user_id: str | None, limit: int) -> list[Conversation]:
     """Return ended conversations of an app, or of one of its users, the last ended first."""
-    rows = await sql.completed(app_id=app_id, user_id=user_id, limit=limit)
-    return [Conversation.from_row(row) for row in rows]
+    return Conversation.from_rows(await sql.completed(app_id=app_id, user_id=user_id, limit=limit))
 
 
 def require_message(role: object, content: object) -> Message:

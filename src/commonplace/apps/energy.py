@@ -125,12 +125,11 @@ class EnergyBudget:
 
     async def admit(self, operation: Operation, units: float, *, app_id: str, conversation_id: str) -> bool:
         """Take units for work on memories if the level is above the reserve, and return whether they were taken."""
-        async with self._store.writing(lock=_LOCK) as sql:
-            now = self._store.now()
-            level = await self._level(sql, now)
-            if level <= self.policy.threshold:
-                return False
-            await self._take(sql, operation, level, units, now, app_id, conversation_id)
+        taken = await self._take(
+            operation, units, above=self.policy.threshold, app_id=app_id, conversation_id=conversation_id
+        )
+        if taken is None:
+            return False
         self._unpolled += units
         self._metrics.spent(operation, units)
         return True
@@ -139,10 +138,7 @@ class EnergyBudget:
         self, operation: Operation, units: float, *, app_id: str, conversation_id: str
     ) -> None:
         """Give back units that :meth:`admit` took for work that was not done."""
-        async with self._store.writing(lock=_LOCK) as sql:
-            now = self._store.now()
-            level = await self._level(sql, now)
-            await self._take(sql, operation, level, -units, now, app_id, conversation_id)
+        await self._take(operation, -units, app_id=app_id, conversation_id=conversation_id)
         self._unpolled -= units
 
     def poll(self) -> float:
@@ -158,11 +154,7 @@ class EnergyBudget:
         """
         if not (math.isfinite(units) and units >= 0):
             raise InvalidInputError("units", "a number of at least 0", units)
-        async with self._store.writing(lock=_LOCK) as sql:
-            now = self._store.now()
-            level = await self._level(sql, now)
-            left = await self._take(sql, Operation.HOST, level, min(units, level), now, None, None)
-            return status_of(self.policy, left)
+        return status_of(self.policy, await self._take(Operation.HOST, units) or 0.0)
 
     async def spent(self, within: timedelta) -> dict[str, float]:
         """Return the units that each operation took within a time up to now."""
@@ -178,22 +170,28 @@ class EnergyBudget:
 
     async def _take(
         self,
-        sql: Statements,
         operation: Operation,
-        level: float,
         units: float,
-        now: datetime,
-        app_id: str | None,
-        conversation_id: str | None,
-    ) -> float:
-        moment = format_timestamp(now)
-        left = min(self.policy.capacity, max(0.0, level - units))
-        await sql.set_energy_level(level=left, moment=moment)
-        await sql.record_energy(
-            operation=operation,
-            app_id=app_id,
-            conversation_id=conversation_id,
-            units=float(units),
-            moment=moment,
-        )
+        *,
+        above: float = -math.inf,
+        app_id: str | None = None,
+        conversation_id: str | None = None,
+    ) -> float | None:
+        """Take units if the level is above another, and return what is left; the host takes the level at most."""
+        async with self._store.writing(lock=_LOCK) as sql:
+            now = self._store.now()
+            level = await self._level(sql, now)
+            if level <= above:
+                return None
+            taken = min(units, level) if operation is Operation.HOST else units
+            moment = format_timestamp(now)
+            left = min(self.policy.capacity, max(0.0, level - taken))
+            await sql.set_energy_level(level=left, moment=moment)
+            await sql.record_energy(
+                operation=operation,
+                app_id=app_id,
+                conversation_id=conversation_id,
+                units=float(taken),
+                moment=moment,
+            )
         return left

@@ -204,23 +204,22 @@ async def visible(
 
     These are the app's own memories and those shared with it, from the common spaces and from the user's space.
     """
-    rows = await sql.visible(app_id=app_id, user_id=user_id, limit=limit)
-    return [Memory.from_row(row) for row in rows]
+    return Memory.from_rows(await sql.visible(app_id=app_id, user_id=user_id, limit=limit))
 
 
 async def of_app(sql: Statements, app_id: str, *, limit: int = ALL_ROWS, offset: int = 0) -> list[Memory]:
     """Return an app's own memories from all its spaces, newest first."""
-    return [Memory.from_row(row) for row in await sql.memories_of(app_id=app_id, limit=limit, offset=offset)]
+    return Memory.from_rows(await sql.memories_of(app_id=app_id, limit=limit, offset=offset))
 
 
 async def space(sql: Statements, app_id: str, user_id: str | None) -> list[Memory]:
     """Return the memories of a space, oldest first."""
-    return [Memory.from_row(row) for row in await sql.space(app_id=app_id, user_id=user_id)]
+    return Memory.from_rows(await sql.space(app_id=app_id, user_id=user_id))
 
 
 async def history(sql: Statements, memory_id: int) -> list[Change]:
     """Return the changes of a memory, oldest first; a deleted memory keeps its history."""
-    return [Change.from_row(row) for row in await sql.changes_of(memory_id=memory_id)]
+    return Change.from_rows(await sql.changes_of(memory_id=memory_id))
 
 
 async def create(

@@ -11,8 +11,9 @@ from commonplace.apps.registry import App, get_app
 from commonplace.apps.search import by_meaning, by_words
 from commonplace.apps.statistics import DAY, HOUR, share
 from commonplace.apps.vectors import Vectors
-from commonplace.core.clock import format_timestamp, parse_timestamp
+from commonplace.core.clock import format_timestamp
 from commonplace.storage.database import Row
+from commonplace.storage.nouns import Noun, read_row
 from commonplace.storage.store import Store
 
 WEEK: Final = timedelta(days=7)
@@ -50,7 +51,7 @@ class AppPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Space:
+class Space(Noun):
     """A space with its number of memories; ``user_id`` is ``None`` for the app's common space."""
 
     user_id: str | None
@@ -81,7 +82,7 @@ class AppFigures:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DatedDigest:
+class DatedDigest(Noun):
     """A digest in the queue, with the times when it was queued and last changed."""
 
     digest: QueuedDigest
@@ -91,11 +92,7 @@ class DatedDigest:
     @classmethod
     def from_row(cls, row: Row) -> "DatedDigest":
         """Read a row."""
-        return cls(
-            digest=QueuedDigest.from_row(row),
-            queued_at=parse_timestamp(row["queued_at"]),
-            updated_at=parse_timestamp(row["updated_at"]),
-        )
+        return read_row(cls, row, digest=QueuedDigest.from_row(row))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,13 +125,21 @@ class AppViews:
             rows = await sql.page_of_apps(words=pattern, limit=limit, offset=offset)
             total = await sql.count_page_of_apps(words=pattern)
             spent = {row["app_id"]: row["units"] for row in await sql.energy_by_app(since=self._since(DAY))}
-        return AppPage(apps=[_summary(row, spent.get(row["app_id"], 0.0)) for row in rows], total=total)
+        apps = [
+            read_row(
+                AppSummary,
+                row,
+                app=App.from_row(row),
+                energy_last_day=round(spent.get(row["app_id"], 0.0), 2),
+            )
+            for row in rows
+        ]
+        return AppPage(apps=apps, total=total)
 
     async def spaces(self, app_id: str) -> list[Space]:
         """Return the spaces of an app that hold memories, the common one first, then by user."""
         async with self._store.reading() as sql:
-            rows = await sql.spaces_of(app_id=app_id)
-        return [Space(user_id=row["user_id"], memories=row["memories"]) for row in rows]
+            return Space.from_rows(await sql.spaces_of(app_id=app_id))
 
     async def memories(
         self,
@@ -147,10 +152,11 @@ class AppViews:
     ) -> list[Memory]:
         """Return memories of an app, newest first; ``common`` and ``user_id`` choose one space."""
         async with self._store.reading() as sql:
-            rows = await sql.page_of_memories(
-                app_id=app_id, common=int(common), user_id=user_id, limit=limit, offset=offset
+            return Memory.from_rows(
+                await sql.page_of_memories(
+                    app_id=app_id, common=int(common), user_id=user_id, limit=limit, offset=offset
+                )
             )
-        return [Memory.from_row(row) for row in rows]
 
     async def find(
         self,
@@ -187,7 +193,7 @@ class AppViews:
     async def changes(self, app_id: str, *, limit: int = LISTED) -> list[Change]:
         """Return the changes of an app's memories, newest first; deleted memories are included."""
         async with self._store.reading() as sql:
-            return [Change.from_row(row) for row in await sql.changes_of_app(app_id=app_id, limit=limit)]
+            return Change.from_rows(await sql.changes_of_app(app_id=app_id, limit=limit))
 
     async def figures(self, app_id: str) -> AppFigures:
         """Return usage figures of an app.
@@ -218,13 +224,14 @@ class AppViews:
         async with self._store.reading() as sql:
             rows = await sql.page_of_open_digests(app_id=app_id, limit=LISTED)
             total = await sql.count_open_digests(app_id=app_id)
-        return OpenDigests(digests=[DatedDigest.from_row(row) for row in rows], total=total)
+        return OpenDigests(digests=DatedDigest.from_rows(rows), total=total)
 
     async def failed_digests(self, app_id: str | None = None, *, limit: int = LISTED) -> list[DatedDigest]:
         """Return digests of one app or all that were queued within a week and failed, newest first."""
         async with self._store.reading() as sql:
-            rows = await sql.skipped_digests(app_id=app_id, since=self._since(WEEK), limit=limit)
-        return [DatedDigest.from_row(row) for row in rows]
+            return DatedDigest.from_rows(
+                await sql.skipped_digests(app_id=app_id, since=self._since(WEEK), limit=limit)
+            )
 
     async def energy(self, app_id: str | None = None, *, within: timedelta = WEEK) -> SpentEnergy:
         """Return the energy that memories of one app or all took in each hour up to now."""
@@ -240,7 +247,7 @@ class AppViews:
     async def newest(self, *, limit: int) -> list[Memory]:
         """Return the newest memories of all apps."""
         async with self._store.reading() as sql:
-            return [Memory.from_row(row) for row in await sql.newest_memories(limit=limit)]
+            return Memory.from_rows(await sql.newest_memories(limit=limit))
 
     async def created_by_day(self, *, since: datetime) -> dict[date, int]:
         """Return the number of memories created on each day (UTC); days without any are left out."""
@@ -254,18 +261,6 @@ class AppViews:
 
     def _since(self, span: timedelta) -> str:
         return format_timestamp(self._store.now() - span)
-
-
-def _summary(row: Row, energy: float) -> AppSummary:
-    last: str | None = row["last_digest_at"]
-    return AppSummary(
-        app=App.from_row(row),
-        memories=row["memories"],
-        users=row["users"],
-        fullest=row["fullest"],
-        last_digest_at=None if last is None else parse_timestamp(last),
-        energy_last_day=round(energy, 2),
-    )
 
 
 def _changes(rows: Sequence[Mapping[str, object]], kind: ChangeKind) -> int:

@@ -109,13 +109,8 @@ class Host:
 
         Source: KNW-12.2.
         """
-        request = SessionRequest(
-            prompt=prompt,
-            context="",
-            trigger_source=trigger_source,
-            tools_name=self.butler.butler.name,
-            endpoint=None,
-        )
+        name = self.butler.butler.name
+        request = SessionRequest(prompt=prompt, trigger_source=trigger_source, tools_name=name)
         outcome = await self.runtime.run(request)
         if outcome.failure:
             message = f"a session for {trigger_source} failed: {outcome.failure}"

@@ -20,10 +20,10 @@ class SessionRequest:
     """
 
     prompt: str
-    context: str
+    context: str = ""
     trigger_source: str
     tools_name: str
-    endpoint: Endpoint | None
+    endpoint: Endpoint | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,9 @@ from uuid import UUID
 
 from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
-from commonplace.core.secrets import find_secret, find_secret_in_json
-from commonplace.core.text import clean_text, require_text
+from commonplace.core.safe_text import require_safe_text
+from commonplace.core.secrets import find_secret_in_json
+from commonplace.core.text import clean_text
 from commonplace.knowledge.kinds import MAX_IMPORTANCE, MemoryType
 
 MAX_CONTENT_CHARS: Final = 1_000_000
@@ -56,20 +57,6 @@ def require_memory(memory_type: object, memory_id: object) -> tuple[MemoryType, 
 def optional_id(value: object, *, field: str) -> UUID | None:
     """Return an id, or ``None`` for ``None``; see :func:`require_id`."""
     return None if value is None else require_id(value, field=field)
-
-
-def require_safe_text(value: object, *, field: str, max_chars: int, allow_secrets: bool) -> str:
-    """Return a cleaned text.
-
-    Raises:
-        InvalidInputError: The value is not a text, is empty, or is too long.
-        SecretRefusedError: The text looks like a secret, and the operator did not allow secrets.
-    """
-    text = require_text(value, field=field, max_chars=max_chars)
-    secret = None if allow_secrets else find_secret(text)
-    if secret is not None:
-        raise SecretRefusedError(field, secret.kind)
-    return text
 
 
 def require_content(value: object, *, field: str = "content", allow_secrets: bool) -> str:

@@ -107,13 +107,14 @@ class LinkMethods(KnowledgeSession):
             raise InvalidInputError("direction", f"one of {', '.join(get_args(Direction))}", direction)
         kind, key = inputs.require_memory(memory_type, memory_id)
         async with self._reading() as sql:
-            rows = await sql.get_links(
-                memory_type=kind,
-                memory_id=key,
-                outgoing=direction != "incoming",
-                incoming=direction != "outgoing",
+            return Link.from_rows(
+                await sql.get_links(
+                    memory_type=kind,
+                    memory_id=key,
+                    outgoing=direction != "incoming",
+                    incoming=direction != "outgoing",
+                )
             )
-        return [Link.from_row(row) for row in rows]
 
 
 create_link = storage_function(LinkMethods, LinkMethods.create_link)

@@ -1,14 +1,12 @@
 """Knowledge memory as a whole: the methods that a host, the command line, the service and the MCP server call."""
 
 import logging
-from collections.abc import Sequence
 
 import asyncpg
 
 from commonplace.knowledge.browse.graph import GraphMethods
 from commonplace.knowledge.browse.lists import ListMethods
 from commonplace.knowledge.browse.reading import ReadingMethods
-from commonplace.knowledge.config import ScoreWeights
 from commonplace.knowledge.consolidation.facade import ConsolidationMethods
 from commonplace.knowledge.entities.merge_preview import MergePreviewMethods
 from commonplace.knowledge.entities.merging import MergingMethods
@@ -26,10 +24,9 @@ from commonplace.knowledge.reembedding.moving import MovingMethods
 from commonplace.knowledge.rules import RuleMethods
 from commonplace.knowledge.scopes.moving import ScopeMethods
 from commonplace.knowledge.search import context as context_for_prompt
-from commonplace.knowledge.search import recall, search
 from commonplace.knowledge.search.context_block import ContextQuotas
-from commonplace.knowledge.search.found import Found
-from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE, Embedding
+from commonplace.knowledge.search.recall import RecallMethods
+from commonplace.knowledge.search.search import SearchMethods
 from commonplace.knowledge.upkeep.audit import AuditMethods
 from commonplace.knowledge.upkeep.cleanup import CleanupMethods
 from commonplace.knowledge.upkeep.decay import DecayMethods
@@ -45,6 +42,8 @@ class KnowledgeMemory(
     LinkMethods,
     AnyMemoryMethods,
     FeedbackMethods,
+    SearchMethods,
+    RecallMethods,
     ListMethods,
     ReadingMethods,
     GraphMethods,
@@ -69,115 +68,6 @@ class KnowledgeMemory(
     return an empty list. Every store returns a receipt. :meth:`context` and :meth:`store_episode` never fail because
     the database is out of reach (KNW-24).
     """
-
-    async def search(
-        self,
-        query: str,
-        *,
-        types: Sequence[str] | None = None,
-        scope: str | None = None,
-        mode: str | None = None,
-        limit: int | None = None,
-        min_confidence: float = DEFAULT_MIN_CONFIDENCE,
-        min_relevance: float = 0.0,
-        explain: bool = False,
-    ) -> list[Found]:
-        """Return the memories that match a query, the best first; this does not count as a use.
-
-        ``mode`` and ``limit`` are the configured ones if ``None``, which are ``hybrid`` and 20 by default. See
-        :func:`~commonplace.knowledge.search.search.memory_search`.
-        """
-        retrieval = self.config.retrieval
-        async with self.acting() as pool:
-            return await search.memory_search(
-                pool,
-                self.engine,
-                query,
-                types=types,
-                scope=scope,
-                mode=retrieval.default_mode if mode is None else mode,
-                limit=self._most(limit),
-                min_confidence=min_confidence,
-                min_relevance=min_relevance,
-                explain=explain,
-                clock=self.clock,
-            )
-
-    async def semantic_search(
-        self, query_embedding: Embedding, table: str, *, limit: int | None = None, scope: str | None = None
-    ) -> list[Found]:
-        """Return the memories of a table by meaning; see :func:`~commonplace.knowledge.search.search.semantic_search`.
-
-        ``limit`` is the configured one if ``None``, which is 20 by default.
-        """
-        async with self.acting() as pool:
-            return await search.semantic_search(
-                pool, query_embedding, table, limit=self._most(limit), scope=scope, clock=self.clock
-            )
-
-    async def keyword_search(
-        self, query: str, table: str, *, limit: int | None = None, scope: str | None = None
-    ) -> list[Found]:
-        """Return the memories of a table by words; see :func:`~commonplace.knowledge.search.search.keyword_search`.
-
-        ``limit`` is the configured one if ``None``, which is 20 by default.
-        """
-        async with self.acting() as pool:
-            return await search.keyword_search(
-                pool, query, table, limit=self._most(limit), scope=scope, clock=self.clock
-            )
-
-    async def hybrid_search(
-        self,
-        query: str,
-        query_embedding: Embedding,
-        table: str,
-        *,
-        limit: int | None = None,
-        scope: str | None = None,
-    ) -> list[Found]:
-        """Return the memories of a table by meaning and words, fused.
-
-        ``limit`` is the configured one if ``None``, which is 20 by default. See
-        :func:`~commonplace.knowledge.search.search.hybrid_search`.
-        """
-        async with self.acting() as pool:
-            return await search.hybrid_search(
-                pool, query, query_embedding, table, limit=self._most(limit), scope=scope, clock=self.clock
-            )
-
-    async def recall(
-        self,
-        topic: str,
-        *,
-        scope: str | None = None,
-        limit: int | None = None,
-        weights: ScoreWeights | None = None,
-        min_confidence: float = DEFAULT_MIN_CONFIDENCE,
-        min_relevance: float | None = None,
-        explain: bool = False,
-        count: bool = True,
-    ) -> list[Found]:
-        """Return the facts and rules that matter most for a topic, and count a use of each.
-
-        ``limit``, ``weights`` and ``min_relevance`` are the configured ones if ``None``; the limit is 20 by default.
-        See :func:`~commonplace.knowledge.search.recall.recall`.
-        """
-        retrieval = self.config.retrieval
-        async with self.acting() as pool:
-            return await recall.recall(
-                pool,
-                self.engine,
-                topic,
-                scope=scope,
-                limit=self._most(limit),
-                weights=retrieval.score_weights if weights is None else weights,
-                min_confidence=min_confidence,
-                min_relevance=retrieval.min_relevance if min_relevance is None else min_relevance,
-                explain=explain,
-                count=count,
-                clock=self.clock,
-            )
 
     async def context(
         self,
@@ -229,6 +119,3 @@ class KnowledgeMemory(
         except OUTAGES as error:
             _log.error("no memory for a session of butler %r: %s", butler, error)
             return ""
-
-    def _most(self, limit: int | None) -> int:
-        return self.config.retrieval.default_limit if limit is None else limit

@@ -167,6 +167,9 @@ class KnowledgeSession:
             await asyncio.wait([self._warming])
         await self.database.close()
 
+    def _most(self, limit: int | None) -> int:
+        return self.config.retrieval.default_limit if limit is None else limit
+
 
 def storage_function(
     of: type[_S],
@@ -174,6 +177,7 @@ def storage_function(
     *,
     needs_engine: bool = False,
     take: Callable[[_R], Any] | None = None,
+    **defaults: Any,  # noqa: ANN401 - of any parameter
 ) -> Callable[..., Coroutine[Any, Any, Any]]:
     """Return a method as the function of a pool that the specification names.
 
@@ -185,8 +189,12 @@ def storage_function(
         method: The method.
         needs_engine: Whether the function takes an embedding engine.
         take: Makes the result of the function from the result of the method.
+        **defaults: Defaults of the function for parameters whose default in the method comes from the configuration.
     """
-    own = list(inspect.signature(method).parameters.values())[1:]
+    own = [
+        each.replace(default=defaults.get(each.name, each.default))
+        for each in list(inspect.signature(method).parameters.values())[1:]
+    ]
     positional = ["pool", "engine"] if needs_engine else ["pool"]
     signature = inspect.Signature(
         [
@@ -198,7 +206,7 @@ def storage_function(
 
     @wraps(method)
     async def function(*arguments: Any, **options: Any) -> Any:  # noqa: ANN401 - those of the method
-        given = signature.bind(*arguments, **options).arguments
+        given = defaults | signature.bind(*arguments, **options).arguments
         database = KnowledgeDatabase.of(given.pop("pool"))
         engine = given.pop("engine") if needs_engine else get_embedding_engine()
         clock, context = given.pop("clock", utc_now), require_context()

@@ -23,7 +23,7 @@ from commonplace.storage.database import Statements
 REINFORCEMENT: Final = Decimal("0.1")
 CONTRADICTION: Final = Decimal("-0.2")
 
-STALENESS: Final = Author(actor="staleness")
+STALENESS: Final = "staleness"
 
 
 class Outcome(StrEnum):
@@ -68,7 +68,7 @@ _Judged = tuple[Memory, Judgement]
 
 
 async def learn(
-    sql: Statements, marker: MemoryMarker, author: Author, now: datetime, *, asks_model: bool = False
+    sql: Statements, marker: MemoryMarker, author: Author, *, asks_model: bool = False
 ) -> LearningReceipt:
     """Take in an observation: reinforce, refine or correct the known memories, or remember it as another one.
 
@@ -85,15 +85,15 @@ async def learn(
     decided = await reviews.decided_pairs(sql, marker) if known else {}
     judged = [(memory, _judged(memory, marker, decided, asks_model=asks_model)) for memory in known]
     corrected = _of(judged, Verdict.CORRECT)
-    receipt = await _hold(sql, marker, judged, author, now)
+    receipt = await _hold(sql, marker, judged, author)
     effects = [
-        await _contradict(sql, memory, verdict.reason, receipt.memory, author, now)
+        await _contradict(sql, memory, verdict.reason, receipt.memory, author)
         for memory, verdict in corrected
     ]
     if receipt.outcome is Outcome.CREATED:
         for memory, verdict in judged:
             if verdict.verdict is Verdict.DOUBTFUL:
-                await reviews.add(sql, memory, receipt.memory, verdict.reason, now)
+                await reviews.add(sql, memory, receipt.memory, verdict.reason, author.now)
     return replace(receipt, contradicted=tuple(effect for effect in effects if effect is not None))
 
 
@@ -118,16 +118,16 @@ def _of(judged: Sequence[_Judged], verdict: Verdict) -> list[_Judged]:
 
 
 async def _hold(
-    sql: Statements, marker: MemoryMarker, judged: Sequence[_Judged], author: Author, now: datetime
+    sql: Statements, marker: MemoryMarker, judged: Sequence[_Judged], author: Author
 ) -> LearningReceipt:
     """Give the observation the memory that holds it."""
     for memory, verdict in _of(judged, Verdict.SAME):
-        return await _reinforce(sql, memory, marker.observation, verdict.reason, author, now)
+        return await _reinforce(sql, memory, marker.observation, verdict.reason, author)
     refined = _of(judged, Verdict.REFINE)
     for memory, verdict in refined:
         text = joined(memory.observation, marker.observation)
         if text is not None:
-            return await _refine(sql, memory, text, marker.observation, verdict.reason, author, now)
+            return await _refine(sql, memory, text, marker.observation, verdict.reason, author)
     related, reason = _relation(judged, refined)
     created = await memories.create(
         sql,
@@ -135,14 +135,12 @@ async def _hold(
         category=marker.category,
         observation=marker.observation,
         confidence=memories.DEFAULT_CONFIDENCE,
-        active=True,
         author=author,
-        now=now,
         reason=reason if related else "",
         related_id=related,
     )
     for memory, verdict in refined[:1]:
-        await _reinforce(sql, memory, marker.observation, verdict.reason, author, now, related_id=created.id)
+        await _reinforce(sql, memory, marker.observation, verdict.reason, author, related_id=created.id)
     return LearningReceipt(outcome=Outcome.CREATED, memory=created, reason=reason)
 
 
@@ -171,55 +169,49 @@ async def _reinforce(
     wording: str,
     reason: str,
     author: Author,
-    now: datetime,
     *,
     related_id: int | None = None,
 ) -> LearningReceipt:
     if await memories.session_changed(sql, memory, ChangeKind.REINFORCED, author.session_id):
         if wording != memory.observation:
             await memories.replace(
-                sql, memory, memory, ChangeKind.REPEATED, author, now, reason=reason, wording=wording
+                sql, memory, memory, ChangeKind.REPEATED, author, reason=reason, wording=wording
             )
         why = "this session has reinforced it before"
         return LearningReceipt(outcome=Outcome.UNCHANGED, memory=memory, reason=why)
-    stronger = replace(memory, confidence=confidence.step(memory.confidence, REINFORCEMENT), updated_at=now)
+    stronger = replace(
+        memory, confidence=confidence.step(memory.confidence, REINFORCEMENT), updated_at=author.now
+    )
+    kind = ChangeKind.REINFORCED
     stronger = await memories.replace(
-        sql,
-        memory,
-        stronger,
-        ChangeKind.REINFORCED,
-        author,
-        now,
-        reason=reason,
-        wording=wording,
-        related_id=related_id,
+        sql, memory, stronger, kind, author, reason=reason, wording=wording, related_id=related_id
     )
     return LearningReceipt(outcome=Outcome.REINFORCED, memory=stronger, reason=reason)
 
 
 async def _refine(
-    sql: Statements, memory: Memory, text: str, wording: str, reason: str, author: Author, now: datetime
+    sql: Statements, memory: Memory, text: str, wording: str, reason: str, author: Author
 ) -> LearningReceipt:
     """Give a memory the text that holds both wordings, and reinforce it unless its session did so before."""
     witnessed = await memories.session_changed(sql, memory, ChangeKind.REINFORCED, author.session_id)
     trusted = memory.confidence if witnessed else confidence.step(memory.confidence, REINFORCEMENT)
-    refined = replace(memory, observation=text, confidence=trusted, updated_at=now)
+    refined = replace(memory, observation=text, confidence=trusted, updated_at=author.now)
     refined = await memories.replace(
-        sql, memory, refined, ChangeKind.REFINED, author, now, reason=reason, wording=wording
+        sql, memory, refined, ChangeKind.REFINED, author, reason=reason, wording=wording
     )
     why = f"{reason} Its text holds both wordings."
     return LearningReceipt(outcome=Outcome.REFINED, memory=refined, reason=why)
 
 
 async def _contradict(
-    sql: Statements, memory: Memory, reason: str, by: Memory, author: Author, now: datetime
+    sql: Statements, memory: Memory, reason: str, by: Memory, author: Author
 ) -> Effect | None:
     """Weaken a memory, without refreshing it; ``None`` where this session did so before."""
     if await memories.session_changed(sql, memory, ChangeKind.CONTRADICTED, author.session_id):
         return None
     weaker = _with_confidence(memory, confidence.step(memory.confidence, CONTRADICTION))
     await memories.replace(
-        sql, memory, weaker, ChangeKind.CONTRADICTED, author, now, reason=reason, related_id=by.id
+        sql, memory, weaker, ChangeKind.CONTRADICTED, author, reason=reason, related_id=by.id
     )
     return _effect(memory, weaker, reason)
 
@@ -229,7 +221,6 @@ async def settle(
     review: Review,
     decision: Decision,
     author: Author,
-    now: datetime,
     *,
     explanation: str = "",
 ) -> Review:
@@ -243,29 +234,29 @@ async def settle(
         InvalidInputError: The pair was decided before.
     """
     old, new = [await memories.lock(sql, memory_id) for memory_id in (review.old_id, review.new_id)]
-    await reviews.decide(sql, review, decision, (old, new), author, now, explanation=explanation)
+    await reviews.decide(sql, review, decision, (old, new), author, explanation=explanation)
     reason = f"Decided in review {review.id}: #{new.id} {_PHRASES[decision]} #{old.id}."
     reason += f" {explanation}" if explanation else ""
     if old.active and new.active:
         match decision:
             case Decision.SAME:
-                await _reinforce(sql, old, new.observation, reason, author, now, related_id=new.id)
-                await _retire(sql, new, reason, old, author, now)
+                await _reinforce(sql, old, new.observation, reason, author, related_id=new.id)
+                await _retire(sql, new, reason, old, author)
             case Decision.REFINES:
                 text = joined(old.observation, new.observation)
                 if text is None:
-                    await _reinforce(sql, old, new.observation, reason, author, now, related_id=new.id)
+                    await _reinforce(sql, old, new.observation, reason, author, related_id=new.id)
                 else:
-                    await _refine(sql, old, text, new.observation, reason, author, now)
-                    await _retire(sql, new, reason, old, author, now)
+                    await _refine(sql, old, text, new.observation, reason, author)
+                    await _retire(sql, new, reason, old, author)
             case Decision.CORRECTS:
-                await _contradict(sql, old, reason, new, author, now)
+                await _contradict(sql, old, reason, new, author)
             case Decision.DISTINCT:
                 pass
     return await reviews.get(sql, review.id)
 
 
-async def undo(sql: Statements, review: Review, author: Author, now: datetime) -> Review:
+async def undo(sql: Statements, review: Review, author: Author) -> Review:
     """Give both memories of a decided pair what they were before the decision, and let the pair wait again.
 
     Raises:
@@ -277,7 +268,7 @@ async def undo(sql: Statements, review: Review, author: Author, now: datetime) -
         before = replace(memory, **states[memory_id])
         if before != memory:
             reason = f"Undid the decision of review {review.id}."
-            await memories.replace(sql, memory, before, ChangeKind.EDITED, author, now, reason=reason)
+            await memories.replace(sql, memory, before, ChangeKind.EDITED, author, reason=reason)
     return await reviews.get(sql, review.id)
 
 
@@ -289,13 +280,11 @@ _PHRASES: Final = {
 }
 
 
-async def _retire(
-    sql: Statements, memory: Memory, reason: str, holder: Memory, author: Author, now: datetime
-) -> None:
+async def _retire(sql: Statements, memory: Memory, reason: str, holder: Memory, author: Author) -> None:
     """Make a memory inactive whose words another one holds now."""
     inactive = replace(memory, active=False)
     await memories.replace(
-        sql, memory, inactive, ChangeKind.EDITED, author, now, reason=reason, related_id=holder.id
+        sql, memory, inactive, ChangeKind.EDITED, author, reason=reason, related_id=holder.id
     )
 
 
@@ -305,6 +294,7 @@ async def run_decay(sql: Statements, now: datetime) -> list[Effect]:
     Source: OPS-11, R-OPS-7: it does not touch ``updated_at``, and checking twice charges once.
     """
     effects: list[Effect] = []
+    author = Author(actor=STALENESS, now=now)
     horizon = format_timestamp(now - decay.GRACE)
     for row in await sql.lock_stale(updated_before=horizon):
         memory = Memory.from_row(row)
@@ -314,7 +304,7 @@ async def run_decay(sql: Statements, now: datetime) -> list[Effect]:
             continue
         weaker = _with_confidence(memory, decay.decayed(memory.confidence, due))
         reason = f"not reinforced since {memory.updated_at:%Y-%m-%d}: {due} more week{'s'[: due > 1]} past the grace"
-        await memories.replace(sql, memory, weaker, ChangeKind.DECAYED, STALENESS, now, reason=reason)
+        await memories.replace(sql, memory, weaker, ChangeKind.DECAYED, author, reason=reason)
         await sql.charge_decay(memory_id=memory.id, counted_from=row["updated_at"], weeks_charged=weeks)
         effects.append(_effect(memory, weaker, reason))
     return effects

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, Final, Literal
 
 from commonplace.core.clock import format_timestamp
+from commonplace.core.confidence import is_active
 from commonplace.operational.transcript.markers import MemoryCategory
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
@@ -97,9 +98,10 @@ class Wording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """Who makes a change: the actor's name, and the session where it is the agent."""
+    """Who makes a change and when: the actor's name, and the session where it is the agent."""
 
     actor: str
+    now: datetime
     session_id: int | None = None
     tier: int = 1
 
@@ -159,14 +161,13 @@ async def find(sql: Statements, wanted: MemoryFilter) -> list[Memory]:
     }
     if wanted.service is not None or wanted.general or wanted.search is not None:
         rows = await sql.narrowed_memories(**_conditions(wanted), sort=wanted.sort, **page)
-    else:
-        in_order = {
-            "service": sql.memories_by_service,
-            "confidence": sql.memories_by_confidence,
-            "recency": sql.memories_by_recency,
-        }[wanted.sort]
-        rows = await in_order(category=wanted.category, **page)
-    return [Memory.from_row(row) for row in rows]
+        return Memory.from_rows(rows)
+    in_order = {
+        "service": sql.memories_by_service,
+        "confidence": sql.memories_by_confidence,
+        "recency": sql.memories_by_recency,
+    }[wanted.sort]
+    return Memory.from_rows(await in_order(category=wanted.category, **page))
 
 
 async def count(sql: Statements, wanted: MemoryFilter) -> Mapping[bool, int]:
@@ -191,12 +192,12 @@ def _literal(text: str) -> str:
 
 async def lock_candidates(sql: Statements, service: str | None, category: MemoryCategory) -> list[Memory]:
     """Return the active memories of one service and category, oldest first, to be changed; see :func:`lock`."""
-    return [Memory.from_row(row) for row in await sql.lock_candidates(service=service, category=category)]
+    return Memory.from_rows(await sql.lock_candidates(service=service, category=category))
 
 
 async def history(sql: Statements, memory_id: int) -> list[Change]:
     """Return what happened to a memory, oldest first; also for one that was deleted."""
-    return [Change.from_row(row) for row in await sql.changes_of(memory_id=memory_id)]
+    return Change.from_rows(await sql.changes_of(memory_id=memory_id))
 
 
 def wordings(changes: Sequence[Change]) -> list[Wording]:
@@ -239,9 +240,7 @@ async def create(
     category: MemoryCategory,
     observation: str,
     confidence: float,
-    active: bool,
     author: Author,
-    now: datetime,
     reason: str = "",
     related_id: int | None = None,
 ) -> Memory:
@@ -251,21 +250,15 @@ async def create(
         category=category,
         observation=observation,
         confidence=confidence,
-        active=int(active),
-        moment=format_timestamp(now),
+        active=int(is_active(confidence)),
+        moment=format_timestamp(author.now),
         session_id=author.session_id,
         tier=author.tier,
     )
     memory = Memory.from_row(row)
+    after = state_of(memory)
     await _record(
-        sql,
-        memory.id,
-        ChangeKind.CREATED,
-        author,
-        now,
-        after=_fields(memory),
-        reason=reason,
-        related_id=related_id,
+        sql, memory.id, ChangeKind.CREATED, author, after=after, reason=reason, related_id=related_id
     )
     return memory
 
@@ -276,7 +269,6 @@ async def replace(
     after: Memory,
     kind: ChangeKind,
     author: Author,
-    now: datetime,
     *,
     reason: str = "",
     wording: str | None = None,
@@ -289,8 +281,7 @@ async def replace(
         before: The memory as it stands in the database.
         after: The memory as it is to be.
         kind: What happened to it.
-        author: Who did it.
-        now: When.
+        author: Who did it, and when.
         reason: Why.
         wording: What the agent emitted; kept where the memory says it in other words.
         related_id: The other memory that the change is about.
@@ -309,14 +300,13 @@ async def replace(
         updated_at=format_timestamp(after.updated_at),
     )
     changed_memory = Memory.existing(row, after.id)
-    old, new = _fields(before), _fields(after)
+    old, new = state_of(before), state_of(after)
     changed = [key for key in new if new[key] != old[key]]
     await _record(
         sql,
         after.id,
         kind,
         author,
-        now,
         before={key: old[key] for key in changed},
         after={key: new[key] for key in changed},
         reason=reason,
@@ -326,24 +316,21 @@ async def replace(
     return changed_memory
 
 
-async def delete(sql: Statements, ids: Sequence[int], author: Author, now: datetime) -> list[int]:
+async def delete(sql: Statements, ids: Sequence[int], author: Author) -> list[int]:
     """Remove memories for good, their words out of their history too, and return the ids that were there."""
     deleted: list[int] = []
     for memory_id in sorted(set(ids)):
         if await sql.delete_memory(id=memory_id) is None:
             continue
         await sql.forget_texts(memory_id=memory_id)
-        await _record(sql, memory_id, ChangeKind.DELETED, author, now)
+        await _record(sql, memory_id, ChangeKind.DELETED, author)
         deleted.append(memory_id)
     return deleted
 
 
-def _fields(memory: Memory) -> dict[str, Any]:
-    return {
-        "observation": memory.observation,
-        "confidence": memory.confidence,
-        "active": memory.active,
-    }
+def state_of(memory: Memory) -> dict[str, Any]:
+    """Return what may change of a memory; its history and the decisions on pairs keep it."""
+    return {"observation": memory.observation, "confidence": memory.confidence, "active": memory.active}
 
 
 async def _record(
@@ -351,7 +338,6 @@ async def _record(
     memory_id: int,
     kind: ChangeKind,
     author: Author,
-    now: datetime,
     *,
     before: dict[str, Any] | None = None,
     after: dict[str, Any] | None = None,
@@ -369,5 +355,5 @@ async def _record(
         reason=reason,
         wording=wording,
         related_id=related_id,
-        moment=format_timestamp(now),
+        moment=format_timestamp(author.now),
     )

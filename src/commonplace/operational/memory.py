@@ -2,16 +2,18 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+from commonplace.core.choices import require_one_of
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.confidence import clamp, is_active
+from commonplace.core.confidence import clamp
 from commonplace.core.context import current_context
-from commonplace.core.errors import InvalidInputError, SecretRefusedError
-from commonplace.core.secrets import find_secret
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.safe_text import refuse_secret, require_safe_text
 from commonplace.core.settings import Settings, load_settings
-from commonplace.core.text import plural, require_text
+from commonplace.core.text import plural
 from commonplace.operational import lifecycle, memories, reviews, sessions
 from commonplace.operational.context import MemoryContext, build_memory_context
 from commonplace.operational.cooldowns import Cooldown
@@ -20,7 +22,7 @@ from commonplace.operational.lifecycle import Effect
 from commonplace.operational.memories import Author, Change, ChangeKind, Memory, MemoryFilter, Wording
 from commonplace.operational.output import OutputLine
 from commonplace.operational.receipts import AddReceipt, Receipt, ReceiptOutcome, SessionReport
-from commonplace.operational.reviews import Review, require_decision
+from commonplace.operational.reviews import Decision, Review
 from commonplace.operational.sessions import Session
 from commonplace.operational.transcript.markers import (
     GENERAL,
@@ -56,7 +58,7 @@ class OperationalMemory:
         asks_model: bool = False,
     ) -> None:
         self._store = store = Store(database, SQL_DIRECTORY, clock)
-        self._asks_model = asks_model
+        self._recorder = partial(Recorder, store, asks_model=asks_model)
         self._budget_tokens = budget_tokens
         self.views = OperationalViews(store)
 
@@ -108,13 +110,8 @@ class OperationalMemory:
             InvalidInputError: A tier is not 1, 2 or 3, or no line of the transcript is readable (UTF-16, for example).
             StorageError: The database cannot be reached or written. Markers that have a receipt are stored.
         """
-        recorder = Recorder(
-            self._store,
-            tiers=tiers,
-            trigger=trigger,
-            allow_secrets=allow_secrets,
-            on_receipt=on_receipt,
-            asks_model=self._asks_model,
+        recorder = self._recorder(
+            tiers=tiers, trigger=trigger, allow_secrets=allow_secrets, on_receipt=on_receipt
         )
         events, damaged = 0, 0
         async for found in read_events(chunks):
@@ -146,14 +143,7 @@ class OperationalMemory:
         Raises:
             InvalidInputError: The tier is not 1, 2 or 3.
         """
-        return Recorder(
-            self._store,
-            tiers=[tier],
-            trigger=trigger,
-            on_receipt=on_receipt,
-            prompt_text=prompt_text,
-            asks_model=self._asks_model,
-        )
+        return self._recorder(tiers=[tier], trigger=trigger, on_receipt=on_receipt, prompt_text=prompt_text)
 
     async def interrupt_lost_sessions(self) -> list[Session]:
         """End sessions that are marked as running although their recording process is gone.
@@ -231,10 +221,10 @@ class OperationalMemory:
             InvalidInputError: A value is not valid; nothing was written.
             SecretRefusedError: The observation or the service looks like a secret.
         """
-        kind = require_category(category)
+        kind = require_one_of(MemoryCategory, category, field="category")
         text = _require_observation(observation, allow_secrets=allow_secrets)
         name = require_service(service)
-        _refuse_secret("service", name or "", allowed=allow_secrets)
+        refuse_secret(name or "", field="service", allow_secrets=allow_secrets)
         value = _require_confidence(confidence)
         async with self._store.writing() as sql:
             memory = await memories.create(
@@ -243,9 +233,7 @@ class OperationalMemory:
                 category=kind,
                 observation=text,
                 confidence=value,
-                active=is_active(value),
-                author=_author(),
-                now=self._store.now(),
+                author=self._author(),
             )
         return AddReceipt(id=memory.id, outcome=ReceiptOutcome.CREATED, memory=memory)
 
@@ -277,11 +265,11 @@ class OperationalMemory:
         value = None if confidence is None else _require_confidence(confidence)
         async with self._store.writing() as sql:
             found = [await memories.lock(sql, memory_id) for memory_id in sorted(set(ids))]
-            now = self._store.now()
+            author = self._author()
             changed: list[Memory] = []
             for before in found:
-                after = lifecycle.edited(before, observation=text, confidence_value=value, now=now)
-                changed.append(await memories.replace(sql, before, after, ChangeKind.EDITED, _author(), now))
+                after = lifecycle.edited(before, observation=text, confidence_value=value, now=author.now)
+                changed.append(await memories.replace(sql, before, after, ChangeKind.EDITED, author))
             return changed
 
     async def delete(self, ids: Sequence[int]) -> list[int]:
@@ -296,7 +284,7 @@ class OperationalMemory:
         async with self._store.writing() as sql:
             for memory_id in sorted(set(ids)):
                 await memories.lock(sql, memory_id)
-            return await memories.delete(sql, ids, _author(), self._store.now())
+            return await memories.delete(sql, ids, self._author())
 
     async def wordings(self, memory_id: int) -> list[Wording]:
         """Return every text by which a memory was ever known, in the order of first use.
@@ -320,18 +308,17 @@ class OperationalMemory:
             known = memories.wordings(await memories.history(sql, memory_id))
             if not 1 <= number <= len(known):
                 raise InvalidInputError("wording", f"a number from 1 to {len(known)}", number)
-            now = self._store.now()
+            author, reason = self._author(), f"Restored wording {number}."
             text = known[number - 1].text
-            after = lifecycle.edited(before, observation=text, confidence_value=None, now=now)
-            reason = f"Restored wording {number}."
-            return await memories.replace(
-                sql, before, after, ChangeKind.EDITED, _author(), now, reason=reason
-            )
+            after = lifecycle.edited(before, observation=text, confidence_value=None, now=author.now)
+            return await memories.replace(sql, before, after, ChangeKind.EDITED, author, reason=reason)
 
     async def reviews(self, *, decided: bool = False, limit: int = 50, offset: int = 0) -> list[Review]:
         """Return the pairs that wait for a decision, oldest first, or the decided ones, newest first."""
         async with self._store.reading() as sql:
-            return await reviews.find(sql, decided=decided, limit=limit, offset=offset)
+            return Review.from_rows(
+                await sql.reviews_of_status(decided=int(decided), limit=limit, offset=offset)
+            )
 
     async def get_review(self, review_id: int) -> Review:
         """Return a pair, decided or not.
@@ -345,7 +332,7 @@ class OperationalMemory:
     async def count_reviews(self, *, decided: bool = False) -> int:
         """Return how many pairs wait for a decision, or were decided."""
         async with self._store.reading() as sql:
-            return await reviews.count(sql, decided=decided)
+            return int(await sql.count_reviews(decided=int(decided)))
 
     async def decide(
         self, review_id: int, verdict: str, *, explanation: str = "", actor: str | None = None
@@ -362,13 +349,10 @@ class OperationalMemory:
             NotFoundError: No review has this id.
             InvalidInputError: The verdict is not one of the four, or the pair was decided before.
         """
-        decision = require_decision(verdict)
-        author = Author(actor=actor) if actor else _author()
+        decision = require_one_of(Decision, verdict, field="verdict")
         async with self._store.writing() as sql:
             review = await reviews.get(sql, review_id)
-            return await lifecycle.settle(
-                sql, review, decision, author, self._store.now(), explanation=explanation
-            )
+            return await lifecycle.settle(sql, review, decision, self._author(actor), explanation=explanation)
 
     async def undo_decision(self, review_id: int) -> Review:
         """Give both memories of a decided pair what they were before, and let the pair wait again.
@@ -379,7 +363,7 @@ class OperationalMemory:
         """
         async with self._store.writing() as sql:
             review = await reviews.get(sql, review_id)
-            return await lifecycle.undo(sql, review, _author(), self._store.now())
+            return await lifecycle.undo(sql, review, self._author())
 
     async def sessions(self, *, limit: int = 50, offset: int = 0) -> list[Session]:
         """Return sessions, newest first."""
@@ -408,8 +392,9 @@ class OperationalMemory:
             for the newest 500 sessions.
         """
         async with self._store.reading() as sql:
-            rows = await sql.list_output(session_id=session_id, after=after, limit=limit)
-        return [OutputLine.from_row(row) for row in rows]
+            return OutputLine.from_rows(
+                await sql.list_output(session_id=session_id, after=after, limit=limit)
+            )
 
     async def events(self, *, session_id: int | None = None, limit: int = 50, offset: int = 0) -> list[Event]:
         """Return the events of one session or of all sessions, newest first."""
@@ -419,17 +404,9 @@ class OperationalMemory:
         """Return cooldown actions, newest first."""
         return (await self.views.cooldowns(limit=limit, offset=offset)).items
 
-
-def require_category(category: str) -> MemoryCategory:
-    """Return a category.
-
-    Raises:
-        InvalidInputError: The word is not one of the five categories (OPS-02).
-    """
-    try:
-        return MemoryCategory(category)
-    except ValueError:
-        raise InvalidInputError("category", f"one of {', '.join(MemoryCategory)}", category) from None
+    def _author(self, actor: str | None = None) -> Author:
+        context = current_context()
+        return Author(actor=actor or (context.actor if context else OPERATOR), now=self._store.now())
 
 
 def require_service(service: str | None) -> str | None:
@@ -447,15 +424,9 @@ def require_service(service: str | None) -> str | None:
 
 
 def _require_observation(observation: str, *, allow_secrets: bool) -> str:
-    text = require_text(observation, field="observation", max_chars=MAX_TEXT_CHARS)
-    _refuse_secret("observation", text, allowed=allow_secrets)
-    return text
-
-
-def _refuse_secret(field: str, text: str, *, allowed: bool) -> None:
-    secret = None if allowed else find_secret(text)
-    if secret is not None:
-        raise SecretRefusedError(field, secret.kind)
+    return require_safe_text(
+        observation, field="observation", max_chars=MAX_TEXT_CHARS, allow_secrets=allow_secrets
+    )
 
 
 def _require_confidence(confidence: float) -> float:
@@ -463,8 +434,3 @@ def _require_confidence(confidence: float) -> float:
         return clamp(confidence)
     except (TypeError, ValueError):
         raise InvalidInputError("confidence", "a number from 0.0 to 1.0", confidence) from None
-
-
-def _author() -> Author:
-    context = current_context()
-    return Author(actor=context.actor if context else OPERATOR)

@@ -11,12 +11,13 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from commonplace.core.clock import format_timestamp, parse_timestamp
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.clock import format_timestamp
+from commonplace.core.errors import InvalidInputError
 from commonplace.operational.judge import Verdict, tokens_of
-from commonplace.operational.memories import Author, Memory
+from commonplace.operational.memories import Author, Memory, state_of
 from commonplace.operational.transcript.markers import MemoryCategory, MemoryMarker
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 
 OBSERVATIONS: Final = "observations"
 """The kind of a pair of observations of one service and category."""
@@ -42,7 +43,7 @@ class Decision(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Review:
+class Review(Noun):
     """A pair in the queue.
 
     Attributes:
@@ -77,44 +78,12 @@ class Review:
     created_at: datetime
     decided_at: datetime | None
 
-    @classmethod
-    def from_row(cls, row: Row) -> "Review":
-        """Read a row with the texts of both memories."""
-        return cls(
-            id=row["id"],
-            kind=row["kind"],
-            service=row["service"],
-            category=MemoryCategory(row["category"]),
-            old_id=row["old_id"],
-            old_observation=row["old_observation"],
-            new_id=row["new_id"],
-            new_observation=row["new_observation"],
-            reason=row["reason"],
-            decision=None if row["verdict"] is None else Decision(row["verdict"]),
-            decided_by=row["decided_by"],
-            explanation=row["explanation"],
-            created_at=parse_timestamp(row["created_at"]),
-            decided_at=None if row["decided_at"] is None else parse_timestamp(row["decided_at"]),
-        )
-
 
 def pair_name(memory: Memory, emitted: str) -> str:
     """Return the name of a pair of texts of one service and category; case and spacing do not count."""
     texts = repr((tokens_of(memory.observation), tokens_of(emitted)))
     about = f"{(memory.service or '').lower()}:{memory.category}"
     return hashlib.sha256(f"{about}:{texts}".encode()).hexdigest()[:32]
-
-
-def require_decision(word: str) -> Decision:
-    """Return a decision, or refuse the word.
-
-    Raises:
-        InvalidInputError: It is not one of the four.
-    """
-    try:
-        return Decision(word)
-    except ValueError:
-        raise InvalidInputError("verdict", f"one of {', '.join(Decision)}", word) from None
 
 
 async def add(sql: Statements, old: Memory, new: Memory, reason: str, now: datetime) -> int | None:
@@ -136,27 +105,13 @@ async def decided_pairs(sql: Statements, marker: MemoryMarker) -> dict[str, Deci
     return {row["pair"]: Decision(row["verdict"]) for row in rows}
 
 
-async def find(sql: Statements, *, decided: bool = False, limit: int = 50, offset: int = 0) -> list[Review]:
-    """Return the pairs that wait, oldest first, or the decided ones, newest first."""
-    rows = await sql.reviews_of_status(decided=int(decided), limit=limit, offset=offset)
-    return [Review.from_row(row) for row in rows]
-
-
-async def count(sql: Statements, *, decided: bool = False) -> int:
-    """Return how many pairs wait for a decision, or were decided."""
-    return int(await sql.count_reviews(decided=int(decided)))
-
-
 async def get(sql: Statements, review_id: int) -> Review:
     """Return one review.
 
     Raises:
         NotFoundError: No review has this id.
     """
-    row = await sql.get_review(id=review_id)
-    if row is None:
-        raise NotFoundError("review", review_id)
-    return Review.from_row(row)
+    return Review.existing(await sql.get_review(id=review_id), review_id)
 
 
 async def decide(
@@ -165,7 +120,6 @@ async def decide(
     decision: Decision,
     pair: tuple[Memory, Memory],
     author: Author,
-    now: datetime,
     *,
     explanation: str = "",
 ) -> None:
@@ -179,8 +133,8 @@ async def decide(
         verdict=decision.value,
         decided_by=author.actor,
         explanation=explanation,
-        before=json.dumps({memory.id: _state(memory) for memory in pair}, ensure_ascii=False),
-        moment=format_timestamp(now),
+        before=json.dumps({memory.id: state_of(memory) for memory in pair}, ensure_ascii=False),
+        moment=format_timestamp(author.now),
     )
     if done is None:
         raise InvalidInputError("review", "a pair that waits for a decision", f"review {review.id}, decided")
@@ -196,7 +150,3 @@ async def reopen(sql: Statements, review: Review) -> dict[int, dict[str, Any]]:
     if review.decision is None or before is None:
         raise InvalidInputError("review", "a decided pair", f"review {review.id}, which waits")
     return {int(memory_id): state for memory_id, state in json.loads(before).items()}
-
-
-def _state(memory: Memory) -> dict[str, Any]:
-    return {"observation": memory.observation, "confidence": memory.confidence, "active": memory.active}

@@ -91,20 +91,19 @@ class OperationalViews:
     async def recent_memories(self, *, limit: int) -> list[Memory]:
         """Return the latest memories, newest first."""
         async with self._store.reading() as sql:
-            rows = await sql.recent_memories(limit=limit)
-        return [Memory.from_row(row) for row in rows]
+            return Memory.from_rows(await sql.recent_memories(limit=limit))
 
     async def fading_memories(self, *, limit: int) -> list[Memory]:
         """Return active memories that lose confidence by age, the weakest first."""
         async with self._store.reading() as sql:
-            rows = await sql.fading_memories(updated_before=self._before(GRACE), limit=limit)
-        return [Memory.from_row(row) for row in rows]
+            return Memory.from_rows(
+                await sql.fading_memories(updated_before=self._before(GRACE), limit=limit)
+            )
 
     async def memories_of_session(self, session_id: int, *, limit: int = 100) -> list[Memory]:
         """Return the memories that a session created and that still exist, oldest first."""
         async with self._store.reading() as sql:
-            rows = await sql.memories_of_session(session_id=session_id, limit=limit)
-        return [Memory.from_row(row) for row in rows]
+            return Memory.from_rows(await sql.memories_of_session(session_id=session_id, limit=limit))
 
     async def session(self, session_id: int) -> Session:
         """Return one session.
@@ -127,7 +126,7 @@ class OperationalViews:
         async with self._store.reading() as sql:
             rows = await sql.page_of_sessions(status=status, tier=tier, limit=limit, offset=offset)
             total = await sql.count_sessions(status=status, tier=tier)
-        return Page(items=[Session.from_row(row) for row in rows], total=total)
+        return Page(items=Session.from_rows(rows), total=total)
 
     async def events(
         self,
@@ -150,7 +149,7 @@ class OperationalViews:
                     level=level, service=service, session_id=session_id, limit=limit, offset=offset
                 )
                 total = await sql.count_events_of_level(level=level, service=service, session_id=session_id)
-        return Page(items=[Event.from_row(row) for row in rows], total=total)
+        return Page(items=Event.from_rows(rows), total=total)
 
     async def cooldowns(
         self,
@@ -166,7 +165,7 @@ class OperationalViews:
                 service=service, session_id=session_id, limit=limit, offset=offset
             )
             total = await sql.count_cooldowns(service=service, session_id=session_id)
-        return Page(items=[Cooldown.from_row(row) for row in rows], total=total)
+        return Page(items=Cooldown.from_rows(rows), total=total)
 
     async def figures(self) -> Figures:
         """Return the counts of an overview."""

@@ -1,7 +1,7 @@
 """Nouns: dataclasses whose fields are columns, so that a column is spelled once in Python."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from datetime import UTC, datetime
 from enum import Enum
@@ -26,6 +26,11 @@ class Noun:
     def from_row(cls, row: Row) -> Self:
         """Return the noun of a row."""
         return read_row(cls, row)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Row]) -> list[Self]:
+        """Return the nouns of some rows, in their order."""
+        return [cls.from_row(row) for row in rows]
 
     @classmethod
     def existing(cls, row: Row | None, identity: object) -> Self:

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from commonplace.core.errors import SettingsError
 
@@ -81,25 +81,18 @@ def parse_config(document: object) -> MemoryConfig:
     for key in values:
         if key not in known:
             raise _bad(f"memory.{key}", f"one of the keys {', '.join(known)}", key)
-    defaults = MemoryConfig()
-    return MemoryConfig(
-        inject_mode=_mode(values.get("inject_mode", defaults.inject_mode)),
-        max_inject_chars=_count("max_inject_chars", values, defaults.max_inject_chars),
-        max_inject_count=_count("max_inject_count", values, defaults.max_inject_count),
-        max_total=_count("max_total", values, defaults.max_total),
-    )
+    read = {"inject_mode": _mode}
+    given: dict[str, Any] = {key: read.get(key, _count)(key, value) for key, value in values.items()}
+    return MemoryConfig(**given)
 
 
-def _mode(value: object) -> InjectMode:
-    if isinstance(value, str):
-        for mode in InjectMode:
-            if mode == value:
-                return mode
-    raise _bad("memory.inject_mode", f"one of {', '.join(InjectMode)}", value)
+def _mode(key: str, value: object) -> InjectMode:
+    if value not in list(InjectMode):
+        raise _bad(f"memory.{key}", f"one of {', '.join(InjectMode)}", value)
+    return InjectMode(value)
 
 
-def _count(key: str, values: dict[str, object], default: int) -> int:
-    value = values.get(key, default)
+def _count(key: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise _bad(f"memory.{key}", "a whole number of 1 or more", value)
     return value

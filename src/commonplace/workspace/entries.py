@@ -8,6 +8,7 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import Any, Final, cast
 
+from commonplace.core.choices import require_one_of
 from commonplace.core.clock import format_timestamp, parse_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import clean_text, collapse_whitespace, require_text
@@ -152,10 +153,8 @@ def require_scope(value: object) -> Scope:
     """
     if value is None:
         return DEFAULT_SCOPE
-    try:
-        return Scope(value.strip().lower() if isinstance(value, str) else value)
-    except ValueError:
-        raise InvalidInputError("scope", f"one of {', '.join(Scope)}", value) from None
+    word = value.strip().lower() if isinstance(value, str) else value
+    return require_one_of(Scope, word, field="scope")
 
 
 def require_tags(value: object) -> tuple[str, ...]:

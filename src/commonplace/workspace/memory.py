@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import InvalidInputError, NotFoundError, SecretRefusedError
-from commonplace.core.secrets import find_secret
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.safe_text import refuse_secret
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
 from commonplace.workspace.config import MemoryConfig, load_config
@@ -112,9 +112,7 @@ class WorkspaceMemory:
             created_at=self._clock(),
         )
         for field, value in (("text", draft.text), *(("tags", tag) for tag in draft.tags)):
-            finding = None if allow_secrets else find_secret(value)
-            if finding is not None:
-                raise SecretRefusedError(field, finding.kind)
+            refuse_secret(value, field=field, allow_secrets=allow_secrets)
         return await self._run(lambda: self._store.store(draft))
 
     async def get(self, memory_id: str) -> Memory:

@@ -13,7 +13,8 @@ from commonplace.apps import conversations
 from commonplace.apps.digests.digest import MemoryCreationRequest
 from commonplace.apps.receipts import DigestOutcome
 from commonplace.core.clock import format_timestamp
-from commonplace.storage.database import Row, Statements
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
 from commonplace.storage.store import Store
 
 LEASE: Final = timedelta(minutes=15)
@@ -50,7 +51,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueuedDigest:
+class QueuedDigest(Noun):
     """One row of the queue."""
 
     app_id: str
@@ -58,17 +59,6 @@ class QueuedDigest:
     state: DigestState
     outcome: DigestOutcome | None
     reason: str
-
-    @classmethod
-    def from_row(cls, row: Row) -> "QueuedDigest":
-        """Read a row."""
-        return cls(
-            app_id=row["app_id"],
-            conversation_id=row["conversation_id"],
-            state=DigestState(row["state"]),
-            outcome=None if row["outcome"] is None else DigestOutcome(row["outcome"]),
-            reason=row["reason"],
-        )
 
 
 async def claim(sql: Statements, store: Store, app_id: str, conversation_id: str) -> Claim | None:

@@ -139,9 +139,7 @@ class ListMethods(KnowledgeSession):
         _require_page(limit, 0)
         key = inputs.require_id(rule_id, field="rule_id")
         async with self._reading() as sql:
-            return [
-                RuleApplication.from_row(row) for row in await sql.list_applications(rule_id=key, limit=limit)
-            ]
+            return RuleApplication.from_rows(await sql.list_applications(rule_id=key, limit=limit))
 
     async def list_episodes(
         self,
@@ -201,14 +199,15 @@ class ListMethods(KnowledgeSession):
         """
         _require_page(limit, offset)
         async with self._reading() as sql:
-            rows = await sql.list_entities(
-                key=fold_name(name) if name else None,
-                entity_type=optional_one_of(EntityType, entity_type, field="entity_type"),
-                merged=merged,
-                limit=limit,
-                offset=offset,
+            return ListedEntity.from_rows(
+                await sql.list_entities(
+                    key=fold_name(name) if name else None,
+                    entity_type=optional_one_of(EntityType, entity_type, field="entity_type"),
+                    merged=merged,
+                    limit=limit,
+                    offset=offset,
+                )
             )
-        return [ListedEntity.from_row(row) for row in rows]
 
 
 def _require_page(limit: int, offset: int) -> None:

@@ -8,18 +8,15 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-import asyncpg
-
-from commonplace.core.clock import Clock, utc_now
 from commonplace.knowledge import inputs
-from commonplace.knowledge.unit_of_work import unit_of_work
-from commonplace.storage.database import Row
+from commonplace.knowledge.session import KnowledgeSession, storage_function
+from commonplace.storage.nouns import Noun
 
 MAX_SHOWN: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeadLetter:
+class DeadLetter(Noun):
     """An episode with no more retries, without its text; times are aware UTC."""
 
     id: UUID
@@ -29,44 +26,38 @@ class DeadLetter:
     retry_count: int
     last_error: str | None
 
-    @classmethod
-    def from_row(cls, row: Row) -> "DeadLetter":
-        """Read a row of ``dead_letters``."""
-        return cls(**row)
+
+class DeadLetterMethods(KnowledgeSession):
+    """The methods of knowledge memory that show and retry dead letters."""
+
+    async def list_dead_letters(self, *, butler: str | None = None) -> list[DeadLetter]:
+        """Return the tenant's dead letters, or one butler's, the oldest first, at most 1,000.
+
+        Raises:
+            InvalidInputError: ``butler`` is not a valid name.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        wanted = inputs.optional_scope(butler, field="butler")
+        async with self._reading() as sql:
+            return DeadLetter.from_rows(await sql.dead_letters(butler=wanted, limit=MAX_SHOWN))
+
+    async def requeue_dead_letters(self, *, butler: str | None = None) -> int:
+        """Retry dead letters from the first attempt, unless they have expired.
+
+        Args:
+            butler: Only this butler's dead letters.
+
+        Returns:
+            The number of requeued episodes.
+
+        Raises:
+            InvalidInputError: ``butler`` is not a valid name.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        wanted = inputs.optional_scope(butler, field="butler")
+        async with self._writing() as sql:
+            return await sql.requeue_dead_letters(butler=wanted, now=self.clock())
 
 
-async def list_dead_letters(pool: asyncpg.Pool, *, butler: str | None = None) -> list[DeadLetter]:
-    """Return the tenant's dead letters, or one butler's, the oldest first, at most 1,000.
-
-    Raises:
-        InvalidInputError: ``butler`` is not a valid name.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
-    """
-    wanted = None if butler is None else inputs.require_scope(butler, field="butler")
-    async with unit_of_work(pool, readonly=True) as sql:
-        rows = await sql.dead_letters(butler=wanted, limit=MAX_SHOWN)
-    return [DeadLetter.from_row(row) for row in rows]
-
-
-async def requeue_dead_letters(
-    pool: asyncpg.Pool, *, butler: str | None = None, clock: Clock = utc_now
-) -> int:
-    """Retry dead letters from the first attempt, unless they have expired.
-
-    Args:
-        pool: The pool of the knowledge database.
-        butler: Only this butler's dead letters.
-        clock: Gives the present.
-
-    Returns:
-        The number of requeued episodes.
-
-    Raises:
-        InvalidInputError: ``butler`` is not a valid name.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
-    """
-    wanted = None if butler is None else inputs.require_scope(butler, field="butler")
-    async with unit_of_work(pool) as sql:
-        return await sql.requeue_dead_letters(butler=wanted, now=clock())
+list_dead_letters = storage_function(DeadLetterMethods, DeadLetterMethods.list_dead_letters)
+requeue_dead_letters = storage_function(DeadLetterMethods, DeadLetterMethods.requeue_dead_letters)

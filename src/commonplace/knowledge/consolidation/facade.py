@@ -6,32 +6,22 @@ from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.consolidation import (
     Approve,
     ConsolidationReport,
-    DeadLetter,
     FactReview,
     Notify,
-    PendingGroup,
     Policy,
-    Run,
-    RunRecord,
     Spawner,
     UndoReport,
     butlers,
-    dead_letters,
-    pending,
     reviews,
-    runs,
     undo,
 )
-from commonplace.knowledge.session import KnowledgeSession
+from commonplace.knowledge.consolidation.dead_letters import DeadLetterMethods
+from commonplace.knowledge.consolidation.pending import PendingMethods
+from commonplace.knowledge.consolidation.runs import RunMethods
 
 
-class ConsolidationMethods(KnowledgeSession):
+class ConsolidationMethods(RunMethods, PendingMethods, DeadLetterMethods):
     """The methods of knowledge memory that consolidate, show and undo runs."""
-
-    async def pending_groups(self) -> list[PendingGroup]:
-        """Return the numbers of episodes that wait for consolidation, by butler."""
-        async with self.acting() as pool:
-            return await pending.pending_groups(pool, clock=self.clock)
 
     async def run_consolidation(
         self,
@@ -58,23 +48,6 @@ class ConsolidationMethods(KnowledgeSession):
                 zone=self.database.settings.zone,
             )
 
-    async def list_runs(
-        self,
-        *,
-        butler: str | None = None,
-        state: str | None = None,
-        limit: int = LIST_LIMIT,
-        offset: int = 0,
-    ) -> list[Run]:
-        """Return consolidation runs, the latest first; see :func:`~.consolidation.runs.list_runs`."""
-        async with self.acting() as pool:
-            return await runs.list_runs(pool, butler=butler, state=state, limit=limit, offset=offset)
-
-    async def get_run(self, run_id: UUID | str) -> RunRecord:
-        """Return a run with its actions; see :func:`~.consolidation.runs.get_run`."""
-        async with self.acting() as pool:
-            return await runs.get_run(pool, run_id)
-
     async def undo_run(self, run_id: UUID | str, *, requeue: bool = False) -> UndoReport:
         """Undo a run; see :func:`~.consolidation.undo.undo_run`."""
         async with self.acting() as pool:
@@ -94,13 +67,3 @@ class ConsolidationMethods(KnowledgeSession):
         """Take a decision about a pair of facts back; see :func:`~.consolidation.reviews.undo_decision`."""
         async with self.acting() as pool:
             return await reviews.undo_decision(pool, review_id, clock=self.clock)
-
-    async def list_dead_letters(self, *, butler: str | None = None) -> list[DeadLetter]:
-        """Return the episodes with no more retries."""
-        async with self.acting() as pool:
-            return await dead_letters.list_dead_letters(pool, butler=butler)
-
-    async def requeue_dead_letters(self, *, butler: str | None = None) -> int:
-        """Requeue dead letters that have not expired, and return their number."""
-        async with self.acting() as pool:
-            return await dead_letters.requeue_dead_letters(pool, butler=butler, clock=self.clock)

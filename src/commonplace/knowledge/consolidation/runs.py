@@ -6,14 +6,13 @@ from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
-import asyncpg
-
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.choices import optional_one_of
+from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.lists import MAX_OFFSET
 from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
 from commonplace.knowledge.inputs import MemoryType
-from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.session import KnowledgeSession, storage_function
 from commonplace.storage.nouns import Noun
 
 
@@ -148,53 +147,51 @@ class RunRecord:
     actions: tuple[RunAction, ...]
 
 
-async def list_runs(
-    pool: asyncpg.Pool,
-    *,
-    butler: str | None = None,
-    state: str | None = None,
-    limit: int = LIST_LIMIT,
-    offset: int = 0,
-) -> list[Run]:
-    """Return the tenant's runs, the latest first.
+class RunMethods(KnowledgeSession):
+    """The methods of knowledge memory that show runs."""
 
-    Args:
-        pool: The pool of the knowledge database.
-        butler: Only runs of this butler's episodes.
-        state: Only runs in this :class:`RunState`.
-        limit: The most runs to return, 1 to 1,000.
-        offset: The number of runs to skip.
+    async def list_runs(
+        self,
+        *,
+        butler: str | None = None,
+        state: str | None = None,
+        limit: int = LIST_LIMIT,
+        offset: int = 0,
+    ) -> list[Run]:
+        """Return the tenant's runs, the latest first.
 
-    Raises:
-        InvalidInputError: A parameter is malformed.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
-    """
-    if not 1 <= limit <= MAX_LIMIT:
-        raise InvalidInputError("limit", f"a number from 1 to {MAX_LIMIT}", limit)
-    if not 0 <= offset <= MAX_OFFSET:
-        raise InvalidInputError("offset", f"a number from 0 to {MAX_OFFSET}", offset)
-    if state is not None and state not in set(RunState):
-        raise InvalidInputError("state", f"one of {', '.join(RunState)}", state)
-    wanted = None if butler is None else inputs.require_scope(butler, field="butler")
-    async with unit_of_work(pool, readonly=True) as sql:
-        rows = await sql.list_runs(butler=wanted, state=state, limit=limit, offset=offset)
-    return [Run.from_row(row) for row in rows]
+        Args:
+            butler: Only runs of this butler's episodes.
+            state: Only runs in this :class:`RunState`.
+            limit: The most runs to return, 1 to 1,000.
+            offset: The number of runs to skip.
+
+        Raises:
+            InvalidInputError: A parameter is malformed.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        if not 1 <= limit <= MAX_LIMIT:
+            raise InvalidInputError("limit", f"a number from 1 to {MAX_LIMIT}", limit)
+        if not 0 <= offset <= MAX_OFFSET:
+            raise InvalidInputError("offset", f"a number from 0 to {MAX_OFFSET}", offset)
+        optional_one_of(RunState, state, field="state")
+        wanted = inputs.optional_scope(butler, field="butler")
+        async with self._reading() as sql:
+            return Run.from_rows(await sql.list_runs(butler=wanted, state=state, limit=limit, offset=offset))
+
+    async def get_run(self, run_id: UUID | str) -> RunRecord:
+        """Return a run with its actions.
+
+        Raises:
+            InvalidInputError: The id is malformed.
+            NotFoundError: No run has the id.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        key = inputs.require_id(run_id, field="run_id")
+        async with self._reading() as sql:
+            run = Run.existing(await sql.get_run(run_id=key), str(key))
+            return RunRecord(run=run, actions=tuple(RunAction.from_rows(await sql.run_actions(run_id=key))))
 
 
-async def get_run(pool: asyncpg.Pool, run_id: UUID | str) -> RunRecord:
-    """Return a run with its actions.
-
-    Raises:
-        InvalidInputError: The id is malformed.
-        NotFoundError: No run has the id.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
-    """
-    key = inputs.require_id(run_id, field="run_id")
-    async with unit_of_work(pool, readonly=True) as sql:
-        row = await sql.get_run(run_id=key)
-        if row is None:
-            raise NotFoundError("run", str(key))
-        actions = await sql.run_actions(run_id=key)
-    return RunRecord(run=Run.from_row(row), actions=tuple(map(RunAction.from_row, actions)))
+list_runs = storage_function(RunMethods, RunMethods.list_runs)
+get_run = storage_function(RunMethods, RunMethods.get_run)

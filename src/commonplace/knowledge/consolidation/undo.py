@@ -13,7 +13,7 @@ from uuid import UUID
 import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.consolidation.runs import Run, RunAction, RunState
 from commonplace.knowledge.facts import fact_key
@@ -93,10 +93,7 @@ async def undo_run(
     key = inputs.require_id(run_id, field="run_id")
     async with unit_of_work(pool) as sql:
         await sql.set_run(run_id=str(key))
-        row = await sql.lock_run(run_id=key)
-        if row is None:
-            raise NotFoundError("run", str(key))
-        run = Run.from_row(row)
+        run = Run.existing(await sql.lock_run(run_id=key), str(key))
         if run.state is RunState.UNDONE:
             return UndoReport(run_id=key, already_undone=True)
         if run.state is not RunState.APPLIED:
@@ -104,7 +101,7 @@ async def undo_run(
         now = clock()
         requeued = await sql.requeue_run(run_id=key, now=now) if requeue else 0
         await sql.mark_undone(run_id=key, now=now)
-        actions = [RunAction.from_row(each) for each in await sql.run_actions(run_id=key)]
+        actions = RunAction.from_rows(await sql.run_actions(run_id=key))
         undoing = _Undoing(sql, run, actions, await _replaced(sql, actions))
         await undoing.undo_all()
     return UndoReport(

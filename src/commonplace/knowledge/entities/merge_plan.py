@@ -33,7 +33,7 @@ class Place(Noun):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FactState:
+class FactState(Noun):
     """The fields of a fact that a merge needs."""
 
     id: UUID

@@ -66,7 +66,7 @@ class MergePreviewMethods(KnowledgeSession):
             source = await _living(sql, source_id, field="source_entity_id")
             target = await _living(sql, target_id, field="target_entity_id")
             rows = await sql.facts_of_entities(entity_ids=[source_id, target_id])
-        plan = plan_merge(source_id, target_id, [FactState.from_row(row) for row in rows])
+        plan = plan_merge(source_id, target_id, FactState.from_rows(rows))
         shown = {row["id"]: PreviewedFact.from_row(row, target_id) for row in rows}
         return MergePreview(
             source=source,

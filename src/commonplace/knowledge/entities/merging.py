@@ -103,8 +103,7 @@ async def lock_facts(
     sql: Statements, *, entities: Sequence[UUID], facts: Sequence[UUID] = ()
 ) -> list[FactState]:
     """Lock all facts of some entities, and of the entities of some facts, in ascending order of their ids."""
-    rows = await sql.entity_lock_facts(entity_ids=list(entities), fact_ids=list(facts))
-    return [FactState.from_row(row) for row in rows]
+    return FactState.from_rows(await sql.entity_lock_facts(entity_ids=list(entities), fact_ids=list(facts)))
 
 
 async def set_validities(sql: Statements, changes: Sequence[FactChange]) -> None:

@@ -13,7 +13,7 @@ from uuid import UUID
 import asyncpg
 
 from commonplace.core.clock import format_timestamp
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.entities.fields import (
     MERGED_INTO,
     RESERVED_METADATA,
@@ -27,11 +27,11 @@ from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id, require_metadata
 from commonplace.knowledge.session import KnowledgeSession
 from commonplace.storage.database import Row, Statements
-from commonplace.storage.nouns import read_row
+from commonplace.storage.nouns import Noun, read_row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entity:
+class Entity(Noun):
     """A person, organization, place or other thing that facts are about.
 
     Attributes:
@@ -144,10 +144,7 @@ class RegistryMethods(KnowledgeSession):
         require_tenant(self.tenant_id, tenant_id)
         wanted = require_id(entity_id, field="entity_id")
         async with self._reading() as sql:
-            row = await sql.entity_by_id(id=wanted)
-        if row is None:
-            raise NotFoundError("entity", str(wanted))
-        return Entity.from_row(row)
+            return Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))
 
     async def entity_update(
         self,

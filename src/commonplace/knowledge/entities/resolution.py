@@ -30,7 +30,7 @@ from commonplace.knowledge.entities.registry import require_tenant
 from commonplace.knowledge.entities.trigrams import MIN_CHARS, THRESHOLD, most_similar, required_pieces
 from commonplace.knowledge.session import KnowledgeSession
 from commonplace.storage.database import Row, Statements
-from commonplace.storage.nouns import read_row
+from commonplace.storage.nouns import Noun, read_row
 
 MAX_CANDIDATES: Final = 500
 """The most candidates from exact, alias and prefix matches together, and again from fuzzy matches."""
@@ -75,7 +75,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NamedEntity:
+class NamedEntity(Noun):
     """An entity with its names; ``name_keys`` are the folded names."""
 
     id: UUID
@@ -181,10 +181,10 @@ async def _similar(
     connection: Any = sql.connection
     if await connection.fetchval(_HAS_PG_TRGM):
         found = await connection.fetch(_FUZZY_BY_PG_TRGM, key, entity_type, THRESHOLD, MAX_CANDIDATES)
-        return [NamedEntity.from_row(row) for row in found], []
+        return NamedEntity.from_rows(found), []
     pieces, least = required_pieces(key)
     rows = await sql.entity_holding(pieces=pieces, least=least, entity_type=entity_type)
-    return [], [NamedEntity.from_row(row) for row in rows]
+    return [], NamedEntity.from_rows(rows)
 
 
 def _closest(key: str, entities: list[NamedEntity]) -> list[NamedEntity]:

@@ -23,7 +23,7 @@ from commonplace.knowledge.search.context_block import (
 from commonplace.knowledge.search.recall import DEFAULT_WEIGHTS, find_memories, prepare_recall
 from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE
 from commonplace.knowledge.search.scoring import tie_break
-from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.unit_of_work import require_context, unit_of_work
 
 DEFAULT_TOKEN_BUDGET: Final = 3000
 MAX_PROMPT_CHARS: Final = 4_000
@@ -87,6 +87,7 @@ async def memory_context(
         raise InvalidInputError("trigger_prompt", "text", trigger_prompt)
     if budget_chars(token_budget) < len(CONTEXT_HEADER):
         return ""
+    require_context()
     request = await prepare_recall(
         engine,
         trigger_prompt[:MAX_PROMPT_CHARS],

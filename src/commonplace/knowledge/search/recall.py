@@ -3,10 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
-import asyncpg
-
-from commonplace.core.clock import Clock, utc_now
-from commonplace.core.settings import DEFAULT_MIN_RELEVANCE
+from commonplace.core.clock import Clock
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import MAX_LIMIT, ScoreWeights
 from commonplace.knowledge.kinds import Episode, Memory, MemoryType
@@ -27,72 +24,74 @@ from commonplace.knowledge.search.request import (
 from commonplace.knowledge.search.scoring import score, tie_break
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES
-from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+from commonplace.knowledge.session import KnowledgeSession, storage_function
 from commonplace.storage.database import Row, Statements
 
 DEFAULT_WEIGHTS: Final = ScoreWeights()
 RECALLED_TABLES: Final = (TABLES["facts"], TABLES["rules"])
 
 
-async def recall(
-    pool: asyncpg.Pool,
-    engine: EmbeddingEngine,
-    topic: str,
-    *,
-    scope: str | None = None,
-    limit: int = DEFAULT_LIMIT,
-    weights: ScoreWeights = DEFAULT_WEIGHTS,
-    min_confidence: float = DEFAULT_MIN_CONFIDENCE,
-    min_relevance: float = DEFAULT_MIN_RELEVANCE,
-    explain: bool = False,
-    count: bool = True,
-    clock: Clock = utc_now,
-) -> list[Found]:
-    """Return the facts and rules that matter most for a topic, and count a use of each.
+class RecallMethods(KnowledgeSession):
+    """The method of knowledge memory that recalls what is known of a topic."""
 
-    Args:
-        pool: Of knowledge memory.
-        engine: Computes the topic's vector.
-        topic: Up to 10,000 characters. With an empty one, importance, recency and confidence decide alone, and
-            there is no floor.
-        scope: This scope and the global one; ``None`` for all.
-        limit: 1 to 1,000.
-        weights: Of the four parts.
-        min_confidence: What has less effective confidence is left out, 0.0 to 1.0.
-        min_relevance: Likeness with the topic that the best memory must have, or none is returned; see
-            :mod:`~commonplace.knowledge.search.relevance`. With 0.0 there is no floor.
-        explain: Whether to explain each result.
-        count: Whether to count a use of each result.
-        clock: The present.
+    async def recall(
+        self,
+        topic: str,
+        *,
+        scope: str | None = None,
+        limit: int | None = None,
+        weights: ScoreWeights | None = None,
+        min_confidence: float = DEFAULT_MIN_CONFIDENCE,
+        min_relevance: float | None = None,
+        explain: bool = False,
+        count: bool = True,
+    ) -> list[Found]:
+        """Return the facts and rules that matter most for a topic, and count a use of each.
 
-    Returns:
-        Facts and rules with ``composite_score``, ``likeness`` and the ranks by meaning and words; the best first, of
-        equal ones the later, then the lower id. An equal text, or an older fact of the same key, is left out. The
-        counts of uses include this one, the scores do not.
+        Args:
+            topic: Up to 10,000 characters. With an empty one, importance, recency and confidence decide alone, and
+                there is no floor.
+            scope: This scope and the global one; ``None`` for all.
+            limit: 1 to 1,000; ``None`` for the configured one, 20 by default.
+            weights: Of the four parts; ``None`` for the configured ones.
+            min_confidence: What has less effective confidence is left out, 0.0 to 1.0.
+            min_relevance: Likeness with the topic that the best memory must have, or none is returned; see
+                :mod:`~commonplace.knowledge.search.relevance`. With 0.0 there is no floor; ``None`` for the configured
+                one.
+            explain: Whether to explain each result.
+            count: Whether to count a use of each result.
 
-    Raises:
-        InvalidInputError: A value is not of its kind or range.
-        TenantUnsetError: No request context is set.
-        EmbeddingError: The model cannot be used.
-        StorageUnavailableError: The server cannot be reached.
+        Returns:
+            Facts and rules with ``composite_score``, ``likeness`` and the ranks by meaning and words; the best first,
+            of equal ones the later, then the lower id. An equal text, or an older fact of the same key, is left out.
+            The counts of uses include this one, the scores do not.
 
-    Source: KNW-08, R-KNW-5.
-    """
-    request = await prepare_recall(
-        engine,
-        topic,
-        scope=scope,
-        limit=limit,
-        min_confidence=min_confidence,
-        min_relevance=min_relevance,
-        clock=clock,
-    )
-    async with unit_of_work(pool, readonly=not count) as sql:
-        found, _ = await find_memories(sql, request, weights=weights, explain=explain)
-        found = found[: request.limit]
-        if count:
-            found = await _count_uses(sql, found, request)
-    return found
+        Raises:
+            InvalidInputError: A value is not of its kind or range.
+            EmbeddingError: The model cannot be used.
+            StorageUnavailableError: The server cannot be reached.
+
+        Source: KNW-08, R-KNW-5.
+        """
+        retrieval = self.config.retrieval
+        request = await prepare_recall(
+            self.engine,
+            topic,
+            scope=scope,
+            limit=self._most(limit),
+            min_confidence=min_confidence,
+            min_relevance=retrieval.min_relevance if min_relevance is None else min_relevance,
+            clock=self.clock,
+        )
+        async with self._writing() if count else self._reading() as sql:
+            found, _ = await find_memories(
+                sql, request, weights=weights or retrieval.score_weights, explain=explain
+            )
+            found = found[: request.limit]
+            return await _count_uses(sql, found, request) if count else found
+
+
+recall = storage_function(RecallMethods, RecallMethods.recall, needs_engine=True, limit=DEFAULT_LIMIT)
 
 
 async def prepare_recall(
@@ -106,7 +105,6 @@ async def prepare_recall(
     clock: Clock,
 ) -> SearchRequest:
     """Check a recall and compute the topic's vector, before a connection is taken; see :func:`recall`."""
-    require_context()
     floor = require_relevance(min_relevance)
     request = make_request(
         query=topic, field="topic", limit=limit, scope=scope, min_confidence=min_confidence, now=clock()

@@ -9,11 +9,8 @@ from dataclasses import replace
 from typing import Final, assert_never, cast
 from uuid import UUID
 
-import asyncpg
-
-from commonplace.core.clock import Clock, utc_now
+from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError
-from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import SearchMode
 from commonplace.knowledge.inputs import require_memory_type
 from commonplace.knowledge.kinds import Memory, MemoryType
@@ -37,7 +34,7 @@ from commonplace.knowledge.search.request import (
 from commonplace.knowledge.search.scoring import RRF_K, tie_break
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES, SearchTable, require_table
-from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+from commonplace.knowledge.session import KnowledgeSession, storage_function
 from commonplace.storage.database import Statements
 
 STATEMENTS: Final[Mapping[SearchMode, Statement]] = {
@@ -51,181 +48,171 @@ CANDIDATES: Final = 40
 """How many memories of a table are ranked by context for their words, and how many for their meaning."""
 
 
-async def semantic_search(
-    pool: asyncpg.Pool,
-    query_embedding: Embedding,
-    table: str,
-    *,
-    limit: int = DEFAULT_LIMIT,
-    scope: str | None = None,
-    clock: Clock = utc_now,
-) -> list[Found]:
-    """Find memories by the cosine of their vectors.
+class SearchMethods(KnowledgeSession):
+    """The methods of knowledge memory that search; none counts a use. A ``limit`` of ``None`` is the configured one."""
 
-    Args:
-        pool: Of knowledge memory.
-        query_embedding: 384 finite numbers, not all of them zero.
-        table: ``"episodes"``, ``"facts"`` or ``"rules"``.
-        limit: 1 to 1,000.
-        scope: Only this scope; see the module.
-        clock: The present.
+    async def semantic_search(
+        self, query_embedding: Embedding, table: str, *, limit: int | None = None, scope: str | None = None
+    ) -> list[Found]:
+        """Find memories of a table by the cosine of their vectors.
 
-    Returns:
-        Rows without vectors, with ``similarity`` (1 is the same, 0 unrelated), the most similar first; facts and
-        rules with ``effective_confidence``.
+        Args:
+            query_embedding: 384 finite numbers, not all of them zero.
+            table: ``"episodes"``, ``"facts"`` or ``"rules"``.
+            limit: 1 to 1,000; ``None`` for the configured one, 20 by default.
+            scope: Only this scope; see the module.
 
-    Raises:
-        InvalidInputError: A value is not of its kind or range.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
+        Returns:
+            Memories with ``similarity`` (1 is the same, 0 unrelated), the most similar first.
 
-    Source: KNW-07.1.
-    """
-    request = make_request(embedding=query_embedding, limit=limit, scope=scope, now=clock())
-    return await _search_one(pool, "semantic_search", table, request)
+        Raises:
+            InvalidInputError: A value is not of its kind or range.
+            StorageUnavailableError: The server cannot be reached.
+
+        Source: KNW-07.1.
+        """
+        request = make_request(
+            embedding=query_embedding, limit=self._most(limit), scope=scope, now=self.clock()
+        )
+        return await self._search_one("semantic_search", table, request)
+
+    async def keyword_search(
+        self, query: str, table: str, *, limit: int | None = None, scope: str | None = None
+    ) -> list[Found]:
+        """Find memories of a table that hold any of the query's words, common English words aside.
+
+        Candidates are the 200 memories that hold the rarest of the words; where one word stands in more than 2,000
+        memories, common words choose none as long as there is a rarer one.
+
+        Args:
+            query: Up to 10,000 characters of plain text; nothing in it is an operator.
+            table: ``"episodes"``, ``"facts"`` or ``"rules"``.
+            limit: 1 to 1,000; ``None`` for the configured one, 20 by default.
+            scope: Only this scope; see the module.
+
+        Returns:
+            Memories with ``rank`` by ``ts_rank``, the highest first. An empty list for an empty query, or one of common
+            words only.
+
+        Raises:
+            InvalidInputError: A value is not of its kind or range.
+            StorageUnavailableError: The server cannot be reached.
+
+        Source: KNW-07.2, R-KNW-6.
+        """
+        request = make_request(query=query, limit=self._most(limit), scope=scope, now=self.clock())
+        if not request.text:
+            require_table(table)
+            return []
+        return await self._search_one("keyword_search", table, request)
+
+    async def hybrid_search(
+        self,
+        query: str,
+        query_embedding: Embedding,
+        table: str,
+        *,
+        limit: int | None = None,
+        scope: str | None = None,
+    ) -> list[Found]:
+        """Find memories of a table by meaning and by words, and fuse both lists by Reciprocal Rank Fusion.
+
+        Both lists are as long as the limit; a list that lacks a memory counts as rank ``limit + 1``. For the
+        parameters see :meth:`semantic_search` and :meth:`keyword_search`.
+
+        Returns:
+            Memories with ``similarity``, ``rank``, ``semantic_rank``, ``keyword_rank`` and ``rrf_score``, which is
+            ``1/(60 + semantic_rank) + 1/(60 + keyword_rank)``; the highest first, of equal ones that of the better
+            semantic rank.
+
+        Raises:
+            InvalidInputError: A value is not of its kind or range.
+            StorageUnavailableError: The server cannot be reached.
+
+        Source: KNW-07.3.
+        """
+        request = make_request(
+            query=query, embedding=query_embedding, limit=self._most(limit), scope=scope, now=self.clock()
+        )
+        return (await self._search_one("hybrid_search", table, request))[: request.limit]
+
+    async def search(
+        self,
+        query: str,
+        *,
+        types: Sequence[str] | None = None,
+        scope: str | None = None,
+        mode: str | None = None,
+        limit: int | None = None,
+        min_confidence: float = DEFAULT_MIN_CONFIDENCE,
+        min_relevance: float = 0.0,
+        explain: bool = False,
+    ) -> list[Found]:
+        """Return the episodes, facts and rules that match a query, the best first; this does not count as a use.
+
+        Args:
+            query: Up to 10,000 characters of plain text.
+            types: Which of ``episode``, ``fact`` and ``rule``; all three for ``None``.
+            scope: Facts and rules of this scope and global ones, episodes of the butler of this name; ``None`` for all.
+            mode: ``semantic``, ``keyword``, ``hybrid``, or ``contextual``: by words and meaning together, of episodes
+                also by what was said around them in their session. In each mode all types are ranked together. ``None``
+                for the configured one, ``hybrid`` by default.
+            limit: Most results over all types, 1 to 1,000; ``None`` for the configured one, 20 by default.
+            min_confidence: Facts and rules of less effective confidence are left out.
+            min_relevance: Likeness with the query that the best memory must have, or nothing is found; then memories of
+                less than half the best likeness are left out, too. Only by context; 0.0 leaves out nothing.
+            explain: Adds ``explanation`` to each result: its ranks, scores and decay, and why it was found.
+
+        Returns:
+            Memories with the scores of the mode; the best first, of equal ones the later, then the lower id. An empty
+            list for an empty query. Where the memories have moved to another model than the engine's, words alone
+            count: ``similarity`` is ``None``, ``semantic`` finds what ``keyword`` does.
+
+        Raises:
+            InvalidInputError: A value is not of its kind or range.
+            EmbeddingError: The model cannot be used.
+            StorageUnavailableError: The server cannot be reached.
+
+        Source: KNW-07.4.
+        """
+        wanted = self.config.retrieval.default_mode if mode is None else mode
+        known_mode = require_one_of(SearchMode, wanted, field="mode")
+        tables = _require_types(types)
+        request = make_request(
+            query=query, limit=self._most(limit), scope=scope, min_confidence=min_confidence, now=self.clock()
+        )
+        if not request.text or not tables:
+            return []
+        if known_mode is not SearchMode.KEYWORD:
+            request = await add_vector(request, self.engine)
+        floor = _require_floor(min_relevance, known_mode)
+        async with self._reading() as sql:
+            request = await begin_search(sql, request)
+            if known_mode is SearchMode.CONTEXTUAL:
+                return await _search_by_context(sql, tables, request, query, floor=floor, explain=explain)
+            if known_mode is SearchMode.SEMANTIC and request.vector is None:
+                known_mode = SearchMode.KEYWORD
+            found = [
+                each
+                for table in tables
+                for each in await search_table(sql, STATEMENTS[known_mode], table, request)
+            ]
+        if known_mode is SearchMode.HYBRID and len(tables) > 1:
+            found = _fused(found, request.limit)
+        found.sort(key=lambda each: (*_order(known_mode, each.scores), *tie_break(each.memory)))
+        return [_explained(each, request) if explain else each for each in found[: request.limit]]
+
+    async def _search_one(self, statement: Statement, table: str, request: SearchRequest) -> list[Found]:
+        known = require_table(table)
+        async with self._reading() as sql:
+            await begin_search(sql, request)
+            return await search_table(sql, statement, known, request)
 
 
-async def keyword_search(
-    pool: asyncpg.Pool,
-    query: str,
-    table: str,
-    *,
-    limit: int = DEFAULT_LIMIT,
-    scope: str | None = None,
-    clock: Clock = utc_now,
-) -> list[Found]:
-    """Find memories that hold any of the query's words, common English words aside.
-
-    Candidates are the 200 memories that hold the rarest of the words; where one word stands in more than 2,000
-    memories, common words choose none as long as there is a rarer one.
-
-    Args:
-        pool: Of knowledge memory.
-        query: Up to 10,000 characters of plain text; nothing in it is an operator.
-        table: ``"episodes"``, ``"facts"`` or ``"rules"``.
-        limit: 1 to 1,000.
-        scope: Only this scope; see the module.
-        clock: The present.
-
-    Returns:
-        Rows without vectors, with ``rank`` by ``ts_rank``, the highest first; facts and rules with
-        ``effective_confidence``. None for an empty query, or one of common words only.
-
-    Raises:
-        InvalidInputError: A value is not of its kind or range.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
-
-    Source: KNW-07.2, R-KNW-6.
-    """
-    request = make_request(query=query, limit=limit, scope=scope, now=clock())
-    if not request.text:
-        require_table(table)
-        return []
-    return await _search_one(pool, "keyword_search", table, request)
-
-
-async def hybrid_search(
-    pool: asyncpg.Pool,
-    query: str,
-    query_embedding: Embedding,
-    table: str,
-    *,
-    limit: int = DEFAULT_LIMIT,
-    scope: str | None = None,
-    clock: Clock = utc_now,
-) -> list[Found]:
-    """Find memories by meaning and by words, and fuse both lists by Reciprocal Rank Fusion.
-
-    Both lists are as long as the limit; a list that lacks a memory counts as rank ``limit + 1``. For the
-    parameters see :func:`semantic_search` and :func:`keyword_search`.
-
-    Returns:
-        Rows without vectors, with ``similarity``, ``rank``, ``semantic_rank``, ``keyword_rank`` and
-        ``rrf_score``, which is ``1/(60 + semantic_rank) + 1/(60 + keyword_rank)``; the highest first, of equal ones
-        that of the better semantic rank.
-
-    Raises:
-        InvalidInputError: A value is not of its kind or range.
-        TenantUnsetError: No request context is set.
-        StorageUnavailableError: The server cannot be reached.
-
-    Source: KNW-07.3.
-    """
-    request = make_request(query=query, embedding=query_embedding, limit=limit, scope=scope, now=clock())
-    return (await _search_one(pool, "hybrid_search", table, request))[: request.limit]
-
-
-async def memory_search(
-    pool: asyncpg.Pool,
-    engine: EmbeddingEngine,
-    query: str,
-    *,
-    types: Sequence[str] | None = None,
-    scope: str | None = None,
-    mode: str = SearchMode.HYBRID,
-    limit: int = DEFAULT_LIMIT,
-    min_confidence: float = DEFAULT_MIN_CONFIDENCE,
-    min_relevance: float = 0.0,
-    explain: bool = False,
-    clock: Clock = utc_now,
-) -> list[Found]:
-    """Search episodes, facts and rules; nothing is counted as a reference.
-
-    Args:
-        pool: Of knowledge memory.
-        engine: Computes the query's vector; not used by the mode ``keyword``.
-        query: Up to 10,000 characters of plain text.
-        types: Which of ``episode``, ``fact`` and ``rule``; all three for ``None``.
-        scope: Facts and rules of this scope and global ones, episodes of the butler of this name; ``None`` for all.
-        mode: ``semantic``, ``keyword``, ``hybrid``, or ``contextual``: by words and meaning together, of episodes
-            also by what was said around them in their session. In each mode all types are ranked together.
-        limit: Most results over all types, 1 to 1,000.
-        min_confidence: Facts and rules of less effective confidence are left out.
-        min_relevance: Likeness with the query that the best memory must have, or nothing is found; then memories of
-            less than half the best likeness are left out, too. Only by context; 0.0 leaves out nothing.
-        explain: Adds ``explanation`` to each result: its ranks, scores and decay, and why it was found.
-        clock: The present.
-
-    Returns:
-        Rows without vectors, each with ``memory_type`` and the scores of its mode (see
-        :mod:`commonplace.knowledge.search.search`; ``contextual_score`` by context); the best first, of equal ones the
-        later, then the lower id. None for an empty query. Where the memories have moved to another model than the
-        engine's, words alone count: ``similarity`` is ``None``, ``semantic`` finds what ``keyword`` does.
-
-    Raises:
-        InvalidInputError: A value is not of its kind or range.
-        TenantUnsetError: No request context is set.
-        EmbeddingError: The model cannot be used.
-        StorageUnavailableError: The server cannot be reached.
-
-    Source: KNW-07.4.
-    """
-    require_context()
-    known_mode = _require_mode(mode)
-    tables = _require_types(types)
-    now = clock()
-    request = make_request(query=query, limit=limit, scope=scope, min_confidence=min_confidence, now=now)
-    if not request.text or not tables:
-        return []
-    if known_mode is not SearchMode.KEYWORD:
-        request = await add_vector(request, engine)
-    floor = _require_floor(min_relevance, known_mode)
-    async with unit_of_work(pool, readonly=True) as sql:
-        request = await begin_search(sql, request)
-        if known_mode is SearchMode.CONTEXTUAL:
-            return await _search_by_context(sql, tables, request, query, floor=floor, explain=explain)
-        if known_mode is SearchMode.SEMANTIC and request.vector is None:
-            known_mode = SearchMode.KEYWORD
-        found = [
-            each
-            for table in tables
-            for each in await search_table(sql, STATEMENTS[known_mode], table, request)
-        ]
-    if known_mode is SearchMode.HYBRID and len(tables) > 1:
-        found = _fused(found, request.limit)
-    found.sort(key=lambda each: (*_order(known_mode, each.scores), *tie_break(each.memory)))
-    return [_explained(each, request) if explain else each for each in found[: request.limit]]
+semantic_search = storage_function(SearchMethods, SearchMethods.semantic_search, limit=DEFAULT_LIMIT)
+keyword_search = storage_function(SearchMethods, SearchMethods.keyword_search, limit=DEFAULT_LIMIT)
+hybrid_search = storage_function(SearchMethods, SearchMethods.hybrid_search, limit=DEFAULT_LIMIT)
+memory_search = storage_function(SearchMethods, SearchMethods.search, needs_engine=True, limit=DEFAULT_LIMIT)
 
 
 def _order(mode: SearchMode, scores: Scores) -> tuple[float, ...]:
@@ -313,23 +300,6 @@ def _found_by_context(
 def _explained(found: Found, request: SearchRequest) -> Found:
     explanation = explain_search(found.memory, found.scores, limit=request.limit, now=request.now)
     return replace(found, explanation=explanation)
-
-
-async def _search_one(
-    pool: asyncpg.Pool, statement: Statement, table: str, request: SearchRequest
-) -> list[Found]:
-    known = require_table(table)
-    require_context()
-    async with unit_of_work(pool, readonly=True) as sql:
-        await begin_search(sql, request)
-        return await search_table(sql, statement, known, request)
-
-
-def _require_mode(mode: str) -> SearchMode:
-    try:
-        return SearchMode(mode)
-    except ValueError:
-        raise InvalidInputError("mode", f"one of {', '.join(SearchMode)}", mode) from None
 
 
 def _require_floor(min_relevance: object, mode: SearchMode) -> float:

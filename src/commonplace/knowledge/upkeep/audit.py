@@ -71,7 +71,7 @@ class AuditMethods(KnowledgeSession):
                 rows = await sql.events_of_run(run_id=str(require_id(run_id, field="run_id")), **wanted)
             else:
                 rows = await sql.list_events(**wanted)
-        return [Event.from_row(row) for row in rows]
+        return Event.from_rows(rows)
 
     async def get_event(self, event_id: UUID | str) -> Event:
         """Return one event.

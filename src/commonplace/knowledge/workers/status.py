@@ -12,7 +12,7 @@ from commonplace.knowledge.workers.outcomes import SILENT_S
 from commonplace.knowledge.workers.queue_work import queue_work
 from commonplace.knowledge.workers.schedule import Schedule, last_ticks, schedules
 from commonplace.storage.database import Row, Statements
-from commonplace.storage.nouns import read_row
+from commonplace.storage.nouns import Noun, read_row
 
 if TYPE_CHECKING:
     from commonplace.knowledge.memory import KnowledgeMemory
@@ -21,7 +21,7 @@ MAX_FAILURES: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerState:
+class WorkerState(Noun):
     """A registered worker.
 
     Attributes:
@@ -74,15 +74,15 @@ class ScheduleState:
 
     upkeep: str
     cron: str | None
-    last_at: datetime | None
-    ran_at: datetime | None
+    last_at: datetime | None = None
+    ran_at: datetime | None = None
     next_at: datetime | None
-    outcome: ScheduleOutcome
-    jobs: Mapping[str, int]
+    outcome: ScheduleOutcome = ScheduleOutcome.NEVER
+    jobs: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailedJob:
+class FailedJob(Noun):
     """A failed job with its arguments and error."""
 
     job_id: int
@@ -94,13 +94,9 @@ class FailedJob:
     @classmethod
     def from_row(cls, row: Row) -> "FailedJob":
         """Read a row of ``list_failures``."""
-        return cls(
-            job_id=row["id"],
-            task=row["task_name"],
-            arguments={name: row["args"][name] for name in ("tenant_id", "butler") if name in row["args"]},
-            error=row["error"] or "no error was recorded: the worker may not know this kind of job",
-            ended_at=row["ended_at"],
-        )
+        arguments = {name: row["args"][name] for name in ("tenant_id", "butler") if name in row["args"]}
+        error = row["error"] or "no error was recorded: the worker may not know this kind of job"
+        return read_row(cls, row, job_id=row["id"], task=row["task_name"], arguments=arguments, error=error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,11 +140,11 @@ async def worker_status(memory: "KnowledgeMemory", settings: Settings) -> Worker
     async with queue_work(pool) as sql:
         return WorkerStatus(
             began=True,
-            workers=[WorkerState.from_row(row) for row in await sql.list_workers()],
+            workers=WorkerState.from_rows(await sql.list_workers()),
             jobs=_by_state(await sql.count_jobs()),
             oldest_waiting_at=await sql.oldest_waiting_at(),
             schedules=[await _read(sql, each, last.get(each.upkeep.fan_out), now) for each in wanted],
-            failures=[FailedJob.from_row(row) for row in await sql.list_failures(limit=MAX_FAILURES)],
+            failures=FailedJob.from_rows(await sql.list_failures(limit=MAX_FAILURES)),
         )
 
 
@@ -170,15 +166,7 @@ async def _read(
 
 
 def _never(schedule: Schedule, now: datetime) -> ScheduleState:
-    return ScheduleState(
-        upkeep=schedule.upkeep.value,
-        cron=schedule.cron,
-        last_at=None,
-        ran_at=None,
-        next_at=schedule.next_at(now),
-        outcome=ScheduleOutcome.NEVER,
-        jobs={},
-    )
+    return ScheduleState(upkeep=schedule.upkeep.value, cron=schedule.cron, next_at=schedule.next_at(now))
 
 
 def _by_state(rows: list[Row]) -> dict[str, int]:

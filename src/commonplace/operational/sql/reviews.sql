@@ -15,7 +15,7 @@ WHERE r.verdict IS NOT NULL AND m.category = :category
 
 -- name: reviews_of_status(decided, limit, offset)
 -- Reviews with the texts of both memories: open ones oldest first, decided ones newest first.
-SELECT r.*, o.service, o.category, o.observation AS old_observation, n.observation AS new_observation
+SELECT r.*, r.verdict AS decision, o.service, o.category, o.observation AS old_observation, n.observation AS new_observation
 FROM reviews r JOIN memories o ON o.id = r.old_id JOIN memories n ON n.id = r.new_id
 WHERE (r.verdict IS NOT NULL) = (CAST(:decided AS INTEGER) = 1)
 ORDER BY CASE WHEN CAST(:decided AS INTEGER) = 1 THEN -r.id ELSE r.id END
@@ -27,7 +27,7 @@ SELECT count(*) FROM reviews WHERE (verdict IS NOT NULL) = (CAST(:decided AS INT
 
 -- name: get_review(id)^
 -- One review with the texts of both memories, or nothing.
-SELECT r.*, o.service, o.category, o.observation AS old_observation, n.observation AS new_observation
+SELECT r.*, r.verdict AS decision, o.service, o.category, o.observation AS old_observation, n.observation AS new_observation
 FROM reviews r JOIN memories o ON o.id = r.old_id JOIN memories n ON n.id = r.new_id
 WHERE r.id = :id;
 

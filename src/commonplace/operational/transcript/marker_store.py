@@ -76,8 +76,8 @@ async def _store(
 ) -> Receipt:
     match marker:
         case MemoryMarker():
-            author = Author(actor=AGENT, session_id=session.id, tier=session.tier)
-            learned = await lifecycle.learn(sql, marker, author, store.now(), asks_model=asks_model)
+            author = Author(actor=AGENT, now=store.now(), session_id=session.id, tier=session.tier)
+            learned = await lifecycle.learn(sql, marker, author, asks_model=asks_model)
             return replace(
                 receipt,
                 outcome=ReceiptOutcome(learned.outcome.value),

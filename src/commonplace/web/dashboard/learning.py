@@ -36,41 +36,28 @@ class Learned:
 async def latest(memories: Memories, *, limit: int) -> list[Learned]:
     """Return the newest memories, newest first."""
     found = [
-        *await _operational(memories, limit),
-        *await _apps(memories, limit),
-        *await _workspace(memories, limit),
+        *(
+            Learned(
+                text=one.observation,
+                memory="operational",
+                about=one.service or "",
+                url=f"/memories/{one.id}",
+                at=one.created_at,
+            )
+            for one in await memories.operational.views.recent_memories(limit=limit)
+        ),
+        *(
+            Learned(
+                text=one.content, memory="app", about=one.app_id, url=f"/apps/{one.app_id}", at=one.created_at
+            )
+            for one in await memories.apps.views.newest(limit=limit)
+        ),
+        *(
+            Learned(text=one.text, memory="workspace", about="", url="/workspace", at=one.created_at)
+            for one in (await memories.workspace.search(limit=limit)).memories
+        ),
     ]
     return sorted(found, key=lambda one: one.at, reverse=True)[:limit]
-
-
-async def _operational(memories: Memories, limit: int) -> list[Learned]:
-    return [
-        Learned(
-            text=one.observation,
-            memory="operational",
-            about=one.service or "",
-            url=f"/memories/{one.id}",
-            at=one.created_at,
-        )
-        for one in await memories.operational.views.recent_memories(limit=limit)
-    ]
-
-
-async def _apps(memories: Memories, limit: int) -> list[Learned]:
-    return [
-        Learned(
-            text=one.content, memory="app", about=one.app_id, url=f"/apps/{one.app_id}", at=one.created_at
-        )
-        for one in await memories.apps.views.newest(limit=limit)
-    ]
-
-
-async def _workspace(memories: Memories, limit: int) -> list[Learned]:
-    found = await memories.workspace.search(limit=limit)
-    return [
-        Learned(text=one.text, memory="workspace", about="", url="/workspace", at=one.created_at)
-        for one in found.memories
-    ]
 
 
 async def by_day(request: Request) -> dict[str, Any]:
