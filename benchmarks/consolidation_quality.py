@@ -35,10 +35,10 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.context import request_context
 from commonplace.core.settings import load_settings
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
+from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.consolidation import model_spawner, run_consolidation
 from commonplace.knowledge.consolidation.reviews import list_reviews
 from commonplace.knowledge.episodes import EpisodeDraft, store_episodes
-from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.llm import open_model
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.postgres import open_pool

@@ -1,7 +1,7 @@
 """Methods of knowledge memory on a test's own pool, as the tenant and actor of the test."""
 
+from commonplace.knowledge.connection.session import storage_function
 from commonplace.knowledge.memory import KnowledgeMemory
-from commonplace.knowledge.session import storage_function
 
 entity_create = storage_function(KnowledgeMemory, KnowledgeMemory.entity_create)
 entity_get = storage_function(KnowledgeMemory, KnowledgeMemory.entity_get)

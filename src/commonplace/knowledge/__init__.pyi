@@ -10,6 +10,7 @@ from commonplace.knowledge.config import MemoryModuleConfig as MemoryModuleConfi
 from commonplace.knowledge.config import RetrievalConfig as RetrievalConfig
 from commonplace.knowledge.config import ScoreWeights as ScoreWeights
 from commonplace.knowledge.config import SearchMode as SearchMode
+from commonplace.knowledge.connection.database import KnowledgeDatabase as KnowledgeDatabase
 from commonplace.knowledge.consolidation import RUN_COUNTS as RUN_COUNTS
 from commonplace.knowledge.consolidation import ActionKind as ActionKind
 from commonplace.knowledge.consolidation import Approve as Approve
@@ -32,7 +33,6 @@ from commonplace.knowledge.consolidation import model_spawner as model_spawner
 from commonplace.knowledge.consolidation import plan_rows as plan_rows
 from commonplace.knowledge.consolidation import this_worker as this_worker
 from commonplace.knowledge.consolidation import without_model as without_model
-from commonplace.knowledge.database import KnowledgeDatabase as KnowledgeDatabase
 from commonplace.knowledge.entities.fields import EntityType as EntityType
 from commonplace.knowledge.entities.merge_preview import MergePreview as MergePreview
 from commonplace.knowledge.entities.merging import MergeReceipt as MergeReceipt

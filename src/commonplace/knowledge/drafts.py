@@ -10,9 +10,9 @@ import asyncpg
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
+from commonplace.knowledge.connection.vectors import Embeddings
 from commonplace.knowledge.lifecycle.permanence import require_permanence
-from commonplace.knowledge.search_text import search_text
-from commonplace.knowledge.vectors import Embeddings
+from commonplace.knowledge.search.search_text import search_text
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

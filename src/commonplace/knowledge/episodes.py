@@ -15,11 +15,11 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.lookahead import one_ahead
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
+from commonplace.knowledge.connection.outage import OUTAGES
+from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.vectors import embed
 from commonplace.knowledge.drafts import checked, columns
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE
-from commonplace.knowledge.outage import OUTAGES
-from commonplace.knowledge.session import KnowledgeSession, storage_function
-from commonplace.knowledge.vectors import embed
 
 _log = logging.getLogger(__name__)
 

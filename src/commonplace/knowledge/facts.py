@@ -8,11 +8,11 @@ from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
+from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.vectors import Embeddings, embed
 from commonplace.knowledge.drafts import checked, columns, known_sources
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE
 from commonplace.knowledge.lifecycle.permanence import DECAY_RATES, Permanence
-from commonplace.knowledge.session import KnowledgeSession, storage_function
-from commonplace.knowledge.vectors import Embeddings, embed
 from commonplace.storage.database import Statements
 
 RESERVED_METADATA: Final = frozenset({"status"})

@@ -9,8 +9,8 @@ from uuid import UUID
 from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
+from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.kinds import MemoryType
-from commonplace.knowledge.session import KnowledgeSession, storage_function
 from commonplace.storage.nouns import Noun
 
 Direction = Literal["outgoing", "incoming", "both"]

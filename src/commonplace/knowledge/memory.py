@@ -7,6 +7,7 @@ import asyncpg
 from commonplace.knowledge.browse.graph import GraphMethods
 from commonplace.knowledge.browse.lists import ListMethods
 from commonplace.knowledge.browse.reading import ReadingMethods
+from commonplace.knowledge.connection.outage import OUTAGES
 from commonplace.knowledge.consolidation.facade import ConsolidationMethods
 from commonplace.knowledge.entities.merge_preview import MergePreviewMethods
 from commonplace.knowledge.entities.merging import MergingMethods
@@ -18,7 +19,6 @@ from commonplace.knowledge.facts import FactMethods
 from commonplace.knowledge.lifecycle.any_memory import AnyMemoryMethods
 from commonplace.knowledge.lifecycle.feedback import FeedbackMethods
 from commonplace.knowledge.links import LinkMethods
-from commonplace.knowledge.outage import OUTAGES
 from commonplace.knowledge.reembedding.leftovers import LeftoverMethods
 from commonplace.knowledge.reembedding.moving import MovingMethods
 from commonplace.knowledge.rules import RuleMethods

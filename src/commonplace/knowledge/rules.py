@@ -7,10 +7,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from commonplace.knowledge import inputs
+from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.vectors import Embeddings, embed
 from commonplace.knowledge.drafts import checked, columns, known_sources
 from commonplace.knowledge.kinds import GLOBAL_SCOPE
-from commonplace.knowledge.session import KnowledgeSession, storage_function
-from commonplace.knowledge.vectors import Embeddings, embed
 from commonplace.storage.database import Statements
 
 DECAY_RATE: Final = 0.01

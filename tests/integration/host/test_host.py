@@ -22,7 +22,7 @@ from commonplace.host.memory_module import MemoryModule
 from commonplace.host.module import EndedSession, Module
 from commonplace.host.sessions import SessionOutcome, SessionRequest
 from commonplace.knowledge.config import MemoryModuleConfig
-from commonplace.knowledge.database import KnowledgeDatabase
+from commonplace.knowledge.connection.database import KnowledgeDatabase
 from support.claude import claude_environment, claude_path
 from support.deadlines import DEADLINE_S
 from support.mcp import ask

@@ -17,8 +17,8 @@ import commonplace
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError, StorageUnavailableError
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
-from commonplace.knowledge import outage
 from commonplace.knowledge.config import MemoryModuleConfig
+from commonplace.knowledge.connection import outage
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.storage.embedded import Membership, join_server, remove_cluster
 from support.deadlines import DEADLINE_S

@@ -10,8 +10,8 @@ import pytest
 
 from commonplace.core.context import request_context
 from commonplace.core.errors import DatabaseTooNewError
+from commonplace.knowledge.connection.unit_of_work import queries, unit_of_work
 from commonplace.knowledge.events import EventType, record_event
-from commonplace.knowledge.unit_of_work import queries, unit_of_work
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import HEADS, migrate_postgres
 from commonplace.storage.postgres import open_pool

@@ -9,9 +9,9 @@ import pytest
 
 from commonplace.core.context import request_context
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
-from commonplace.knowledge.unit_of_work import unit_of_work
 
 WRITERS = 50
 

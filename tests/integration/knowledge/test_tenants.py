@@ -23,8 +23,8 @@ from fastmcp import Client
 
 from commonplace.core.errors import CommonplaceError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge import unit_of_work
 from commonplace.knowledge.config import SearchMode
+from commonplace.knowledge.connection import unit_of_work
 from commonplace.knowledge.episodes import EpisodeDraft
 from commonplace.knowledge.facts import FactDraft
 from commonplace.knowledge.kinds import COLUMN_GAPS

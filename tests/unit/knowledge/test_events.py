@@ -5,8 +5,8 @@ from importlib.resources import files
 
 import pytest
 
+from commonplace.knowledge.connection.unit_of_work import SQL_DIRECTORIES
 from commonplace.knowledge.events import EventType
-from commonplace.knowledge.unit_of_work import SQL_DIRECTORIES
 
 _WRITTEN = re.compile(
     r"INSERT INTO memory_events[^;]*?current_setting\('commonplace\.tenant_id'\),\s+'(\w+)'(?!\s*\|\|)"

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from commonplace.core.errors import NotFoundError
 from commonplace.knowledge import inputs
-from commonplace.knowledge.session import KnowledgeSession
+from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.storage.database import Row
 
 MOST_ENTITIES: Final = 30

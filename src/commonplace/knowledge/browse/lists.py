@@ -10,12 +10,12 @@ from commonplace.core.choices import optional_one_of
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
+from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.entities.fields import EntityType
 from commonplace.knowledge.entities.names import fold_name
 from commonplace.knowledge.kinds import Episode, EpisodeStatus, Fact, Rule, Validity
 from commonplace.knowledge.lifecycle.feedback import RuleApplication
 from commonplace.knowledge.lifecycle.maturity import Maturity
-from commonplace.knowledge.session import KnowledgeSession
 from commonplace.storage.nouns import Noun
 
 MAX_OFFSET: Final = 2**31 - 1

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from commonplace.core.errors import NotFoundError
 from commonplace.knowledge import inputs
+from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.kinds import NOUNS, Episode, Fact, Memory, MemoryType, Rule
-from commonplace.knowledge.session import KnowledgeSession
 from commonplace.storage.database import Row, Statements
 
 NO_TEXT = "deleted"

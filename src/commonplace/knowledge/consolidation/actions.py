@@ -11,6 +11,7 @@ from uuid import UUID
 import asyncpg
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.knowledge.connection.vectors import refused_vectors
 from commonplace.knowledge.consolidation import reviews
 from commonplace.knowledge.consolidation.leases import Lease, describe
 from commonplace.knowledge.consolidation.policy import OUTAGES
@@ -20,7 +21,6 @@ from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, St
 from commonplace.knowledge.facts import GLOBAL_SCOPE, insert_facts
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.rules import insert_rules
-from commonplace.knowledge.vectors import refused_vectors
 from commonplace.storage.database import Statements
 
 _SERVER_FAULTS: Final = (

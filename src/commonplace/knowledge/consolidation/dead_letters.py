@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from commonplace.knowledge import inputs
-from commonplace.knowledge.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.storage.nouns import Noun
 
 MAX_SHOWN: Final = 1_000

@@ -9,10 +9,10 @@ from uuid import UUID
 import asyncpg
 
 from commonplace.core.clock import Clock, format_timestamp
+from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.consolidation.leases import due_group
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.prompt import MAX_EPISODES
-from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Statements
 
 

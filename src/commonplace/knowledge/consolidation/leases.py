@@ -21,6 +21,7 @@ import asyncpg
 from commonplace.core.clock import Clock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
+from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.consolidation.policy import Policy, counts, group_size
 from commonplace.knowledge.consolidation.prompt import (
     MAX_EPISODE_CHARS,
@@ -30,7 +31,6 @@ from commonplace.knowledge.consolidation.prompt import (
     fit,
 )
 from commonplace.knowledge.consolidation.runs import Run, RunState
-from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Row, Statements
 
 RENEWALS: Final = 3

@@ -17,8 +17,8 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge.config import LIST_LIMIT
+from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.consolidation import siblings
-from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 

@@ -11,8 +11,8 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.lists import MAX_OFFSET
 from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
+from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.inputs import MemoryType
-from commonplace.knowledge.session import KnowledgeSession, storage_function
 from commonplace.storage.nouns import Noun
 
 

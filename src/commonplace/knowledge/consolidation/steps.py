@@ -14,6 +14,8 @@ import asyncpg
 
 from commonplace.core.errors import InvalidInputError, SecretRefusedError
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.connection.unit_of_work import unit_of_work
+from commonplace.knowledge.connection.vectors import Embeddings, embed
 from commonplace.knowledge.consolidation import siblings
 from commonplace.knowledge.consolidation.known import Known
 from commonplace.knowledge.consolidation.prompt import KnownFact, KnownRule
@@ -30,8 +32,6 @@ from commonplace.knowledge.facts import DEFAULT_IMPORTANCE, FactDraft, checked_f
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.knowledge.rules import RuleDraft, checked_rule
-from commonplace.knowledge.unit_of_work import unit_of_work
-from commonplace.knowledge.vectors import Embeddings, embed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,11 +15,11 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
+from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.consolidation.runs import Run, RunAction, RunState
 from commonplace.knowledge.facts import fact_key
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.kinds import Validity
-from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 

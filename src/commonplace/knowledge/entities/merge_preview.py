@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.entities.merge_plan import FactState, plan_merge
 from commonplace.knowledge.entities.merging import added_names, require_two_ids
 from commonplace.knowledge.entities.registry import Entity, require_living
-from commonplace.knowledge.session import KnowledgeSession
 from commonplace.storage.database import Row, Statements
 from commonplace.storage.nouns import read_row
 

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.entities.fields import MERGED_INTO
 from commonplace.knowledge.entities.merge_plan import FactChange, FactState, MergePlan, plan_merge
 from commonplace.knowledge.entities.names import without_repeats
@@ -19,7 +20,6 @@ from commonplace.knowledge.entities.registry import (
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id
 from commonplace.knowledge.serialization import json_safe
-from commonplace.knowledge.session import KnowledgeSession
 from commonplace.storage.database import Statements
 
 

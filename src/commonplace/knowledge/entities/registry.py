@@ -14,6 +14,7 @@ import asyncpg
 
 from commonplace.core.clock import format_timestamp
 from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.entities.fields import (
     MERGED_INTO,
     RESERVED_METADATA,
@@ -25,7 +26,6 @@ from commonplace.knowledge.entities.fields import (
 from commonplace.knowledge.entities.names import fold_names
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id, require_metadata
-from commonplace.knowledge.session import KnowledgeSession
 from commonplace.storage.database import Row, Statements
 from commonplace.storage.nouns import Noun, read_row
 

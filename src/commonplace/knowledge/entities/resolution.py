@@ -11,6 +11,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from commonplace.core.choices import optional_one_of
+from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.entities.fields import EntityType, require_name
 from commonplace.knowledge.entities.names import (
     BASE_SCORES,
@@ -28,7 +29,6 @@ from commonplace.knowledge.entities.neighbourhood import (
 )
 from commonplace.knowledge.entities.registry import require_tenant
 from commonplace.knowledge.entities.trigrams import MIN_CHARS, THRESHOLD, most_similar, required_pieces
-from commonplace.knowledge.session import KnowledgeSession
 from commonplace.storage.database import Row, Statements
 from commonplace.storage.nouns import Noun, read_row
 

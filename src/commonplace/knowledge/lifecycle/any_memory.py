@@ -12,8 +12,8 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.reading import read_one, require_found
+from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.kinds import Memory, MemoryType
-from commonplace.knowledge.session import KnowledgeSession, storage_function
 from commonplace.knowledge.short_ids import find_id, parse_id
 from commonplace.storage.database import Statements
 

@@ -10,14 +10,14 @@ from uuid import UUID
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
 from commonplace.knowledge import inputs
+from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.vectors import embed
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.kinds import MemoryType, Rule
 from commonplace.knowledge.lifecycle import maturity
 from commonplace.knowledge.lifecycle.maturity import Maturity, Standing
-from commonplace.knowledge.search_text import search_text
-from commonplace.knowledge.session import KnowledgeSession, storage_function
+from commonplace.knowledge.search.search_text import search_text
 from commonplace.knowledge.short_ids import find_id, parse_id
-from commonplace.knowledge.vectors import embed
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 

@@ -9,9 +9,9 @@ from uuid import UUID
 import asyncpg
 
 from commonplace.core.lookahead import one_ahead
+from commonplace.knowledge.connection.vectors import Embeddings, embed
 from commonplace.knowledge.reembedding.moves import Move, MoveStep, MoveWork, note, tenants, work_of
 from commonplace.knowledge.reembedding.statements import TEXTS, of_table
-from commonplace.knowledge.vectors import Embeddings, embed
 from commonplace.storage.database import Row, Statements
 
 FIRST: Final = UUID(int=0)

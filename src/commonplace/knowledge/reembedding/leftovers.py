@@ -6,6 +6,7 @@ from typing import Final
 import asyncpg
 
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
+from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.inputs import require_batch_rows
 from commonplace.knowledge.reembedding.filling import clear
 from commonplace.knowledge.reembedding.indexes import drop_indexes
@@ -19,7 +20,6 @@ from commonplace.knowledge.reembedding.moves import (
     require_ownership,
     work_of,
 )
-from commonplace.knowledge.session import KnowledgeSession
 
 PATIENCE_S: Final = 30.0
 """How long to wait for another process that moves memories."""

@@ -13,8 +13,8 @@ from commonplace.core.clock import Clock
 from commonplace.core.context import DEFAULT_TENANT, request_context
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.embedding import EmbeddingEngine
-from commonplace.knowledge.unit_of_work import queries, unit_of_work
-from commonplace.knowledge.vectors import VectorModel
+from commonplace.knowledge.connection.unit_of_work import queries, unit_of_work
+from commonplace.knowledge.connection.vectors import VectorModel
 from commonplace.storage.database import Row, Statements
 from commonplace.storage.nouns import read_row
 

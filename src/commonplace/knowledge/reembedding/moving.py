@@ -9,6 +9,8 @@ import asyncpg
 
 from commonplace.core.errors import EmbeddingError, StorageUnavailableError
 from commonplace.embedding import EMBEDDING_DIMENSIONS, EmbeddingEngine
+from commonplace.knowledge.connection.session import KnowledgeSession
+from commonplace.knowledge.connection.vectors import VectorModel, model_of
 from commonplace.knowledge.inputs import require_batch_rows
 from commonplace.knowledge.reembedding.filling import clear, count_missed, count_rows_to_embed, fill
 from commonplace.knowledge.reembedding.indexes import build_indexes
@@ -28,8 +30,6 @@ from commonplace.knowledge.reembedding.moves import (
 )
 from commonplace.knowledge.reembedding.statements import TEXTS, of_table
 from commonplace.knowledge.reembedding.switching import most_while_held, try_switch
-from commonplace.knowledge.session import KnowledgeSession
-from commonplace.knowledge.vectors import VectorModel, model_of
 
 SWITCHES: Final = 240
 """Attempts to switch before the operator learns that another transaction holds the tables."""

@@ -7,10 +7,10 @@ from typing import Final
 import asyncpg
 
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.connection.vectors import embed
 from commonplace.knowledge.reembedding.filling import FIRST, Batch, store_batch
 from commonplace.knowledge.reembedding.moves import ACTOR, Move, MoveEndedError, MoveWork, tenants, work_of
 from commonplace.knowledge.reembedding.statements import TEXTS, of_table
-from commonplace.knowledge.vectors import embed
 from commonplace.storage.database import Statements
 
 LEAST_WHILE_HELD: Final = 64

@@ -13,12 +13,12 @@ from uuid import UUID
 from commonplace.core.clock import Clock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge.browse.reading import read_one
+from commonplace.knowledge.connection.session import KnowledgeSession
+from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id, require_memory_type, require_scope
 from commonplace.knowledge.kinds import Episode, MemoryType
-from commonplace.knowledge.session import KnowledgeSession
 from commonplace.knowledge.short_ids import find_id, parse_id
-from commonplace.knowledge.unit_of_work import unit_of_work
 from commonplace.storage.database import Row, Statements
 
 

@@ -12,6 +12,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import DEFAULT_MIN_RELEVANCE
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.connection.unit_of_work import require_context, unit_of_work
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, Episode, Fact, Memory, Rule
 from commonplace.knowledge.search.context_block import (
     CONTEXT_HEADER,
@@ -23,7 +24,6 @@ from commonplace.knowledge.search.context_block import (
 from commonplace.knowledge.search.recall import DEFAULT_WEIGHTS, find_memories, prepare_recall
 from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE
 from commonplace.knowledge.search.scoring import tie_break
-from commonplace.knowledge.unit_of_work import require_context, unit_of_work
 
 DEFAULT_TOKEN_BUDGET: Final = 3000
 MAX_PROMPT_CHARS: Final = 4_000

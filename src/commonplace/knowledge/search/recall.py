@@ -6,6 +6,7 @@ from typing import Final
 from commonplace.core.clock import Clock
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import MAX_LIMIT, ScoreWeights
+from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.kinds import Episode, Memory, MemoryType
 from commonplace.knowledge.search.candidates import Candidates, read_candidates
 from commonplace.knowledge.search.explanation import explain_recall
@@ -24,7 +25,6 @@ from commonplace.knowledge.search.request import (
 from commonplace.knowledge.search.scoring import score, tie_break
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES
-from commonplace.knowledge.session import KnowledgeSession, storage_function
 from commonplace.storage.database import Row, Statements
 
 DEFAULT_WEIGHTS: Final = ScoreWeights()

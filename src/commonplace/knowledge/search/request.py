@@ -20,12 +20,12 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.embedding.backend import EMBEDDING_DIMENSIONS
 from commonplace.knowledge.config import MAX_LIMIT
+from commonplace.knowledge.connection.vectors import VectorModel, model_of, warn_of_other_model
 from commonplace.knowledge.inputs import require_scope
 from commonplace.knowledge.kinds import GLOBAL_SCOPE
 from commonplace.knowledge.search.found import Found, Scores
+from commonplace.knowledge.search.search_text import search_query_text
 from commonplace.knowledge.search.statements import Reach, SearchTable, search_queries
-from commonplace.knowledge.search_text import search_query_text
-from commonplace.knowledge.vectors import VectorModel, model_of, warn_of_other_model
 from commonplace.storage.database import Row, Statements
 
 DEFAULT_LIMIT: Final = 10

@@ -12,6 +12,7 @@ from uuid import UUID
 from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.config import SearchMode
+from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.inputs import require_memory_type
 from commonplace.knowledge.kinds import Memory, MemoryType
 from commonplace.knowledge.search.candidates import read_candidates
@@ -34,7 +35,6 @@ from commonplace.knowledge.search.request import (
 from commonplace.knowledge.search.scoring import RRF_K, tie_break
 from commonplace.knowledge.search.spelling import find_meant
 from commonplace.knowledge.search.statements import TABLES, SearchTable, require_table
-from commonplace.knowledge.session import KnowledgeSession, storage_function
 from commonplace.storage.database import Statements
 
 STATEMENTS: Final[Mapping[SearchMode, Statement]] = {

@@ -7,8 +7,8 @@ from typing import Any
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.inputs import require_id
-from commonplace.knowledge.session import KnowledgeSession
 from commonplace.storage.nouns import Noun
 
 

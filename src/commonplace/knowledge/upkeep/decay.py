@@ -9,7 +9,7 @@ from uuid import UUID
 
 from aiosql.queries import Queries
 
-from commonplace.knowledge.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress, silent
 from commonplace.storage.database import Statements, load_queries
 

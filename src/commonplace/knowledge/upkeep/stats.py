@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from commonplace.knowledge import inputs
-from commonplace.knowledge.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.storage.database import Row
 
 

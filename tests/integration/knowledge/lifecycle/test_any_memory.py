@@ -9,6 +9,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.connection.unit_of_work import queries, unit_of_work
 from commonplace.knowledge.episodes import store_episode
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.kinds import Fact, MemoryType, Rule
@@ -17,7 +18,6 @@ from commonplace.knowledge.lifecycle.feedback import mark_harmful, mark_helpful
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.context import memory_context
 from commonplace.knowledge.short_ids import short_id
-from commonplace.knowledge.unit_of_work import queries, unit_of_work
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

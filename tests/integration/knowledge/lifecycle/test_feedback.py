@@ -9,11 +9,11 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError, SecretRefusedError
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.kinds import Rule
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful, mark_helpful
 from commonplace.knowledge.rules import store_rule
-from commonplace.knowledge.unit_of_work import unit_of_work
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

@@ -21,7 +21,7 @@ from commonplace.core.errors import (
     StorageUnavailableError,
 )
 from commonplace.embedding import DEFAULT_MODEL, EmbeddingEngine
-from commonplace.knowledge import vectors
+from commonplace.knowledge.connection import vectors
 from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_episodes
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful

@@ -6,13 +6,13 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.facts import FactDraft, store_facts
 from commonplace.knowledge.kinds import Fact, Rule
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.context import memory_context
 from commonplace.knowledge.search.context_block import ContextQuotas, SectionQuota
 from commonplace.knowledge.search.recall import recall
-from commonplace.knowledge.unit_of_work import unit_of_work
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

@@ -14,6 +14,7 @@ from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.episodes import store_episode
 from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
 from commonplace.knowledge.kinds import Fact
@@ -22,7 +23,6 @@ from commonplace.knowledge.search.found import Found
 from commonplace.knowledge.search.recall import recall
 from commonplace.knowledge.search.scoring import score
 from commonplace.knowledge.serialization import json_safe
-from commonplace.knowledge.unit_of_work import unit_of_work
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

@@ -14,6 +14,7 @@ from commonplace.core.clock import ManualClock
 from commonplace.core.context import request_context
 from commonplace.core.errors import InvalidInputError, TenantUnsetError
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_episodes
 from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
@@ -31,7 +32,6 @@ from commonplace.knowledge.search.statements import (
     spelling_queries,
 )
 from commonplace.knowledge.serialization import json_safe
-from commonplace.knowledge.unit_of_work import unit_of_work
 
 pytestmark = pytest.mark.usefixtures("tenant")
 

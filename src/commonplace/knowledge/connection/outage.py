@@ -10,8 +10,8 @@ from typing import Any, Final, TypeVar
 import asyncpg
 
 from commonplace.core.errors import EmbeddingError, StorageError, StorageUnavailableError
-from commonplace.knowledge.database import KnowledgeDatabase
-from commonplace.knowledge.unit_of_work import unit_of_work
+from commonplace.knowledge.connection.database import KnowledgeDatabase
+from commonplace.knowledge.connection.unit_of_work import unit_of_work
 
 PATIENCE_S: Final = 1.5
 """After this time without a result, the database is asked for a sign of life."""

@@ -16,12 +16,12 @@ from aiosql.queries import Queries
 from commonplace.core.context import RequestContext, current_context, require_tenant
 from commonplace.core.errors import TenantUnsetError
 from commonplace.core.tracing import span
+from commonplace.knowledge.connection.vectors import refused_vectors
 from commonplace.knowledge.kinds import COLUMN_GAPS
-from commonplace.knowledge.vectors import refused_vectors
 from commonplace.storage.database import Statements, load_queries
 from commonplace.storage.postgres_database import translated_errors
 
-_PACKAGE: Final = Path(__file__).parent
+_PACKAGE: Final = Path(__file__).parents[1]
 SQL_DIRECTORIES: Final = (
     _PACKAGE / "sql",
     *(

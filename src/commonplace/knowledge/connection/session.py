@@ -16,9 +16,9 @@ from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import clean_text
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, get_embedding_engine
 from commonplace.knowledge.config import MemoryModuleConfig
-from commonplace.knowledge.database import KnowledgeDatabase
-from commonplace.knowledge.outage import open_soon, while_it_answers
-from commonplace.knowledge.unit_of_work import require_context, unit_of_work
+from commonplace.knowledge.connection.database import KnowledgeDatabase
+from commonplace.knowledge.connection.outage import open_soon, while_it_answers
+from commonplace.knowledge.connection.unit_of_work import require_context, unit_of_work
 from commonplace.storage.database import Statements
 
 OPERATOR: Final = "operator"
@@ -141,13 +141,13 @@ class KnowledgeSession:
 
     @asynccontextmanager
     async def _reading(self) -> AsyncGenerator[Statements]:
-        """Open a consistent view of this tenant; see :func:`~commonplace.knowledge.unit_of_work.unit_of_work`."""
+        """Open a consistent view of this tenant; see :func:`~.unit_of_work.unit_of_work`."""
         async with self.acting() as pool, unit_of_work(pool, readonly=True) as sql:
             yield sql
 
     @asynccontextmanager
     async def _writing(self) -> AsyncGenerator[Statements]:
-        """Open a transaction of this tenant; see :func:`~commonplace.knowledge.unit_of_work.unit_of_work`."""
+        """Open a transaction of this tenant; see :func:`~.unit_of_work.unit_of_work`."""
         async with self.acting() as pool, unit_of_work(pool) as sql:
             yield sql
 

@@ -1,0 +1,1 @@
+"""Connection: the open database, who acts on it, transactions of a tenant, and outages."""
