@@ -28,6 +28,11 @@ OF_CONSOLIDATION = frozenset(each for each in EventType if each.startswith("cons
 }
 """What only consolidation writes."""
 
+OF_PEOPLE = frozenset(each for each in EventType if each.startswith(("review_", "scope_"))) | {
+    EventType.RULE_RESTORED
+}
+"""What a person's decision about two facts, a move between scopes, or taking back a withdrawal writes."""
+
 
 @pytest.fixture(scope="session")
 def knowledge_template(embedded_cluster: Membership) -> str:

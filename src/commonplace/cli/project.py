@@ -52,7 +52,7 @@ async def show(
     projects = _projects()
     found = projects.find(directory)
     if found is None:
-        raise NotFoundError("project", f"of {directory.absolute()}; its first session makes one")
+        return Answer(None, error=f"{directory.absolute()} is no project yet: its first session makes it one")
 
     def text(out: Console) -> None:
         out.print(f"[bold]{shown(found.name)}[/] {found.id}")

@@ -59,7 +59,7 @@ def test_a_project_is_shown_listed_and_renamed(commonplace: CommandLine) -> None
     """An unknown directory says which command makes a project."""
     none = commonplace("project", "show")
     assert (none.status, none.out) == (1, "")
-    assert "its first session makes one" in none.err
+    assert "its first session makes it one" in none.err
     assert "No projects yet." in commonplace("project", "list").out
     installed(commonplace)
     shown = commonplace("project", "show", "--json").json

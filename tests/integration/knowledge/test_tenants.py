@@ -130,6 +130,8 @@ def fact(world: World) -> dict[str, Any]:
         "subject": dice.choice(["Anna", "staging"]),
         "predicate": dice.choice(["port", "city"]),
         "content": world.text(),
+        "permanence": dice.choice(["standard", "permanent"]),
+        "scope": dice.choice(["global", "ops"]),
         "entity_id": dice.choice([None, None, world.pick("entity")]),
         "source_episode_id": dice.choice([None, None, world.pick("episode")]),
     }
@@ -163,6 +165,25 @@ async def undo_scope_move(memory: KnowledgeMemory, world: World) -> object:
     """Undo a move: one that was just made, or whatever an event of anybody is."""
     made = await memory.move_scope("ops", "dev")
     return await memory.undo_scope_move(world.dice.choice([made.event_id, None]) or world.pick("event"))
+
+
+async def decide(memory: KnowledgeMemory, world: World) -> object:
+    """Decide about a pair of the caller's, or about whatever has some number."""
+    if not await memory.reviews():
+        # A new fact of a consolidation supersedes a permanent one.
+        known = {"subject": "Anna", "predicate": "city", "permanence": "permanent", "scope": "ops"}
+        await memory.store_fact(content=world.text(), **known)
+        await memory.store_episode(content=world.text(), butler="ops")
+        await consolidate(memory, world)
+    waiting = [each.id for each in await memory.reviews()]
+    wanted = world.dice.choice([*waiting, world.dice.randint(1, 30)])
+    return await memory.decide(wanted, world.dice.choice(["corrects", "distinct"]))
+
+
+async def undo_decision(memory: KnowledgeMemory, world: World) -> object:
+    """Take a decision of the caller's back, or whatever has some number."""
+    decided = [each.id for each in await memory.reviews(decided=True)]
+    return await memory.undo_decision(world.dice.choice([*decided, world.dice.randint(1, 30)]))
 
 
 FUNCTIONS: Mapping[str, Call] = {
@@ -227,6 +248,9 @@ FUNCTIONS: Mapping[str, Call] = {
     ),
     "get_event": lambda m, w: m.get_event(w.pick("event")),
     "run_consolidation": consolidate,
+    "reviews": lambda m, w: m.reviews(decided=w.dice.choice([True, False])),
+    "decide": decide,
+    "undo_decision": undo_decision,
     "list_runs": lambda m, _: m.list_runs(),
     "get_run": lambda m, w: m.get_run(w.pick("run")),
     "undo_run": lambda m, w: m.undo_run(w.pick("run"), requeue=w.dice.choice([True, False])),

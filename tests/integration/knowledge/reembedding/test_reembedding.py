@@ -11,7 +11,9 @@ from typing import Any
 from uuid import UUID
 
 import asyncpg
+import psycopg
 import pytest
+from psycopg.pq import TransactionStatus
 
 from commonplace.core.context import request_context
 from commonplace.core.errors import (
@@ -26,7 +28,7 @@ from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_ep
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful
 from commonplace.knowledge.reembedding import leftovers
-from commonplace.knowledge.reembedding.moves import MoveEndedError, reembedding_status
+from commonplace.knowledge.reembedding.moves import MoveEndedError, MoveProgress, reembedding_status
 from commonplace.knowledge.reembedding.statements import TEXTS, table_queries
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.recall import recall
@@ -273,25 +275,21 @@ async def test_the_switch_waits_for_whoever_uses_the_tables(
     pool: asyncpg.Pool, url: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It tries, lets the others go on, and tries again; nobody else's transaction is ended."""
-    reader = await asyncpg.connect(url)
-    switching = asyncio.Event()
     gated = GatedEngine()
-    with caplog.at_level(logging.INFO):
-        move = asyncio.create_task(
-            reembed(pool, gated, on_progress=lambda at: switching.set() if at.step == "indexing" else None)
-        )
+    with psycopg.connect(url) as reader, caplog.at_level(logging.INFO):
+
+        def read_on(at: MoveProgress) -> None:
+            # An index is built in three transactions that do not wait for a reader of another table's rows.
+            if at.step == "indexing" and reader.info.transaction_status is TransactionStatus.IDLE:
+                reader.execute("LOCK TABLE rules IN ACCESS SHARE MODE")
+
+        move = asyncio.create_task(reembed(pool, gated, on_progress=read_on))
         gated.may_go.set()
-        await asyncio.wait_for(switching.wait(), DEADLINE_S)
-        # An index is built in three transactions that do not wait for a reader of another table's rows.
-        await reader.execute(
-            "BEGIN; SELECT count(*) FROM alembic_version; LOCK TABLE rules IN ACCESS SHARE MODE"
-        )
         async with asyncio.timeout(DEADLINE_S):
             while "are in use" not in caplog.text:  # noqa: ASYNC110 - the server makes it wait
                 await asyncio.sleep(0.01)
         assert not move.done()
-        await reader.execute("COMMIT")
-        await reader.close()
+        reader.commit()
         assert (await move).moved
 
 

@@ -18,7 +18,8 @@ from commonplace.knowledge.links import create_link
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.upkeep.cleanup import run_episode_cleanup
 from commonplace.knowledge.upkeep.decay import run_decay_sweep
-from support.knowledge import ACTOR, OF_CONSOLIDATION, OF_ENTITIES, TENANT
+from support.knowledge import ACTOR, OF_CONSOLIDATION, OF_ENTITIES, OF_PEOPLE, TENANT
+from support.on_pool import pin_memory
 
 pytestmark = pytest.mark.usefixtures("tenant")
 
@@ -50,6 +51,9 @@ async def test_every_mutation_writes_its_event(
             clock=clock,
         )
     rule = await store_rule(knowledge_pool, engine, content=text, clock=clock)
+    for pinned in (True, False):
+        await pin_memory(knowledge_pool, "fact", fact, pinned=pinned, clock=clock)
+        await pin_memory(knowledge_pool, "rule", rule, pinned=pinned, clock=clock)
     ends = {"source_type": "fact", "source_id": fact, "target_type": "episode", "target_id": episodes[0]}
     await create_link(knowledge_pool, relation="derived_from", **ends)
     await forget_memory(knowledge_pool, "episode", episodes[1], clock=clock)
@@ -85,7 +89,8 @@ async def test_every_mutation_writes_its_event(
     other = await store_rule(knowledge_pool, engine, content=text, clock=clock)
     await forget_memory(knowledge_pool, "rule", other, clock=clock)
     stream = await events(knowledge_pool)
-    assert {event["event_type"] for event in stream} == set(EventType) - OF_CONSOLIDATION - OF_ENTITIES
+    others = OF_CONSOLIDATION | OF_ENTITIES | OF_PEOPLE
+    assert {event["event_type"] for event in stream} == set(EventType) - others
     assert {(event["tenant_id"], event["actor"]) for event in stream} == {(TENANT, ACTOR)}
     for event in stream:
         assert {"before", "after"} <= event["payload"].keys(), event
