@@ -171,8 +171,9 @@ async def decide(memory: KnowledgeMemory, world: World) -> object:
     """Decide about a pair of the caller's, or about whatever has some number."""
     if not await memory.reviews():
         # A new fact of a consolidation supersedes a permanent one.
-        known = {"subject": "Anna", "predicate": "city", "permanence": "permanent", "scope": "ops"}
-        await memory.store_fact(content=world.text(), **known)
+        await memory.store_fact(
+            subject="Anna", predicate="city", content=world.text(), permanence="permanent", scope="ops"
+        )
         await memory.store_episode(content=world.text(), butler="ops")
         await consolidate(memory, world)
     waiting = [each.id for each in await memory.reviews()]
