@@ -27,6 +27,9 @@ MOST_CORRECT: Final = 0.07
 MOST_DISTINCT: Final = 0.1
 """Probabilities of a correction and of another thing, below which one memory holds both texts."""
 
+MOST_CORRECT_OF_SAME: Final = 0.04
+"""Probability of a correction below which the new text is dropped as a repetition; from there on it is kept as well."""
+
 LEAST_DOUBTFUL: Final = 0.25
 """Probability of a correction from which a pair that stays apart waits for review."""
 
@@ -157,7 +160,8 @@ def decided(chances: Mapping[Verdict, float]) -> Verdict:
     if correct >= LEAST_CORRECT:
         return Verdict.CORRECT
     if correct < MOST_CORRECT and distinct < MOST_DISTINCT:
-        return Verdict.SAME if same >= SAME_TO_REFINE * refine else Verdict.REFINE
+        repeats = same >= SAME_TO_REFINE * refine and correct < MOST_CORRECT_OF_SAME
+        return Verdict.SAME if repeats else Verdict.REFINE
     return Verdict.DOUBTFUL if correct >= LEAST_DOUBTFUL else Verdict.DISTINCT
 
 
