@@ -16,7 +16,7 @@ serve: $(VENV)/.installed $(VENV)/.assets ## Open the dashboard, REST and MCP on
 	$(BIN)/commonplace serve
 
 test: $(VENV)/.installed-test $(VENV)/.assets ## Run all tests on embedded storage
-	$(BIN)/pytest --numprocesses auto $(PYTEST)
+	$(BIN)/pytest --numprocesses auto --dist worksteal $(PYTEST)
 
 unit: $(VENV)/.installed-test ## Run the unit tests alone, in under a minute
 	$(BIN)/pytest --numprocesses auto tests/unit $(PYTEST)
