@@ -20,7 +20,7 @@ from commonplace.operational.judge.comparison import compare_readings
 from commonplace.operational.judge.features import Feature, cues, features
 from commonplace.operational.judge.reading import Reading, read
 
-LEAST_CORRECT: Final = 0.65
+LEAST_CORRECT: Final = 0.68
 """Probability from which a new text corrects the old one."""
 
 COST_OF_CORRECTION: Final = 8.0
