@@ -1,4 +1,4 @@
-"""``commonplace hook``: the command that Claude Code calls at the start of a session, at a prompt, and at the end.
+"""``commonplace hook``: the command that a host calls at the start of a session, at a prompt, and at the end.
 
 A hook always ends soon, with status 0, and prints its output completely or not at all: status 2 would drop the user's
 prompt. Errors go to ``$COMMONPLACE_HOME/logs/hooks.log``.
@@ -21,6 +21,7 @@ from platformdirs import user_data_path
 from typer.core import TyperCommand
 
 from commonplace.cli.claude_code.call import read_call
+from commonplace.cli.hosts.output import CLAUDE_CODE, rendered
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import load_settings, variable_of
 
@@ -73,8 +74,11 @@ def hook(
     butler: Annotated[
         str | None, typer.Option(help="The butler of the session.", show_default="the id of the project")
     ] = None,
+    host: Annotated[
+        str, typer.Option(help="The name of the host, whose JSON comes on standard input.")
+    ] = CLAUDE_CODE,
 ) -> None:
-    """Handle an event of Claude Code. Its JSON comes on standard input; the output goes to the model.
+    """Handle an event of a host. Its JSON comes on standard input; the output goes to the model.
 
     The exit status is always 0. Errors go to logs/hooks.log under COMMONPLACE_HOME.
     """
@@ -85,7 +89,7 @@ def hook(
     watchdog.start()
     text = ""
     try:
-        text = _answer(event, butler)
+        text = _answer(event, butler, host)
     except (CommonplaceError, OSError) as error:
         _log.error("%s: %s", event, error)
     except Exception:  # noqa: BLE001 - an outer door: the session goes on
@@ -95,15 +99,18 @@ def hook(
     _write(text)
 
 
-def _answer(event: str, butler: str | None) -> str:
+def _answer(event: str, butler: str | None, host: str) -> str:
     if event not in HOOKS:
         raise InvalidInputError("event", f"one of {', '.join(HOOKS)}", event)
     if sys.stdin.isatty():
-        raise InvalidInputError("standard input", "a JSON object from Claude Code", "a terminal")
+        raise InvalidInputError("standard input", "a JSON object from the host", "a terminal")
     document = sys.stdin.buffer.read(MAX_INPUT_BYTES).decode("utf-8", "replace")
-    call = read_call(document, load_settings(read_current_directory=False), os.environ, butler=butler)
+    call = read_call(
+        document, load_settings(read_current_directory=False), os.environ, butler=butler, host=host
+    )
     module = import_module(f"{PACKAGE}.{HOOKS[event].module}")
-    return asyncio.run(getattr(module, HOOKS[event].function)(call))
+    text = asyncio.run(getattr(module, HOOKS[event].function)(call))
+    return rendered(text, host=call.host, event=call.event)
 
 
 def _write(text: str) -> None:

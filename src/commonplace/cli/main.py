@@ -30,9 +30,12 @@ class Commands(LazyGroup):
         "host": Entry("host", "A minimal host: sessions with memory, configured by butler.toml."),
         "mcp": Entry("mcp", "MCP servers on standard input and output."),
         "project": Entry("project", "Projects: whose memory it is; rename, merge, promote."),
-        "install": Entry("install", "Connect Claude Code to the memories."),
-        "uninstall": Entry("uninstall", "Disconnect Claude Code from the memories."),
-        "hook": Entry("hook", "Handle an event of Claude Code."),
+        "install": Entry(
+            "install",
+            "Connect agent hosts, such as Claude Code or Codex, to the memories.",
+        ),
+        "uninstall": Entry("uninstall", "Disconnect agent hosts from the memories."),
+        "hook": Entry("hook", "Handle an event of an agent host."),
         "doctor": Entry("doctor", "Check each part by using it: write, read, search, delete."),
         "config": Entry("config", "Settings and their sources."),
     }

@@ -37,6 +37,7 @@ class SessionRecord:
         storing: Whether an episode was about to be stored; the episode may exist.
         size: The size of the transcript in bytes when it was last read.
         read: The ids of the messages that were read.
+        host: The name of the host.
     """
 
     session_id: str
@@ -46,6 +47,7 @@ class SessionRecord:
     storing: bool = False
     size: int = 0
     read: tuple[str, ...] = ()
+    host: str = "claude-code"
 
 
 class SessionRecords:
@@ -75,11 +77,16 @@ class SessionRecords:
         """
         return _load(self._path(session_id))
 
-    def beside(self, transcript: Path) -> list[SessionRecord]:
-        """Return the records of the project of a transcript, latest change first."""
+    def beside(self, session: SessionRecord) -> list[SessionRecord]:
+        """Return the records of sessions of the same butler or in the same directory, latest change first."""
         found = [(path.stat().st_mtime, path) for path in self._paths()]
         records = [_load(path) for _, path in sorted(found, reverse=True)]
-        return [record for record in records if record and record.transcript.parent == transcript.parent]
+        return [
+            record
+            for record in records
+            if record
+            and (record.butler == session.butler or record.transcript.parent == session.transcript.parent)
+        ]
 
     def list_records(self) -> list[SessionRecord]:
         """Return the records that can be read, by the ids of their sessions."""
