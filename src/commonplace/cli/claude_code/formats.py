@@ -110,7 +110,8 @@ def _opencode(record: Record, place: int) -> Message | None:
         for part in cast("Sequence[object]", record["parts"])
         if isinstance(part, dict) and not cast("Record", part).get("synthetic")
     ]
-    created = cast("Record", info.get("time") or {}).get("created")
+    time = info.get("time")
+    created = cast("Record", time).get("created") if isinstance(time, dict) else None
     said_at = datetime.fromtimestamp(created / 1000, UTC) if isinstance(created, (int, float)) else None
     return _message(info.get("role"), _text(parts, ("text",)), info.get("id"), said_at)
 
@@ -125,7 +126,7 @@ def _cursor(record: Record, place: int) -> Message | None:
 def _message(role: object, text: str, name: object, said_at: datetime | None) -> Message | None:
     if role not in ("user", "assistant"):
         return None
-    return Message(id=str(name), role=cast("Role", role), text=text, said_at=said_at)
+    return Message(id=str(name), role=role, text=text, said_at=said_at)
 
 
 _FORMATS: Final[Sequence[tuple[Callable[[Record], bool], Callable[[Record, int], Message | None]]]] = (

@@ -12,6 +12,7 @@ from typing import Any, Final
 from commonplace.cli.hosts.installation import JsonSettings, Scope, SettingsFile
 from commonplace.cli.hosts.parts import Document, Event, Hooks, Part, Servers, Words, server_keys
 from commonplace.cli.hosts.toml_settings import TomlSettings
+from commonplace.core.settings import CONFIG_VARIABLE, variable_of
 
 OPENCODE_PLUGIN: Final = Path(__file__).with_name("opencode_plugin.js")
 
@@ -120,8 +121,13 @@ def _claude_code(where: Where) -> list[SettingsFile]:
     ]
 
 
-# Codex: measured on 0.169. A hook is one shell command, SessionEnd gets at most 3 s, and a server that is not required
-# may miss the first request.
+# Codex: measured on 0.169. A hook is one shell command, SessionEnd gets at most 3 s, a server that is not required may
+# miss the first request, and servers get only those variables that are named.
+
+FORWARDED: Final = [
+    CONFIG_VARIABLE,
+    *map(variable_of, ("home", "database", "postgres_url", "workspace", "embedding_model")),
+]
 
 
 def _codex(where: Where) -> list[SettingsFile]:
@@ -130,7 +136,7 @@ def _codex(where: Where) -> list[SettingsFile]:
         "SessionStart", "UserPromptSubmit", "SessionEnd", end_s=3, matcher="startup|resume|clear|compact"
     )
     return [
-        TomlSettings(path=directory / "config.toml", constants={"required": True}),
+        TomlSettings(path=directory / "config.toml", constants={"required": True, "env_vars": FORWARDED}),
         JsonSettings(path=directory / "hooks.json", parts=[Hooks(events=events, handler=_shell_handler)]),
     ]
 

@@ -28,7 +28,7 @@ class TomlSettings:
     """
 
     path: Path
-    constants: Mapping[str, bool]
+    constants: Mapping[str, object]
 
     def install(self, ours: Ours, note: Note | None) -> tuple[FileChange, Note | None]:
         """Return the change that adds the servers, and the new note; see :class:`SettingsFile`."""
@@ -126,6 +126,15 @@ def _table(key: str, entry: Mapping[str, object]) -> str:
     return f"[{TABLE}.{key}]\n{values}"
 
 
+def _is_in_text(lines: list[str]) -> bool:
+    """Tell whether a text of several lines is open behind these lines."""
+    try:
+        tomllib.loads("\n".join(lines))
+    except tomllib.TOMLDecodeError:
+        return True
+    return False
+
+
 def _lines_of(lines: list[str], key: str) -> set[int]:
     """Return the numbers of the lines of a table and the tables in it, up to the last key of each."""
     header = re.compile(rf"[ \t]*\[{TABLE}\.(?:\"{key}\"|{key})(?:\.|\])")
@@ -133,7 +142,7 @@ def _lines_of(lines: list[str], key: str) -> set[int]:
     inside, begin = False, 0
     for place, line in enumerate(lines):
         if _HEADER.match(line):
-            inside, begin = header.match(line) is not None, place
+            inside, begin = header.match(line) is not None and not _is_in_text(lines[:place]), place
         if inside and _KEY.match(line):
             found |= set(range(begin, place + 1))
     return found
