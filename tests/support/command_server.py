@@ -3,15 +3,18 @@
 A command's start is mostly imports; in a fork they are done. Everything else is as in a process of its own: its
 arguments, directory, environment, three streams, exit status and exit handlers.
 
-A request is one message on the socket that is this process's standard input: JSON with ``arguments``,
-``directory`` and ``environment``, and three descriptors. Two messages answer: the child's process id, and what it
-exited with, negative for a signal.
+The only argument is the address of a socket. Each connection carries one request: JSON with ``arguments``,
+``directory`` and ``environment``, and three descriptors. Two messages answer: the child's process id, and its exit
+status, negative for a signal. The arguments ``-c CODE`` run Python code in place of the command.
+
+The process ends with its standard input.
 """
 
 import atexit
 import gc
 import json
 import os
+import selectors
 import socket
 import sys
 import tempfile
@@ -19,7 +22,7 @@ import threading
 from contextlib import suppress
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import commonplace.cli
 from commonplace.cli.main import main
@@ -30,21 +33,57 @@ LATER = ["commonplace.storage.migrations.upgrade", "fastmcp"]
 """What commands import only once they need it."""
 
 
-def serve(requests: socket.socket) -> list[str]:
-    """Fork for each request until there is none; return a command's arguments, in the child alone."""
-    while True:
-        request, descriptors, _, _ = socket.recv_fds(requests, MAX_REQUEST_BYTES, 3)
-        if not request:
-            sys.exit()
-        child = os.fork()
-        if child == 0:
-            requests.close()
-            return become(json.loads(request), descriptors)
-        for descriptor in descriptors:
-            os.close(descriptor)
-        requests.sendall(b"%d" % child)
-        _, status = os.waitpid(child, 0)
-        requests.sendall(b"%d" % os.waitstatus_to_exitcode(status))
+class Running(NamedTuple):
+    """A child, and the connection that waits for its exit status."""
+
+    child: int
+    client: socket.socket
+
+
+def serve(address: str) -> list[str]:
+    """Fork for each request until standard input ends; return a command's arguments, in the child alone."""
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener,
+        selectors.DefaultSelector() as selector,
+    ):
+        listener.bind(address)
+        listener.listen()
+        selector.register(sys.stdin.fileno(), selectors.EVENT_READ)
+        selector.register(listener, selectors.EVENT_READ)
+        os.write(sys.stdout.fileno(), b"ready\n")
+        while True:
+            for key, _ in selector.select():
+                if key.fileobj is listener:
+                    client, _ = listener.accept()
+                    request, descriptors, _, _ = socket.recv_fds(client, MAX_REQUEST_BYTES, 3)
+                    if (child := os.fork()) == 0:
+                        _close(client, selector)
+                        return become(json.loads(request), descriptors)
+                    for descriptor in descriptors:
+                        os.close(descriptor)
+                    client.sendall(b"%d" % child)
+                    selector.register(os.pidfd_open(child), selectors.EVENT_READ, Running(child, client))
+                elif key.data is not None:
+                    selector.unregister(key.fileobj)
+                    os.close(key.fd)
+                    _answer(key.data)
+                else:
+                    sys.exit()
+
+
+def _answer(ended: Running) -> None:
+    _, status = os.waitpid(ended.child, 0)
+    with ended.client, suppress(BrokenPipeError):  # the client may have been killed
+        ended.client.sendall(b"%d" % os.waitstatus_to_exitcode(status))
+
+
+def _close(client: socket.socket, selector: selectors.BaseSelector) -> None:
+    """Close what belongs to the server alone: other clients would wait for this child too."""
+    client.close()
+    for key in selector.get_map().values():
+        if isinstance(key.data, Running):
+            os.close(key.fd)
+            key.data.client.close()
 
 
 def become(request: dict[str, object], descriptors: list[int]) -> list[str]:
@@ -69,16 +108,18 @@ def run() -> NoReturn:
         "a directory for temporary files is chosen before the environment is known"
     )
     gc.freeze()
-    requests = socket.socket(fileno=os.dup(0))
-    requests.sendall(b"ready")
-    sys.argv = ["commonplace", *serve(requests)]
+    sys.argv = ["commonplace", *serve(sys.argv[1])]
     leave(status_of_main())
 
 
 def status_of_main() -> int:
-    """Run the command and return its exit status."""
+    """Run the command, or the code after ``-c``, and return its exit status."""
     try:
-        main()
+        match sys.argv[1:]:
+            case ["-c", code]:
+                exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102 - a test's code
+            case _:
+                main()
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except BaseException as error:  # noqa: BLE001 - printed as the interpreter would
