@@ -52,10 +52,11 @@ class CommandServer:
 
     def __init__(self) -> None:
         self.programs = Path(mkdtemp(prefix="commonplace-"))  # a socket's address has at most 107 bytes
-        """A directory for PATH, whose ``commonplace`` and ``python`` run in forks."""
+        """A directory for PATH; its ``commonplace`` and ``python`` run in forks."""
+        self.program = self.programs / "commonplace"
+        self.python = self.programs / "python"
         self._address = str(self.programs / SOCKET)
-        for name in ("commonplace", "python"):
-            program = self.programs / name
+        for program in (self.program, self.python):
             program.write_text(f"#!{sys.executable} -IS\n{CLIENT.read_text()}")
             program.chmod(0o755)
         self._process = subprocess.Popen(
