@@ -21,6 +21,10 @@ hypothesis.settings.register_profile("tests", deadline=None)
 hypothesis.settings.load_profile("tests")
 
 
+# No test speaks TLS. Each HTTP client would load the certificates of this machine, for a thirtieth of a second.
+os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """Return how many processes run tests: one more than there are cores, for tests wait as much as they compute."""
     return len(os.sched_getaffinity(0)) + 1

@@ -9,6 +9,7 @@ import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, Final, get_type_hints
 
@@ -91,11 +92,7 @@ class MemoryTool(Tool):
             hints: Hints for a parameter that was refused.
             defaults: Values that replace the defaults of the function.
         """
-        arguments = arguments_of(offer.run, defaults)
-        schema = arguments.model_json_schema()
-        schema.pop("title")
-        for each in schema["properties"].values():
-            each.pop("title", None)
+        arguments, schema = _form(offer.run, frozenset(defaults.items()))
         tool = cls(
             name=offer.run.__name__,
             title=offer.title,
@@ -165,6 +162,19 @@ def refusal(message: str, *, hint: str, **details: str) -> ToolResult:
     """Return an error that a model can act on, as text and as JSON."""
     fault = {"message": message, **details, "hint": hint}
     return ToolResult(content=f"{message}. {hint}", structured_content={"error": fault}, is_error=True)
+
+
+@cache
+def _form(
+    run: ToolFunction, defaults: frozenset[tuple[str, object]]
+) -> tuple[type[BaseModel], dict[str, Any]]:
+    """Return the pydantic model of a function's parameters, and its JSON schema."""
+    arguments = arguments_of(run, dict(defaults))
+    schema = arguments.model_json_schema()
+    schema.pop("title")
+    for each in schema["properties"].values():
+        each.pop("title", None)
+    return arguments, schema
 
 
 def arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[BaseModel]:
