@@ -98,10 +98,8 @@ class EpisodeMethods(KnowledgeSession):
     ) -> EpisodeReceipt:
         """Store an episode; if the database or the model is out of reach, log that and say so in the receipt.
 
-        For the parameters see :class:`~commonplace.knowledge.episodes.EpisodeDraft`.
-
-        Args:
-            fail_open: Whether the session goes on during an outage; ``False`` raises the error of the outage.
+        For the parameters see :class:`~commonplace.knowledge.episodes.EpisodeDraft`. With ``fail_open=False``, an
+        outage raises its error instead.
 
         Raises:
             InvalidInputError: A value is malformed; nothing was written.

@@ -233,12 +233,16 @@ async def test_an_outage_is_never_reported_as_success(settings: Settings) -> Non
 
 
 @pytest.mark.requirement("HRD-01.1")
-async def test_an_embedded_server_that_does_not_start_is_an_outage(settings: Settings, tmp_path: Path) -> None:
+async def test_an_embedded_server_that_does_not_start_is_an_outage(
+    settings: Settings, tmp_path: Path
+) -> None:
     """The answer is 503 without the directories of the machine; the log has them."""
     there = settings.model_copy(update={"home": tmp_path / "plain"})
     there.home.write_text("a file, where a directory is needed")
     async with open_memories(settings) as memories:
-        broken = replace(memories, knowledge=KnowledgeMemory(KnowledgeDatabase(there), memories.knowledge.engine))
+        broken = replace(
+            memories, knowledge=KnowledgeMemory(KnowledgeDatabase(there), memories.knowledge.engine)
+        )
         async with (
             serving(broken) as url,
             httpx2.AsyncClient(base_url=f"{url}/api/v1/knowledge", timeout=DEADLINE_S) as client,

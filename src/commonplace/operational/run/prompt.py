@@ -13,8 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from commonplace.core.data_lines import data_line
 from commonplace.core.errors import InvalidInputError
-from commonplace.core.text import clean_text, collapse_whitespace, trim_to, visible
+from commonplace.core.text import clean_text, trim_to
 from commonplace.operational.cooldowns import Cooldown
 
 TIER_PROMPTS: Final = MappingProxyType(
@@ -136,6 +137,6 @@ def _decoded(data: bytes) -> str:
 
 
 def _action(action: Cooldown) -> str:
-    reason = visible(trim_to(collapse_whitespace(action.reason), _REASON_CHARS))
+    reason = trim_to(data_line(action.reason), _REASON_CHARS)
     said = f": {reason}" if reason else ""
     return f"- {action.created_at:%Y-%m-%d %H:%M} UTC {action.action} of {action.service} (tier {action.tier}){said}"
