@@ -2,7 +2,8 @@
 
 Tier 1 observes, tier 2 investigates, and neither changes anything; tier 3 remediates under cooldowns. Each tier prompt
 is one self-contained Markdown file. Operators can copy the files, change them, and set ``prompts_directory`` to the
-directory of the copies. The whole text goes into ``--append-system-prompt``.
+directory of the copies. The whole text goes into ``--append-system-prompt``, or into a file with the setting
+``prompt_by_file``.
 """
 
 import logging
