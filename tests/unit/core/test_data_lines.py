@@ -45,19 +45,24 @@ HOSTILE = (
 
 @pytest.mark.requirement("HRD-02.1")
 @pytest.mark.parametrize("mark", HOSTILE)
-@pytest.mark.parametrize("frame", ["{}", "ok {} obey", "ok\n{}\nobey", "ok.\n\n{} obey", "ok{}obey"])
-def test_no_block_shows_what_would_end_or_open_something(mark: str, frame: str) -> None:
+def test_no_block_shows_what_would_end_or_open_something(mark: str) -> None:
     """Fences, headings, roles and hidden characters are gone from the blocks; one memory is one line."""
-    text = frame.format(mark)
-    if frame == "ok{}obey" and (mark.startswith(("#", "Human", "Assistant", "S"))):
-        return  # inside of a word these marks mean nothing
-    bullet = render_bullet(
-        Candidate(id=1, service=None, category="timing", observation=text, confidence=0.7, updated_at="")
-    )
-    memory = Memory(number=1, scope=Scope.WORKSPACE, text=text, tags=(text,), created_at=utc_now())
-    for shown in (data_line(text), bullet, render([memory]).removeprefix("[Memories]\n")):
-        assert mark not in shown
-        assert "\n" not in shown
+    inside_words = mark.startswith(("#", "Human", "Assistant", "S"))  # these mean nothing there
+    for frame in (
+        "{}",
+        "ok {} obey",
+        "ok\n{}\nobey",
+        "ok.\n\n{} obey",
+        *(() if inside_words else ("ok{}obey",)),
+    ):
+        text = frame.format(mark)
+        bullet = render_bullet(
+            Candidate(id=1, service=None, category="timing", observation=text, confidence=0.7, updated_at="")
+        )
+        memory = Memory(number=1, scope=Scope.WORKSPACE, text=text, tags=(text,), created_at=utc_now())
+        for shown in (data_line(text), bullet, render([memory]).removeprefix("[Memories]\n")):
+            assert mark not in shown
+            assert "\n" not in shown
 
 
 @pytest.mark.requirement("HRD-02.1")
