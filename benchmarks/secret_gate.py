@@ -27,9 +27,10 @@ from functools import partial
 from importlib import import_module
 from importlib.metadata import distributions
 from pathlib import Path
+from typing import cast
 from urllib.parse import quote
 
-from commonplace.core.secrets import find_secret
+from commonplace.core.secrets import SecretFinding, find_secret
 
 ROOT = Path(__file__).parents[1]
 MANUALS = Path("/usr/share/man")
@@ -174,9 +175,7 @@ def prose() -> Iterator[tuple[str, str]]:
     for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]):
         yield from _paragraphs("this repository", path.read_text(encoding="utf-8"))
     for package in sorted(distributions(), key=lambda each: each.name or ""):
-        yield from _paragraphs(
-            "package READMEs", package.metadata.get_payload() or package.metadata["description"] or ""
-        )
+        yield from _paragraphs("package READMEs", package.metadata.json.get("description") or "")
     pages = sorted([*MANUALS.glob("man[1-8]/*.gz"), *MANUALS.glob("man[1-8]/*.[1-8]")])
     for path in pages[:: max(1, len(pages) // MOST_MANUALS)]:
         raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
@@ -250,7 +249,7 @@ def main() -> int:
         print(f"  {'all':16}{len(refused) / len(paragraphs):9.2%}")
         if show and gate == "commonplace":
             for source, text in refused:
-                found = find_secret(text)
+                found = cast("SecretFinding", find_secret(text))
                 print(f"    {source}: {found.kind}: {text[max(0, found.start - 20) : found.end + 10]!r}")
         rates[gate] = (missed / (len(made) * len(DISGUISES)), len(refused) / len(paragraphs))
     missed_rate, refused_rate = rates["commonplace"]
