@@ -175,7 +175,7 @@ def prose() -> Iterator[tuple[str, str]]:
     for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]):
         yield from _paragraphs("this repository", path.read_text(encoding="utf-8"))
     for package in sorted(distributions(), key=lambda each: each.name or ""):
-        yield from _paragraphs("package READMEs", package.metadata.json.get("description") or "")
+        yield from _paragraphs("package READMEs", str(package.metadata.json.get("description", "")))
     pages = sorted([*MANUALS.glob("man[1-8]/*.gz"), *MANUALS.glob("man[1-8]/*.[1-8]")])
     for path in pages[:: max(1, len(pages) // MOST_MANUALS)]:
         raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
