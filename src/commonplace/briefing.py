@@ -25,9 +25,10 @@ from commonplace.apps.context import format_memories
 from commonplace.apps.memory import AppMemory
 from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens, share_budget
 from commonplace.core.clock import Clock, utc_now
+from commonplace.core.data_lines import data_line
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import Settings
-from commonplace.core.text import collapse_whitespace, trim_to, visible
+from commonplace.core.text import trim_to
 from commonplace.knowledge import (
     CONTEXT_HEADER,
     GLOBAL_SCOPE,
@@ -352,14 +353,10 @@ async def _sessions_block(knowledge: KnowledgeMemory, prompt: str, butler: str) 
         episodes = await knowledge.list_episodes(butler=butler, live=True, limit=SESSIONS)
     newest = sorted(episodes, key=lambda episode: (episode.created_at, str(episode.id)), reverse=True)
     lines = [
-        f"- {episode.created_at:%Y-%m-%d} {trim_to(_one_line(episode.content), SESSION_CHARS)}"
+        f"- {episode.created_at:%Y-%m-%d} {trim_to(data_line(episode.content), SESSION_CHARS)}"
         for episode in newest
     ]
     return "\n".join([SESSIONS_TITLE, *lines]) if lines else ""
-
-
-def _one_line(text: str) -> str:
-    return visible(collapse_whitespace(text))
 
 
 def _tokens(chars: int | None) -> int | None:

@@ -6,7 +6,8 @@ the database is opened in the background, and the first call waits for it.
 
 import asyncio
 import math
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final, Self
 
 import asyncpg
@@ -62,7 +63,25 @@ class KnowledgeDatabase:
         # The opening serves all callers; a cancelled caller must not end it.
         return await asyncio.shield(self.begin())
 
-    async def access(self) -> Access:
+    @asynccontextmanager
+    async def owner_pool(self) -> AsyncGenerator[asyncpg.Pool]:
+        """Open a pool of the owner of the tables, and close it at the end of the block.
+
+        Raises:
+            SettingsError: The URL is not a PostgreSQL URL.
+            StorageError: The server cannot be started or reached, or its schema is newer than this release.
+        """
+        pool = await self.pool()
+        if isinstance(self._source, str):
+            yield pool  # a URL names the owner
+            return
+        owners = await open_pool(self._source, as_owner=True)
+        try:
+            yield owners
+        finally:
+            await _close(owners)
+
+    async def access(self, *, as_owner: bool = False) -> Access:
         """Return the access of another driver to the same database; start the server if it died.
 
         Raises:
@@ -70,7 +89,7 @@ class KnowledgeDatabase:
             StorageError: The server cannot be started or reached, or its schema is newer than this release.
         """
         await self.pool()
-        return await access_to(self._source)
+        return await access_to(self._source, as_owner=as_owner)
 
     async def close(self) -> None:
         """Close the connections, and release the embedded server."""

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal
 from commonplace.storage import sqlite
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.postgres_access import Access, connect, prepare_access
+from commonplace.storage.roles import owner_access
 
 Branch = Literal["operational", "apps", "memory", "access"]
 
@@ -76,7 +77,7 @@ async def migrate_postgres(source: str | EmbeddedPostgres, branch: Branch, *, ta
 
 
 async def _access(source: str | EmbeddedPostgres) -> Access:
-    return await prepare_access(source if isinstance(source, str) else await source.start())
+    return await (prepare_access(source) if isinstance(source, str) else owner_access(source))
 
 
 async def _postgres_revisions(access: Access) -> set[str]:
