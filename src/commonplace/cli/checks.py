@@ -171,8 +171,10 @@ async def check_postgres(settings: Settings) -> str:
 
 def _left_behind(cluster: AbandonedCluster) -> str:
     return (
-        f"{cluster.link} no longer points to its database. If you did not move that home or unmount its disk, delete "
-        f"the database: rm -r {shlex.quote(str(cluster.directory))}"
+        f"{cluster.directory} holds a database of an earlier release, and {cluster.link} no longer points to it. "
+        "It may be the only copy of these memories: their home may have been moved, or its disk may not be mounted. "
+        f"To use it, put the link back: ln -s {shlex.quote(str(cluster.directory))} "
+        f"{shlex.quote(str(cluster.link))}"
     )
 
 
