@@ -2,12 +2,19 @@
 
 import sys
 from importlib import import_module
+from types import ModuleType
 
 
 def main() -> None:
     """Run the command; imports wait until it is known which ones are needed, because every prompt waits for a hook."""
-    if sys.argv[1:2] == ["hook"] and import_module("commonplace.cli.resident.client").answer_hook(
-        sys.argv[2:]
-    ):
-        return
-    import_module("commonplace.cli.main").main()
+    match sys.argv[1:]:
+        case ["hook", *arguments] if _client().answer_hook(arguments):
+            return
+        case ["mcp", *_] as arguments if (status := _client().serve_mcp(arguments)) is not None:
+            sys.exit(status)
+        case _:
+            import_module("commonplace.cli.main").main()
+
+
+def _client() -> ModuleType:
+    return import_module("commonplace.cli.resident.client")

@@ -21,6 +21,12 @@ from support.deadlines import DEADLINE_S
 from support.postgres import wait_until
 from support.resident import RESIDENT, end, pid_of
 
+FORKS = "commonplace.cli.resident.forks"
+INITIALIZE = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
 NOTE = "- (m-1) The staging port is 5433"
 
 
@@ -108,7 +114,7 @@ def test_what_was_acknowledged_survives_a_kill(hooks: Hooks, commonplace: Comman
     hooks.call("session-start", source="clear")
     assert hooks.call("session-end", reason="clear") == ""
     end(hooks.home, signal.SIGKILL)
-    assert (hooks.home / "resident" / "socket").exists()
+    assert (hooks.home / "resident" / "hooks").exists()
 
     hooks.call("session-start", source="startup")
 
@@ -119,6 +125,50 @@ def test_what_was_acknowledged_survives_a_kill(hooks: Hooks, commonplace: Comman
         return [each["content"] for each in found] == ["User: Move staging to port 5434"]
 
     wait_until(learned, what="the episode of the session")
+
+
+def test_a_server_outlives_the_process_that_started_it_and_ends_with_its_client(
+    commonplace: CommandLine,
+) -> None:
+    """It is forked where the imports are done, with the streams and the directory of the command."""
+    hooks = Hooks(commonplace)
+    hooks.call("user-prompt", prompt="which port?")
+    wait_until((hooks.home / "resident" / "mcp").exists, what="the process that forks")
+    forking = next(
+        each
+        for each in psutil.process_iter(["cmdline"])
+        if each.info["cmdline"][-2:] == [FORKS, str(hooks.home)]
+    )
+    with subprocess.Popen(
+        [sys.executable, "-m", "commonplace", "mcp", "workspace"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=hooks.workspace,
+        env=clean_environment(hooks.home, **hooks.variables),
+        text=True,
+    ) as server:
+        assert "serverInfo" in ask(server, "initialize", **INITIALIZE)["result"]
+        (fork,) = forking.children()
+        end(hooks.home, signal.SIGKILL)
+        forking.wait(DEADLINE_S)
+        stored = {"name": "memory_store", "arguments": {"text": "The staging port is 5434"}}
+        assert "m-1" in str(ask(server, "tools/call", **stored)["result"])
+        server.kill()
+    wait_until(lambda: not fork.is_running(), what="the end of the server")
+
+    assert "5434" in commonplace("workspace", "search", "staging").out
+
+
+def ask(server: subprocess.Popen[str], method: str, **parameters: object) -> dict[str, Any]:
+    """Send a request to an MCP server; return its answer."""
+    assert server.stdin is not None
+    assert server.stdout is not None
+    request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": parameters}
+    server.stdin.write(f"{json.dumps(request)}\n")
+    if method == "initialize":
+        server.stdin.write('{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+    server.stdin.flush()
+    return json.loads(server.stdout.readline())
 
 
 def test_a_process_that_hangs_is_killed_and_one_that_is_idle_ends(commonplace: CommandLine) -> None:

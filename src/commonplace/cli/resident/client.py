@@ -1,17 +1,18 @@
-"""Client of the resident process, for hooks.
+"""Client of the resident process, for hooks and for the start of MCP servers.
 
 Every prompt waits for this module, so it imports the standard library alone, and little of it.
 """
 
 import json
 import os
+import signal
 import socket
 import struct
 import sys
 import time
 from collections.abc import Mapping
 
-from commonplace.cli.resident.place import Place
+from commonplace.cli.resident.place import MCP, Place
 
 DEADLINES_S = {"session-start": 25.0, "user-prompt": 5.0, "session-end": 17.0}
 """The events, and how long the client waits for an answer: less than Claude Code waits for the hook."""
@@ -21,7 +22,9 @@ START_S = 3.0
 
 POLL_S = 0.005
 MAX_INPUT_BYTES = 16 * 1024 * 1024
-SIGKILL = 9
+FORK_S = 2.0
+LENGTH = "!I"
+TAKEN = b"y"
 
 
 class DiedError(Exception):
@@ -69,6 +72,41 @@ def answer_hook(arguments: list[str]) -> bool:
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return True
+
+
+def serve_mcp(arguments: list[str]) -> int | None:
+    """Have an MCP server started by a process that has imported what it needs, and wait for its end.
+
+    The server has this process's standard streams. It ends when this process does.
+
+    Args:
+        arguments: The arguments of the command, ``mcp`` first.
+
+    Returns:
+        The exit status of the server; ``None`` if the caller has to serve.
+    """
+    home = _home(os.environ)
+    if home is None:
+        return None
+    request = {
+        "build": build(),
+        "arguments": arguments,
+        "directory": os.getcwd(),  # noqa: PTH109
+        "environ": dict(os.environ),
+    }
+    try:
+        with Place(home, MCP).connect(FORK_S) as connection:
+            document = json.dumps(request).encode()
+            socket.send_fds(connection, [struct.pack(LENGTH, len(document))], [0, 1, 2])
+            connection.sendall(document)
+            if connection.recv(1) != TAKEN:
+                return None
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            connection.settimeout(None)
+            status = connection.recv(1)
+            return status[0] if status else 1
+    except OSError:
+        return None
 
 
 def build() -> str:
@@ -159,7 +197,7 @@ def _kill(connection: socket.socket) -> None:
     """Kill the process that listens, by the number that the kernel knows."""
     form = "3i"
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(form))
-    os.kill(struct.unpack(form, credentials)[0], SIGKILL)
+    os.kill(struct.unpack(form, credentials)[0], signal.SIGKILL)
 
 
 def _started(place: Place, deadline: float) -> socket.socket:

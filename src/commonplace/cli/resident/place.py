@@ -1,7 +1,9 @@
 """The place of the resident process in a home: its socket, and the lock that one process holds.
 
-    $COMMONPLACE_HOME/resident/socket     its owner's alone
-    $COMMONPLACE_HOME/resident/lock       held as long as the process listens
+    $COMMONPLACE_HOME/resident/hooks          the socket, its owner's alone
+    $COMMONPLACE_HOME/resident/hooks.lock     held as long as the process listens
+    $COMMONPLACE_HOME/resident/mcp            the same for the process that forks MCP servers
+    $COMMONPLACE_HOME/resident/mcp.lock
 
 The kernel releases the lock when the process dies, for whatever reason. Whoever holds it replaces a socket that a dead
 process left behind. Only the standard library is imported, because every hook waits for this module.
@@ -13,6 +15,8 @@ import socket
 from collections.abc import Callable
 
 DIRECTORY = "resident"
+HOOKS = "hooks"
+MCP = "mcp"
 MAX_SOCKET_PATH_BYTES = 100
 """Linux allows 107."""
 
@@ -24,12 +28,14 @@ class Place:
 
     Args:
         home: The home, an absolute path.
+        name: The name of the socket.
     """
 
-    def __init__(self, home: str) -> None:
+    def __init__(self, home: str, name: str = HOOKS) -> None:
         self.home = home
         self.directory = f"{home}/{DIRECTORY}"
-        self.socket = f"{self.directory}/socket"
+        self.name = name
+        self.socket = f"{self.directory}/{name}"
         self._lock = -1
         self._bound: os.stat_result | None = None
 
@@ -60,7 +66,7 @@ class Place:
             os.makedirs(directory, mode=0o700, exist_ok=True)  # noqa: PTH103
         os.chmod(self.directory, 0o700)  # noqa: PTH101
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        lock = os.open(f"{self.directory}/lock", flags, 0o600)
+        lock = os.open(f"{self.socket}.lock", flags, 0o600)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -91,6 +97,11 @@ class Place:
             os.close(self._lock)
             self._lock = -1
 
+    def leave_to_parent(self) -> None:
+        """Close the lock in a fork, so that only its parent holds it."""
+        os.close(self._lock)
+        self._lock, self._bound = -1, None
+
     def _at_address(self, use: Callable[[str], None]) -> None:
         """Call a function with the address; a path that is too long is reached through its open directory."""
         if len(os.fsencode(self.socket)) <= MAX_SOCKET_PATH_BYTES:
@@ -98,6 +109,6 @@ class Place:
             return
         directory = os.open(self.directory, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            use(f"/proc/self/fd/{directory}/socket")
+            use(f"/proc/self/fd/{directory}/{self.name}")
         finally:
             os.close(directory)

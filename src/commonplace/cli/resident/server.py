@@ -10,6 +10,7 @@ import json
 import logging
 import signal
 import socket
+import sys
 import time
 from collections.abc import Coroutine, Mapping
 from contextlib import suppress
@@ -94,6 +95,7 @@ class Resident:
         self._used_at = time.monotonic()
         self._answering = 0
         self._behind: set[asyncio.Task[None]] = set()
+        self._forking: asyncio.subprocess.Process | None = None
         self._answered = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -120,7 +122,7 @@ class Resident:
                 await self._finish()
 
     async def _warm(self, memory: KnowledgeMemory) -> None:
-        """Open the database, then load the model.
+        """Open the database, then load the model, then prepare the start of MCP servers.
 
         The first start of a session needs no model, so the model waits for it, but not for long.
         """
@@ -128,6 +130,11 @@ class Resident:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._answered.wait(), MODEL_WAITS_S)
         memory.begin()
+        await memory.engine.embed_async(None)
+        self._forking = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "commonplace.cli.resident.forks", self._place.home),
+            stdin=asyncio.subprocess.PIPE,
+        )
 
     async def _learn_later(self, memory: KnowledgeMemory) -> None:
         """Learn from sessions that nobody waits for, once those that wait have their answers."""
@@ -135,6 +142,8 @@ class Resident:
         await sweep_all(self._settings.home, memory)
 
     async def _finish(self) -> None:
+        if self._forking is not None and self._forking.stdin is not None:
+            self._forking.stdin.close()
         if self._behind:
             await asyncio.wait(self._behind, timeout=STOPPING_S)
 
