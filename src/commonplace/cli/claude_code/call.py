@@ -28,6 +28,7 @@ class HookCall:
         session_id: The session, a UUID.
         transcript: The file of the session, which a new session does not have yet; an empty one if there is none.
         prompt: The user's prompt; empty for other events.
+        source: Why the session starts, such as ``startup`` or ``compact``; empty for other events.
         named_butler: The butler that the installation names; ``None`` for the project of the workspace.
         settings: The settings; the project is the workspace unless they name another.
         host: The name of the host.
@@ -39,6 +40,7 @@ class HookCall:
     prompt: str
     named_butler: str | None
     settings: Settings
+    source: str = ""
     host: str = "claude-code"
     event: str = ""
 
@@ -52,6 +54,11 @@ class HookCall:
             StorageUnavailableError: The identity of a new project cannot be written.
         """
         return self.named_butler or Projects(self.settings.home).butler_at(self.settings.workspace)
+
+    @property
+    def has_knowledge(self) -> bool:
+        """Whether knowledge memory has a database; a new home has nothing to tell, and no hook waits for its set-up."""
+        return self.settings.postgres_url is not None or (self.settings.postgres_directory / "data").exists()
 
 
 def read_call(
@@ -90,6 +97,7 @@ def read_call(
         session_id=_session_id(values, host),
         transcript=_transcript(values, host),
         prompt=_CONTEXT.sub("", str(values.get("prompt") or "")).strip(),
+        source=str(values.get("source") or ""),
         named_butler=butler,
         settings=settings,
         host=host,

@@ -16,6 +16,7 @@ export const Commonplace = async ({ client, directory }) => {
   const briefed = new Set()
   const changed = new Set()
   const parents = new Map()
+  let writing = Promise.resolve()
 
   const transcript = (session) => join(TRANSCRIPTS, `${session}.jsonl`)
 
@@ -85,9 +86,13 @@ export const Commonplace = async ({ client, directory }) => {
     event: safely(async ({ event }) => {
       const session = event.properties?.sessionID
       if (event.type === "session.compacted") briefed.delete(session)
-      if (event.type === "session.idle" && (await isOwn(session))) await write(session)
+      if (event.type !== "session.idle") return
+      writing = writing.then(safely(async () => (await isOwn(session)) && (await write(session))))
+      await writing
     }),
+    // opencode does not wait for events, but for this.
     dispose: safely(async () => {
+      await writing
       await Promise.all([...changed].map((session) => hook("session-end", session)))
     }),
   }
