@@ -14,6 +14,7 @@ from commonplace.cli.hosts.parts import Ours
 from commonplace.cli.hosts.table import HOSTS, Host, Where, hosts_there
 from commonplace.cli.question import confirmed
 from commonplace.cli.run import run
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import load_settings
 from commonplace.projects import Projects
 
@@ -54,6 +55,10 @@ async def _offer(scope: Scope, *, dry_run: bool) -> Answer:
 
 
 def _install(host: Host, scope: Scope, butler: str | None, *, dry_run: bool) -> Answer:
+    if butler and not host.takes_butler:
+        raise InvalidInputError(
+            "--butler", f"nothing, for the plugin of {host.title} uses the project", butler
+        )
     # Like the hooks, ignore a commonplace.toml in the current directory: it must not move the memories.
     home = load_settings(read_current_directory=False).settings.home
     files = host.files(Where(scope=scope, project=Path.cwd(), environ=os.environ))

@@ -157,7 +157,9 @@ def test_the_files_have_the_form_that_the_host_documents(
 
 
 def test_opencode_gets_its_servers_and_the_plugin(commonplace: CommandLine) -> None:
-    """A comment is refused, as in every JSON file."""
+    """The plugin knows no butler but the project."""
+    refused = commonplace("install", "opencode", "--butler", "jarvis")
+    assert (refused.status, "--butler: expected nothing" in refused.err) == (1, True)
     assert commonplace("install", "opencode").status == 0
     path = commonplace.directory / "opencode.json"
     document = json.loads(path.read_text())

@@ -54,6 +54,7 @@ class Host:
         adds: What an installation adds, for the help text.
         note: Returns a hint for a person after an installation in a scope.
         hook_options: The options of the hooks.
+        takes_butler: Whether an installation can name the butler of the sessions.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Host:
     adds: str
     note: Callable[[Scope], str] = lambda _: ""
     hook_options: Sequence[str] = ()
+    takes_butler: bool = True
 
     def is_there(self, environ: Mapping[str, str]) -> bool:
         """Tell whether the host seems to be installed."""
@@ -300,7 +302,7 @@ HOSTS: Final[Mapping[str, Host]] = {
             traces=(".config/opencode",),
             files=_opencode,
             adds="both MCP servers, and a plugin for a briefing at the start of each session and an episode at its end",
-            hook_options=("--host", "opencode"),
+            takes_butler=False,
         ),
     )
 }
