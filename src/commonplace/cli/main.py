@@ -34,6 +34,7 @@ class Commands(LazyGroup):
             "install",
             "Connect agent hosts, such as Claude Code or Codex, to the memories.",
         ),
+        "plugin": Entry("plugin", "Write a plugin of Claude Code and its marketplace."),
         "uninstall": Entry("uninstall", "Disconnect agent hosts from the memories."),
         "hook": Entry("hook", "Handle an event of an agent host."),
         "backup": Entry("backup", "Copy all memories to one file, while they are in use."),
