@@ -44,6 +44,7 @@ SIDEBAR: Final = (
         heading="",
         entries=(
             Entry(path="/", label="Overview", icon="overview", of_installation=True),
+            Entry(path="/week", label="This week", icon="week", of_installation=True),
             Entry(path="/briefing", label="Try a prompt", icon="prompt", of_installation=True),
         ),
     ),
