@@ -1,5 +1,6 @@
 """Numbers of memories by state (KNW-22)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -88,7 +89,7 @@ class StatsMethods(KnowledgeSession):
         async with self._reading() as sql:
             return MemoryStats.from_row(await sql.memory_stats(scope=wanted, now=self.clock()))
 
-    async def learned_by_day(self, *, since: datetime) -> dict[date, int]:
+    async def learned_by_day(self, *, since: datetime) -> Mapping[date, int]:
         """Return the number of facts and rules stored on each day (UTC); days without any are left out.
 
         Raises:
