@@ -4,6 +4,7 @@ The cards of operational, app and workspace memory are part of the page. The car
 may be starting or down, and of health, which takes a while, load themselves.
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Annotated, Any, Final, cast
@@ -16,7 +17,7 @@ from commonplace.core.errors import NotFoundError
 from commonplace.operational import EventLevel, SessionStatus
 from commonplace.web.access import installation_reader, memories, reader
 from commonplace.web.dashboard import learning
-from commonplace.web.dashboard.cards import Card, read_card, read_cards
+from commonplace.web.dashboard.cards import Card, ReadCard, read_card, read_cards
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import render
 from commonplace.web.health import Checks, state_of
@@ -190,9 +191,14 @@ async def overview(request: Request, who: Annotated[Principal, Depends(reader)])
         health=first,
         rows=figures,
         chart=chart,
-        problems=[read for read in await read_cards(PROBLEMS, request) if not read.is_hidden],
-        news=[read for read in await read_cards(NEWS, request) if not read.is_hidden],
+        problems=await _shown(PROBLEMS, request),
+        news=await _shown(NEWS, request),
     )
+
+
+async def _shown(cards: Sequence[Card], request: Request) -> list[ReadCard]:
+    """Return the cards that have something to show, and those that load themselves."""
+    return [read for read in await read_cards(cards, request) if read.card.apart or not read.is_hidden]
 
 
 @router.get("/overview/{key}", dependencies=[Depends(installation_reader)])

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from commonplace.apps import ChangeKind as AppChange
 from commonplace.core.errors import CommonplaceError
@@ -27,6 +27,7 @@ from commonplace.web.knowledge.pages.audit import subject_of
 PATH: Final = "/week"
 MOST_OF_EACH: Final = 500
 MOST_SHOWN: Final = 300
+MOST_DAYS: Final = 366
 
 
 class What(StrEnum):
@@ -79,7 +80,7 @@ router = pages(PATH, installation_reader)
 class Wanted(BaseModel):
     """The filters in the address of the page."""
 
-    days: Literal[1, 7, 30] = 7
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = 7
     what: What | Literal[""] = ""
 
 

@@ -26,6 +26,8 @@ PATH: Final = "/briefing"
 MAX_PROMPT_CHARS: Final = 4_000
 MOST_LINES: Final = 40
 MOST_MISSED: Final = 8
+BUDGET: Final = "It missed the budget."
+FLOOR: Final = "It missed the floor."
 PINNED: Final = "pinned"
 """The tag of pinned memories."""
 
@@ -97,6 +99,8 @@ async def trial(
         request,
         "briefing.html",
         wanted=wanted,
+        most_tokens=MAX_BUDGET_TOKENS,
+        is_cut=any(BUDGET in line.why for found in lines.values() for line in found),
         url=link(PATH, **wanted.model_dump()),
         briefing=briefing,
         problems=[section for section in briefing.sections if section.problem],
@@ -130,8 +134,8 @@ async def _of_knowledge(
     passed = {one.memory.id for one in above}
     below = await knowledge.recall(prompt, min_relevance=0.0, **options) if floor else []
     lines = [
-        *(_recalled(one, text, floor, "the budget") for one in above),
-        *(_recalled(one, text, floor, "the floor") for one in below if one.memory.id not in passed),
+        *(_recalled(one, text, floor, BUDGET) for one in above),
+        *(_recalled(one, text, floor, FLOOR) for one in below if one.memory.id not in passed),
     ]
     missed = [line for line in lines if not line.is_told]
     return [*(line for line in lines if line.is_told), *missed[:MOST_MISSED]]
@@ -143,7 +147,7 @@ def _recalled(found: Found, text: str, floor: float, obstacle: str) -> Line:
     is_told = short_id(memory.memory_type, memory.id) in text or collapse_whitespace(memory.content) in text
     is_pinned = PINNED in getattr(memory, "tags", ())
     reasons = [
-        "It is pinned." if is_told and is_pinned else "" if is_told else f"It missed {obstacle}.",
+        "It is pinned." if is_told and is_pinned else "" if is_told else obstacle,
         f"Its likeness is {likeness:.2f}; the floor is {floor:.2f}." if floor else "",
         f"Its score is {_parts_of_score(found)}." if is_told or likeness >= floor else "",
     ]
@@ -203,5 +207,5 @@ async def _of_workspace(memories: Memories, briefing: Briefing, prompt: str) -> 
 
 def _cut(lines: Sequence[Line]) -> list[Line]:
     """Return all lines that are told and the first ones that missed the budget."""
-    missed = [replace(line, why=f"It missed the budget. {line.why}") for line in lines if not line.is_told]
+    missed = [replace(line, why=f"{BUDGET} {line.why}") for line in lines if not line.is_told]
     return [*(line for line in lines if line.is_told), *missed[:MOST_MISSED]]
