@@ -47,7 +47,6 @@ async def agents(request: Request) -> dict[str, Any]:
     facts = await both.workspace.search(limit=None)
     return {
         "apps": await both.apps.statistics(),
-        "waiting": (await both.apps.views.open_digests()).total,
         "facts": len(facts.memories),
         "config": both.workspace.config,
     }
