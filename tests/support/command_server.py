@@ -5,8 +5,8 @@ arguments, directory, environment, three streams, exit status and exit handlers.
 
 The only argument is the address of a socket. Each connection carries one request: JSON with ``arguments``,
 ``directory`` and ``environment``, and three descriptors. Two messages answer: the child's process id, and its exit
-status, negative for a signal. A client that hangs up before that kills the child. The arguments ``-c CODE`` run Python
-code in place of the command.
+status, negative for a signal. A client that hangs up before that kills the child. The arguments ``-c CODE …`` run
+Python code in place of the command.
 
 The process ends with its standard input.
 """
@@ -148,7 +148,8 @@ def status_of_main() -> int:
     """Run the command, or the code after ``-c``, and return its exit status."""
     try:
         match sys.argv[1:]:
-            case ["-c", code]:
+            case ["-c", code, *rest]:
+                sys.argv = ["-c", *rest]
                 exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102 - a test's code
             case _:
                 main()
