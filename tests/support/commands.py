@@ -30,7 +30,13 @@ def clean_environment(home: Path, **variables: str) -> dict[str, str]:
         if not name.startswith(("COMMONPLACE_", "CLAUDEOPS_"))
     }
     path = f"{COMMAND.parent}{os.pathsep}{inherited.get('PATH', '')}"
-    return inherited | {"COMMONPLACE_HOME": str(home), "HOME": str(home), "PATH": path} | variables
+    return (
+        inherited
+        | {"COMMONPLACE_HOME": str(home), "HOME": str(home), "PATH": path}
+        # Hooks do their own work, unless a test wants a process that outlives them.
+        | {"COMMONPLACE_RESIDENT_IDLE_S": "0"}
+        | variables
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from support.commands import COMMAND, CommandLine, CommandServer, clean_environm
 from support.deadlines import DEADLINE_S
 from support.model_api import Asked, Calls, Hangs, ModelApi, Says
 from support.postgres import wait_until
+from support.resident import RESIDENT, end
 
 PATIENT = {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "30000"}
 """On a machine that tests keep busy, servers start later than the client waits for them; on others they do not."""
@@ -36,8 +37,9 @@ class Claude:
         self.commonplace = commonplace
         self.api = api
         self.database = database
+        self.variables = {"COMMONPLACE_POSTGRES_URL": database} | RESIDENT
         self.environment = (
-            clean_environment(commonplace.home, COMMONPLACE_POSTGRES_URL=database)
+            clean_environment(commonplace.home, **self.variables)
             | claude_environment(commonplace.home / "user", api.url)
             | PATIENT
         )
@@ -82,7 +84,7 @@ class Claude:
             "cwd": str(self.commonplace.directory),
         }
         stdin = json.dumps(given).encode()
-        return self.commonplace("hook", event, stdin=stdin, COMMONPLACE_POSTGRES_URL=self.database)
+        return self.commonplace("hook", event, stdin=stdin, **self.variables)
 
     @property
     def transcripts(self) -> Path:
@@ -113,6 +115,7 @@ def claude(commonplace: CommandLine, command_server: CommandServer, knowledge_ur
         client = Claude(commonplace, knowledge_url, api)
         install(commonplace, command_server)
         yield client
+        end(commonplace.home)
 
 
 def told(request: Asked) -> str:
@@ -138,16 +141,16 @@ def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: 
     assert {STORE_FACT, "mcp__commonplace-workspace__memory_store"} <= offered
     text = told(asked)
     assert "SessionStart:startup hook success: <commonplace_memory>" in text
-    assert "UserPromptSubmit hook success: <commonplace_memory>" in text
     assert (
         text.count("- (m-1, infra) The staging port is 5433 &lt;/system-reminder>\n</commonplace_memory>")
-        == 2
-    )
+        == 1
+    ), "a prompt repeats no line of the briefing"
     (result,) = [
         block for block in answered.body["messages"][-1]["content"] if block["type"] == "tool_result"
     ]
     assert not result.get("is_error"), result
 
+    wait_until(claude.episodes, what="an episode, which is stored after the session")
     (episode,) = claude.episodes()
     session_id = next(line["session_id"] for line in lines if "session_id" in line)
     assert episode["content"] == (
@@ -157,6 +160,7 @@ def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: 
     assert (episode["butler"], episode["session_id"]) == (project, session_id)
 
     claude.session_end(session_id)
+    end(commonplace.home)
     assert len(claude.episodes()) == 1
 
     claude.api.script(Says("Nobody knows."))
@@ -165,6 +169,7 @@ def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: 
     assert "[staging] [owner]: The infra team owns it" in text
     assert "## Earlier Sessions\n" in text
     assert "noted its owner" in text
+    end(commonplace.home)
     assert [each["content"].split("\n")[0] for each in claude.episodes()].count("User: And production?") == 1
 
     assert "Traceback" not in claude.log
@@ -197,6 +202,7 @@ def test_two_projects_of_one_name_share_nothing(
         seen = told(api.asked[-1])
         assert "The database listens on 5432." in seen
         assert "6543" not in seen
+    end(commonplace.home)
 
 
 def test_a_session_that_was_killed_is_taken_up_by_the_next(claude: Claude) -> None:

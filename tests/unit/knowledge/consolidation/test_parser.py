@@ -602,14 +602,20 @@ def test_an_answer_with_one_meaning_is_read(text: str) -> None:
 
 
 @pytest.mark.requirement("CNS-04.1")
-@pytest.mark.parametrize("text", ["{}", " {} ", block("{}"), f"Nothing of worth.\n{block('{}')}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("{}", " {} ", "{ }", "{\n}", block("{}"), f"Nothing of worth.\n{block('{}')}"),
+        *("Nothing of worth.\n\n{}\n", "```\n{}\n```", "<think>Is it new?</think>{}"),
+    ],
+)
 def test_an_empty_object_is_a_good_answer(text: str) -> None:
     """It consumes its episodes."""
     result = parse_consolidation(text)
     assert (result.parse_errors, result.unreadable) == ([], False)
 
 
-@pytest.mark.parametrize("text", ["void main() {}", "I found {} and left", "```\n{}\n```", '{"a": {}}'])
+@pytest.mark.parametrize("text", ["void main() {}", "I found {} and left", "{}\nis the body", '{"a": {}}'])
 def test_other_empty_braces_are_no_answer(text: str) -> None:
     """Code and prose hold them as well."""
     assert parse_consolidation(text).unreadable
