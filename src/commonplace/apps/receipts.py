@@ -14,7 +14,7 @@ class DigestOutcome(StrEnum):
 
     CREATED = "created"
     NOTHING = "nothing"
-    """Nothing in the conversation is worth keeping."""
+    """The conversation has no content worth keeping."""
     REFUSED = "refused"
     """The whole digest looks like a secret."""
     SKIPPED = "skipped"
@@ -41,7 +41,7 @@ class CompactionAction(StrEnum):
 
 
 class Decider(StrEnum):
-    """Who decided which memory to remove."""
+    """The part that chose the memory to remove."""
 
     MODEL = "model"
     RULE = "rule"

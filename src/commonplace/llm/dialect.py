@@ -1,4 +1,4 @@
-"""What a server of OpenAI's protocol accepts: how it takes the form of an answer, and how it names the token limit.
+"""Dialects of OpenAI's protocol: how a server takes the form of an answer, and how it names the token limit.
 
 Servers differ, and few report what they support. The first request with a form tries it, and the result is remembered
 for the model and the address.
@@ -51,7 +51,7 @@ class LimitName(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """What a server accepts."""
+    """The form of answers and the name of the token limit that a server accepts."""
 
     form: AnswerForm
     limit: LimitName

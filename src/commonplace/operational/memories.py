@@ -18,13 +18,13 @@ from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 
 DEFAULT_CONFIDENCE: Final = 0.7
-"""Of a memory that the agent creates. Source: OPS-08.1."""
+"""Confidence of a memory that the agent creates. Source: OPS-08.1."""
 
 Sort = Literal["service", "confidence", "recency"]
 
 
 class ChangeKind(StrEnum):
-    """What happened to a memory; the word that its history uses."""
+    """A kind of change to a memory, as its history names it."""
 
     CREATED = "created"
     REINFORCED = "reinforced"
@@ -98,7 +98,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """Who makes a change and when: the actor's name, and the session where it is the agent."""
+    """Author and time of a change: the actor's name, and the session if the actor is the agent."""
 
     actor: str
     now: datetime

@@ -9,7 +9,7 @@ from commonplace.operational.sessions import Session
 
 
 class ReceiptKind(StrEnum):
-    """What a receipt is for."""
+    """The kind of marker that a receipt answers."""
 
     MEMORY = "memory"
     EVENT = "event"

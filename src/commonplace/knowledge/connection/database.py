@@ -20,7 +20,7 @@ from commonplace.storage.postgres import access_to, open_pool
 from commonplace.storage.postgres_access import Access
 
 CLOSING_S: Final = 2.0
-"""How long closing waits for connections in use before it cuts them off."""
+"""Seconds that closing waits for connections in use before it cuts them off."""
 
 
 class KnowledgeDatabase:

@@ -41,7 +41,7 @@ _STRING: Final = r'"(?:[^"\\]|\\.)*+"?'
 _COMMENT: Final = re.compile(rf"{_STRING}|(?P<skip>//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/)?)", re.DOTALL)
 _LAST_COMMA: Final = re.compile(rf"{_STRING}|(?<=[\"\]}}\w])(?P<skip>,)(?=\s*+[}}\]])", re.DOTALL)
 _LOOK_BACK_CHARS: Final = 80
-"""How far before an object to look for its fence, and before a tag for the beginning of its line."""
+"""Characters before an object that are searched for its fence, and before a tag for the beginning of its line."""
 
 _MAX_FAILURES: Final = 500
 _WORK_PER_CHAR: Final = 4

@@ -27,7 +27,7 @@ from commonplace.knowledge.search.scoring import tie_break
 
 DEFAULT_TOKEN_BUDGET: Final = 3000
 MAX_PROMPT_CHARS: Final = 4_000
-"""What of a long prompt is searched for: its beginning. The model that embeds it reads about a quarter of that."""
+"""Characters at the beginning of a prompt that are searched for. The embedding model reads about a quarter of them."""
 
 
 async def memory_context(

@@ -46,8 +46,8 @@ POWER: Final = 1.5
 """Spreads the relevance."""
 
 LEAST_SHOWN: Final = 10
-"""Of more memories above the floor than the limit or this, the most alike are kept. How recently a memory was used does
-not count there, so that a use never displaces the memories that it belongs to."""
+"""If more memories are above the floor than the limit or this number, the most similar are kept. This choice ignores
+how recently a memory was used, so that a use never displaces the memories that it belongs to."""
 
 DEPTH: Final = 60
 """Places of each list that are told apart; the same for every limit, so that the best result is."""

@@ -32,11 +32,11 @@ DEFAULT_LIMIT: Final = 10
 DEFAULT_MIN_CONFIDENCE: Final = 0.2
 MAX_QUERY_CHARS: Final = 10_000
 MATCHES: Final = 200
-"""How many memories that hold the rarest words are ranked; more where more are asked for."""
+"""Number of memories with the rarest words that are ranked; a higher limit raises it."""
 
 KEPT_VECTORS: Final = 64
 _latest_vectors: WeakKeyDictionary[EmbeddingEngine, OrderedDict[str, Vector]] = WeakKeyDictionary()
-"""Of each engine, the vectors of its latest queries, the latest last."""
+"""The vectors of each engine's latest queries, the latest last."""
 
 Statement = Literal["semantic_search", "keyword_search", "hybrid_search"]
 Embedding = Sequence[float] | NDArray[np.float32] | Vector

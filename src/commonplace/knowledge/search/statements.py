@@ -33,7 +33,7 @@ _CONFIDENT: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchTable:
-    """What the search needs to know of a table.
+    """Properties of a table that a search uses.
 
     Attributes:
         memory_type: The kind of its memories.
@@ -114,7 +114,7 @@ def require_table(name: str) -> SearchTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """How far a search looks: how many memories go on for their words, and how many for their vectors."""
+    """Reach of a search: the number of memories kept for their words, and the number kept for their vectors."""
 
     matches: int
     neighbours: int

@@ -36,10 +36,10 @@ MAX_TEXT_CHARS: Final = 2_000
 """A longer observation, message or reason is cut there, and the cut reported: it would fill the prompt."""
 
 SHOWN_CHARS: Final = 200
-"""How much of a line a :class:`RejectedMarker` shows."""
+"""Characters of a line that a :class:`RejectedMarker` shows."""
 
 SERVICE_PATTERN: Final = re.compile(r"[a-zA-Z0-9_-]+")
-"""What a service is called, as a whole. Source: OPS-05."""
+"""The name of a service, as a whole. Source: OPS-05."""
 
 MAX_SERVICE_CHARS: Final = 100
 GENERAL: Final = "general"
@@ -50,7 +50,7 @@ _DECORATION: Final = "*_`~"
 
 
 class MemoryCategory(StrEnum):
-    """What a memory is about. Source: OPS-02."""
+    """The subject of a memory. Source: OPS-02."""
 
     TIMING = "timing"
     DEPENDENCY = "dependency"
@@ -60,7 +60,7 @@ class MemoryCategory(StrEnum):
 
 
 class EventLevel(StrEnum):
-    """How much an event matters, least first."""
+    """Severity of an event, lowest first."""
 
     INFO = "info"
     WARNING = "warning"
