@@ -56,7 +56,7 @@ class CompactionReceipt:
 
     Attributes:
         app_id: The app.
-        action: What was done.
+        action: The action.
         decider: Who decided; ``None`` if nothing was done.
         removed: The removed memories.
         edited: The memory with a new text, after the edit.

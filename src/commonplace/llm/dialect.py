@@ -74,7 +74,7 @@ class DialectFile:
         return cls(path=directory / f"{digest[:24]}.json")
 
     def load(self) -> Dialect | None:
-        """Return the remembered dialect; ``None`` if there is none that can be read."""
+        """Return the remembered dialect; ``None`` if no dialect can be read."""
         try:
             stored = json.loads(self.path.read_text(encoding="utf-8"))
             return Dialect(form=AnswerForm(stored["form"]), limit=LimitName(stored["limit"]))
@@ -89,7 +89,7 @@ class DialectFile:
                 json.dump(asdict(dialect), file)
             Path(file.name).replace(self.path)
         except OSError as error:
-            _log.warning("cannot remember what the model's server accepts: %s", error)
+            _log.warning("cannot remember the dialect of the model's server: %s", error)
 
 
 def refuses_form(status: int, message: str, *, proven: bool) -> bool:

@@ -70,7 +70,7 @@ _Judged = tuple[Memory, Judgement]
 async def learn(
     sql: Statements, marker: MemoryMarker, author: Author, *, asks_model: bool = False
 ) -> LearningReceipt:
-    """Take in an observation: reinforce, refine or correct the known memories, or remember it as another one.
+    """Learn an observation: reinforce, refine or correct known memories, or store it as a new one.
 
     It is compared with each active memory of the same service and category on its own. All that it corrects lose
     confidence. The closest that says the same is reinforced; else the closest that it refines takes its words in, if

@@ -41,7 +41,7 @@ class KnowledgeDatabase:
 
     @classmethod
     def of(cls, pool: asyncpg.Pool) -> Self:
-        """Return the database behind an open pool; whoever opened the pool closes it."""
+        """Return the database behind an open pool; the caller closes the pool."""
         database = cls(Settings())
         database._opening = asyncio.get_running_loop().create_future()
         database._opening.set_result(pool)

@@ -1,7 +1,7 @@
 """Relevance of facts and rules for a topic, and the floor below which a memory is not shown. Pure.
 
 The likeness of a memory is absolute: its cosine with the topic, and the rarity of the words that both hold. It decides
-what is shown at all. The relevance ranks what is shown: the fused rank, normalised by the best one, times the likeness
+what is shown at all. The relevance ranks shown memories: the fused rank, normalised by the best one, times the likeness
 as a share of the best one. The specified normalisation leaves 0.12 between the first and the thirtieth.
 
 Source: KNW-08.1; the constants were chosen on worlds of prompts and on PrecisionMemBench (ADR 0010).

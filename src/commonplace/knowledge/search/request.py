@@ -1,4 +1,4 @@
-"""A search of one table: what a caller asks for, checked, and the statement that answers it.
+"""A search of one table: the checked request, and the statement that answers it.
 
 Only what is live is found: active facts, rules that are not forgotten, episodes that have not expired. A scope finds
 the facts and rules of that scope and the global ones, and the episodes of the butler of that name (KNW-06, R-KNW-7).
@@ -82,7 +82,7 @@ def make_request(
     min_confidence: object = None,
     now: datetime,
 ) -> SearchRequest:
-    """Check what a caller asks for.
+    """Check a request.
 
     Raises:
         InvalidInputError: A value is not of its kind or range; the message names it.

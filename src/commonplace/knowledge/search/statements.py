@@ -59,7 +59,7 @@ class SearchTable:
 
     @property
     def live(self) -> str:
-        """Which rows are found, in SQL."""
+        """The condition of rows that are found, in SQL."""
         return f"{self.active} AND {_CONFIDENT}" if self.has_confidence else self.active
 
 
@@ -104,7 +104,7 @@ def require_table(name: str) -> SearchTable:
     """Return a table of memories, or refuse the name.
 
     Raises:
-        InvalidInputError: It is none of the three.
+        InvalidInputError: It is not one of the three.
     """
     table = TABLES.get(name)
     if table is None:

@@ -1,4 +1,4 @@
-r"""Markers: the lines by which an agent says what it learned, what happened, and what it did.
+r"""Markers: the lines by which an agent reports observations, events and actions.
 
     [MEMORY:category] observation            [MEMORY:category:service] observation
     [EVENT:level] message                    [EVENT:level:service] message
@@ -83,7 +83,7 @@ EVENT_PATTERN: Final = re.compile(r"\[EVENT:(info|warning|critical)(?::([a-zA-Z0
 """Groups: level, service or ``None``, message."""
 
 COOLDOWN_PATTERN: Final = re.compile(r"\[COOLDOWN:(restart|redeployment):([a-zA-Z0-9_-]+)\]\s*(.*)")
-"""Groups: action, service, reason. The reason may be empty: what was done must cool down all the same."""
+"""Groups: action, service, reason. The reason may be empty: the action must cool down all the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
