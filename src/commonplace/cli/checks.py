@@ -54,7 +54,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """The result of a check: ``found`` says what was seen or what failed."""
+    """The result of a check: ``found`` describes the finding or the failure."""
 
     part: str
     ok: bool

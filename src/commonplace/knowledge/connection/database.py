@@ -20,7 +20,7 @@ from commonplace.storage.postgres import access_to, open_pool
 from commonplace.storage.postgres_access import Access
 
 CLOSING_S: Final = 2.0
-"""How long closing waits for connections in use before it cuts them off."""
+"""Seconds that closing waits for connections in use before it cuts them off."""
 
 
 class KnowledgeDatabase:
@@ -41,7 +41,7 @@ class KnowledgeDatabase:
 
     @classmethod
     def of(cls, pool: asyncpg.Pool) -> Self:
-        """Return the database behind an open pool; whoever opened the pool closes it."""
+        """Return the database behind an open pool; the caller closes the pool."""
         database = cls(Settings())
         database._opening = asyncio.get_running_loop().create_future()
         database._opening.set_result(pool)
