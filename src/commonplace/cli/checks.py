@@ -28,6 +28,7 @@ from commonplace.knowledge import KnowledgeMemory
 from commonplace.llm import Script, names_language_model, open_model
 from commonplace.operational import MemoryFilter, OperationalMemory
 from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
+from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.database import Database
 from commonplace.storage.migrations.runner import Branch
 from commonplace.storage.opening import open_database
@@ -139,6 +140,12 @@ async def check_workspace(settings: Settings) -> str:
     return f"wrote, read, searched, deleted; {recent} in {settings.workspace}{damaged}"
 
 
+async def check_clock(settings: Settings) -> str:
+    """Compare the clock with the machine's uptime and with the last use of the home."""
+    ClockGuard(settings.home).require()
+    return "plausible; decay, expiry and cleanup may run"
+
+
 async def check_embedding(settings: Settings) -> str:
     """Embed three texts, two of them with the same meaning."""
     engine = EmbeddingEngine(EmbeddingOptions.from_settings(settings))
@@ -225,6 +232,7 @@ CHECKS: Final[dict[str, Callable[[Settings], Awaitable[str]]]] = {
     "operational memory": check_operational,
     "app memory": check_apps,
     "workspace memory": check_workspace,
+    "clock": check_clock,
     "embedding": check_embedding,
     MODEL: check_model,
     "PostgreSQL": check_postgres,

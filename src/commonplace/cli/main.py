@@ -34,6 +34,7 @@ class Commands(LazyGroup):
         "uninstall": Entry("uninstall", "Disconnect Claude Code from the memories."),
         "hook": Entry("hook", "Handle an event of Claude Code."),
         "doctor": Entry("doctor", "Check each part by using it: write, read, search, delete."),
+        "clock": Entry("clock", "Check the clock that decay and cleanup depend on."),
         "trust": Entry("trust", "Trust the commonplace.toml of a directory."),
         "config": Entry("config", "Settings and their sources."),
     }
