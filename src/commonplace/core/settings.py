@@ -136,6 +136,10 @@ class Settings(BaseModel):
     episode_max_entries: Annotated[int, Field(ge=0)] = Field(
         default=10_000, description="most episodes of a tenant that a cleanup keeps"
     )
+    resident_idle_s: Annotated[float, Field(ge=0)] = Field(
+        default=1800.0,
+        description="seconds without a hook after which the process that answers hooks ends; 0: none runs",
+    )
     otel_endpoint: str | None = Field(
         default=None,
         description="URL for traces of the service (OTLP over HTTP); needs the extra otel; unset: no traces",

@@ -16,6 +16,7 @@ from commonplace.core.settings import Settings
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import migrate_postgres
+from commonplace.storage.opening import before_upgrade
 from commonplace.storage.postgres import access_to, open_pool
 from commonplace.storage.postgres_access import Access
 
@@ -114,7 +115,9 @@ class KnowledgeDatabase:
             source = self.settings.postgres_url or await stack.enter_async_context(
                 EmbeddedPostgres(self.settings.postgres_directory)
             )
-            await migrate_postgres(source, "memory")
+            is_embedded = not self.settings.postgres_url
+            before = before_upgrade(self.settings) if is_embedded else None
+            await migrate_postgres(source, "memory", before=before)
             ClockGuard(self.settings.home).fault()
             pool = await open_pool(source)
             stack.push_async_callback(_close, pool)

@@ -17,6 +17,7 @@ from commonplace.core.budgets import budget_chars
 from commonplace.core.data_lines import data_line
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.kinds import Fact, MemoryType, Rule
+from commonplace.knowledge.search.folding import same_words
 from commonplace.knowledge.short_ids import short_id
 
 CONTEXT_HEADER: Final = "# Memory Context\n"
@@ -163,7 +164,7 @@ def render_context(
 
     Args:
         memories: The recalled memories, the best first.
-        pinned: The pinned memories, the most important first; a memory that is shown here is not shown again.
+        pinned: The pinned memories, the most important first. Of equal texts the first is shown.
         token_budget: A token is four characters.
         today: For the note.
         limit: The most lines of recalled memories.
@@ -180,14 +181,16 @@ def render_context(
         return ""
     note = _note(today, with_ids=with_ids) if with_note and budget >= NOTE_FROM_CHARS else ""
     body = _Body(budget, budget - len(CONTEXT_HEADER) - len(note), quotas, with_dates=with_dates)
-    for place, memory in enumerate(pinned):
-        body.take(Part.PINNED, place, memory)
-    told = {memory.id for _, _, memory in body.shown}
+    distinct = {same_words(memory): place for place, memory in reversed(list(enumerate(pinned)))}
+    for place in sorted(distinct.values()):
+        body.take(Part.PINNED, place, pinned[place])
+    told = {same_words(memory) for _, _, memory in body.shown}
     most = len(told) + limit
     for place in _order_of_taking(memories, quotas):
         if len(body.shown) == most:
             break
-        if memories[place].id not in told:
+        if (words := same_words(memories[place])) not in told:
+            told.add(words)
             body.take(_PARTS[memories[place].memory_type], place, memories[place])
     if with_ids:
         body.add_ids()
