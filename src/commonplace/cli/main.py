@@ -37,6 +37,7 @@ class Commands(LazyGroup):
         "backup": Entry("backup", "Copy all memories to one file, while they are in use."),
         "restore": Entry("restore", "Bring back a backup."),
         "doctor": Entry("doctor", "Check each part by using it: write, read, search, delete."),
+        "clock": Entry("clock", "Check the clock that decay and cleanup depend on."),
         "trust": Entry("trust", "Trust the commonplace.toml of a directory."),
         "config": Entry("config", "Settings and their sources."),
     }
