@@ -119,6 +119,7 @@ CARDS: Final = [
         hides_empty=True,
     ),
     Card(title="New memories", template="cards/learned.html", read=learned, url="/memories?sort=recency"),
+    knowledge_cards.EXPIRING,
     knowledge_cards.LEARNED,
     Card(
         title="Critical events", template="cards/critical.html", read=critical, url="/events?level=critical"

@@ -56,6 +56,11 @@ async def _failed_jobs(request: Request) -> list[FailedJob]:
     return (await worker_status(memories(request).knowledge, settings)).failures[:SHOWN]
 
 
+async def expiring(request: Request) -> dict[str, Any]:
+    """Read the tenant's episodes that expire soon without being consolidated."""
+    return {"expiring": await knowledge_of(request).expiring_episodes()}
+
+
 def is_starting(request: Request) -> bool:
     """Return whether the database has not been opened yet."""
     return not memories(request).knowledge.database.was_tried
@@ -70,4 +75,5 @@ def _card(title: str, read: Reader, *, key: str, url: str) -> Card:
 FIGURES: Final = _card("Knowledge", figures, key="knowledge", url="/knowledge")
 LEARNED: Final = _card("New knowledge", learned, key="knowledge-learned", url="/knowledge/facts")
 FADING: Final = _card("Fading facts", fading, key="knowledge-fading", url="/knowledge/facts?state=fading")
+EXPIRING: Final = _card("Expiring episodes", expiring, key="knowledge-expiring", url="/knowledge/runs")
 FAILED: Final = _card("Failed background work", failed, key="knowledge-failed", url="/knowledge/runs")
