@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 from commonplace import apps as app_memory
 from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens, share_budget
 from commonplace.core.clock import Clock, utc_now
+from commonplace.core.data_lines import data_line
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import Settings
-from commonplace.core.text import collapse_whitespace, trim_to, visible
+from commonplace.core.text import trim_to
 from commonplace.knowledge import (
     CONTEXT_HEADER,
     GLOBAL_SCOPE,
@@ -372,15 +373,11 @@ async def sessions_block(
         episodes = await knowledge.list_episodes(butler=butler, live=True, limit=SESSIONS)
     newest = sorted(episodes, key=lambda episode: (episode.created_at, str(episode.id)), reverse=True)
     lines = [
-        f"- {episode.created_at:%Y-%m-%d} {trim_to(_one_line(episode.content), SESSION_CHARS)}"
+        f"- {episode.created_at:%Y-%m-%d} {trim_to(data_line(episode.content), SESSION_CHARS)}"
         for episode in newest
         if but is None or str(episode.session_id) != but
     ]
     return "\n".join([SESSIONS_TITLE, *lines]) if lines else ""
-
-
-def _one_line(text: str) -> str:
-    return visible(collapse_whitespace(text))
 
 
 def _tokens(chars: int | None) -> int | None:

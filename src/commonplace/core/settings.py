@@ -2,8 +2,9 @@
 
 Each setting comes from the environment, else from ``commonplace.toml``, else from its default. The file is the first
 that exists of: the file that ``COMMONPLACE_CONFIG`` names, the file in the current directory, the file in
-``COMMONPLACE_HOME``. A process that a client starts inside a workspace (an MCP server, a hook) ignores the current
-directory: a cloned repository must not decide where memories go.
+``COMMONPLACE_HOME``. A cloned repository must not decide where memories go: the file in the current directory must be
+trusted (:mod:`commonplace.core.trust`) unless it sets only what belongs to the workspace, and a process that a client
+starts inside a workspace (an MCP server, a hook) ignores it.
 
 An unknown key in the file, or an unknown ``COMMONPLACE_…`` variable, is an error that names it.
 """
@@ -11,6 +12,7 @@ An unknown key in the file, or an unknown ``COMMONPLACE_…`` variable, is an er
 import difflib
 import json
 import os
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ from platformdirs import user_data_path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from commonplace.core.errors import SettingsError
+from commonplace.core.trust import WORKSPACE_KEYS, is_trusted
 from commonplace.core.urls import mask_url
 from commonplace.core.zones import find_zone
 
@@ -115,6 +118,10 @@ class Settings(BaseModel):
     )
     prompts_directory: Path | None = Field(
         default=None, description="directory of custom tier prompts; unset: the built-in prompts"
+    )
+    prompt_by_file: bool = Field(
+        default=False,
+        description="pass the system prompt of ops run by a file: other users of the machine can read arguments",
     )
     search_mode: Literal["semantic", "keyword", "hybrid", "contextual"] = Field(
         default="contextual",
@@ -260,7 +267,10 @@ def load_settings(
     values: dict[str, Any] = {}
     origins = dict.fromkeys(Settings.model_fields, "default")
     if path is not None:
-        values = _read_file(path)
+        content = read_content(path)
+        values = _parse(path, content)
+        if not environ.get(CONFIG_VARIABLE):
+            _refuse_untrusted(path, content, values, home_of(environ))
         origins.update(dict.fromkeys(values, str(path)))
     for field in Settings.model_fields:
         variable = variable_of(field)
@@ -273,13 +283,29 @@ def load_settings(
         raise SettingsError(_explain(error, origins)) from None
 
 
+def home_of(environ: Mapping[str, str]) -> Path:
+    """Return the home that an environment names, or the default home; no file can change it before it is trusted."""
+    named = environ.get(variable_of("home"))
+    return (Path(named).expanduser() if named else user_data_path("commonplace")).absolute()
+
+
+def read_content(path: Path) -> bytes:
+    """Return the content of a settings file.
+
+    Raises:
+        SettingsError: The file cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read: {error}") from None
+
+
 def written_config(*, environ: Mapping[str, str] | None = None) -> Path:
     """Return the ``commonplace.toml`` that holds for every process of a home, which may not exist yet."""
     environ = os.environ if environ is None else environ
-    if named := environ.get(CONFIG_VARIABLE):
-        return Path(named).expanduser()
-    home = environ.get(variable_of("home"))
-    return (Path(home).expanduser() if home else user_data_path("commonplace")) / CONFIG_FILE
+    named = environ.get(CONFIG_VARIABLE)
+    return Path(named).expanduser() if named else home_of(environ) / CONFIG_FILE
 
 
 def with_settings(text: str, values: Mapping[str, str | int | None]) -> str:
@@ -297,10 +323,19 @@ def _config_path(environ: Mapping[str, str], *, read_current_directory: bool) ->
     return next((path for path in candidates if path.is_file()), None)
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def _refuse_untrusted(path: Path, content: bytes, values: Mapping[str, Any], home: Path) -> None:
+    refused = sorted(values.keys() - WORKSPACE_KEYS)
+    if refused and not is_trusted(path, content, home=home):
+        raise SettingsError(
+            f"{path}: sets {', '.join(refused)}, but is not trusted: a cloned repository could redirect your memories. "
+            f"Read the file, then run `commonplace trust {shlex.quote(str(path.parent))}`, or remove these keys"
+        )
+
+
+def _parse(path: Path, content: bytes) -> dict[str, Any]:
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+        values = tomllib.loads(content.decode())
+    except UnicodeDecodeError as error:
         raise SettingsError(f"{path}: cannot be read: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: is not TOML: {error}") from None
