@@ -28,6 +28,9 @@ class Commands(LazyGroup):
         "review": Entry("review", "Pairs of memories that wait for a decision."),
         "context": Entry("context", "Briefing: one block for a prompt from all four memories."),
         "worker": Entry("worker", "Background work: decay, cleanup and consolidation on a schedule."),
+        "consolidation": Entry(
+            "consolidation", "Whether sessions become knowledge, by which model, at what cost."
+        ),
         "host": Entry("host", "A minimal host: sessions with memory, configured by butler.toml."),
         "mcp": Entry("mcp", "MCP servers on standard input and output."),
         "project": Entry("project", "Projects: whose memory it is; rename, merge, promote."),

@@ -145,6 +145,7 @@ PROBLEMS: Final = [
         hides_empty=True,
     ),
     knowledge_cards.FAILED,
+    knowledge_cards.EXPIRING,
     Card(
         title="Pairs to review",
         template="cards/reviews.html",

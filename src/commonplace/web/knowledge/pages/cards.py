@@ -58,6 +58,12 @@ async def _failed_jobs(request: Request) -> list[FailedJob]:
     return (await worker_status(memories(request).knowledge, settings)).failures[:SHOWN]
 
 
+async def expiring(request: Request) -> dict[str, Any]:
+    """Read the tenant's episodes that expire soon without being consolidated; nothing if there are none."""
+    found = await knowledge_of(request).expiring_episodes()
+    return {"expiring": found} if found.episodes else {}
+
+
 def is_starting(request: Request) -> bool:
     """Return whether the database has not been opened yet."""
     return not memories(request).knowledge.database.was_tried
@@ -84,4 +90,7 @@ FADING: Final = _card(
 )
 FAILED: Final = _card(
     "Failed background work", failed, key="knowledge-failed", url="/knowledge/runs", hides_empty=True
+)
+EXPIRING: Final = _card(
+    "Expiring episodes", expiring, key="knowledge-expiring", url="/knowledge/runs", hides_empty=True
 )
