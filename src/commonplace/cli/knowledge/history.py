@@ -41,7 +41,7 @@ async def diff(
 async def timeline(
     memory: KnowledgeMemory,
     subject: Annotated[
-        str, typer.Argument(metavar="[SUBJECT]", help="Person or thing.", show_default=False)
+        str, typer.Argument(metavar="SUBJECT", help="Person or thing.", show_default=False)
     ] = "",
     *,
     entity: Annotated[str | None, typer.Option(help="Id of an entity, in place of a subject.")] = None,
