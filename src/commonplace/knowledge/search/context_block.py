@@ -7,7 +7,6 @@ takes one line. Short ids get what room is left.
 Source: KNW-20, KNW-34.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -15,8 +14,8 @@ from enum import StrEnum
 from typing import Final
 
 from commonplace.core.budgets import budget_chars
+from commonplace.core.data_lines import data_line
 from commonplace.core.errors import InvalidInputError
-from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge.kinds import Fact, MemoryType, Rule
 from commonplace.knowledge.search.folding import same_words
 from commonplace.knowledge.short_ids import short_id
@@ -54,9 +53,6 @@ _PARTS: Final = {MemoryType.FACT: Part.FACTS, MemoryType.RULE: Part.RULES}
 
 MAX_LINES: Final = 20
 """Source: KNW-20.3."""
-
-_UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Control characters, and those that turn the direction of writing: they can make a line look like another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,7 +216,7 @@ def _order_of_taking(memories: Sequence[Fact | Rule], quotas: ContextQuotas) -> 
 
 def render_line(memory: Fact | Rule, *, with_date: bool = False) -> str:
     """Return a fact or rule as one line, in the form of the specification; a fact with its confidence of today."""
-    content = _one_line(memory.content)
+    content = data_line(memory.content)
     if isinstance(memory, Rule):
         standing = f"maturity: {memory.maturity}, effectiveness: {memory.effectiveness_score:.2f}"
         return f"- {content} ({standing})\n"
@@ -231,8 +227,4 @@ def render_line(memory: Fact | Rule, *, with_date: bool = False) -> str:
 
 def _bracketed(text: str) -> str:
     """Return a text in brackets that it cannot close itself."""
-    return f"[{_one_line(text).replace('[', '(').replace(']', ')')}]"
-
-
-def _one_line(text: str) -> str:
-    return _UNSEEN.sub("", collapse_whitespace(text))
+    return f"[{data_line(text).replace('[', '(').replace(']', ')')}]"

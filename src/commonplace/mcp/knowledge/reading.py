@@ -1,7 +1,9 @@
 """Tools that read: search, recall, one memory, and the block for a prompt."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Final, NotRequired, cast
+
+from typing_extensions import TypedDict
 
 from commonplace.access import Role
 from commonplace.core.budgets import budget_chars
@@ -13,6 +15,7 @@ from commonplace.knowledge import (
     Found,
     KnowledgeMemory,
     Memory,
+    MemoryType,
     SearchMode,
 )
 from commonplace.mcp.knowledge.parameters import (
@@ -39,6 +42,23 @@ NO_RESULT_HINT: Final = (
 )
 
 
+class Result(TypedDict):
+    """A memory that was found, with all its fields and its scores."""
+
+    memory_type: MemoryType
+    id: str
+    content: str
+    content_is_cut: NotRequired[bool]
+
+
+class Results(TypedDict):
+    """The memories that were found, the best first."""
+
+    count: int
+    results: list[Result]
+    hint: NotRequired[str]
+
+
 async def memory_search(
     memory: KnowledgeMemory,
     *,
@@ -51,7 +71,7 @@ async def memory_search(
     min_relevance: Annotated[float, bounds(0, 1)] = 0.0,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
-) -> dict[str, Any]:
+) -> Results:
     """Find memories that match a query: past episodes, facts and rules.
 
     Use it to look for something specific, above all for events of earlier sessions; for the knowledge that matters for
@@ -90,7 +110,7 @@ async def memory_recall(
     min_relevance: MinRelevance = None,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
-) -> dict[str, Any]:
+) -> Results:
     """Recall the facts and rules that matter most for a topic.
 
     Weighs how relevant, important, recent and certain each one is. Use it before you start on something; episodes are
@@ -153,21 +173,32 @@ async def memory_context(
     return OUT_OF_REACH if has_room and not block else block
 
 
-def _listed(found: Sequence[Found]) -> dict[str, Any]:
-    results = [_shown(each) for each in found]
-    return {"count": len(results), "results": results, **({} if results else {"hint": NO_RESULT_HINT})}
+def _listed(found: Sequence[Found]) -> Results:
+    results: Results = {"count": len(found), "results": [_shown(each) for each in found]}
+    return results if found else {**results, "hint": NO_RESULT_HINT}
 
 
-def _shown(found: Found) -> dict[str, object]:
+def _shown(found: Found) -> Result:
     content = found.memory.content
     cut = {"content": trim_to(content, SHOWN_CHARS), "content_is_cut": True}
-    return {**found.to_json(), **(cut if len(content) > SHOWN_CHARS else {})}
+    return cast("Result", {**found.to_json(), **(cut if len(content) > SHOWN_CHARS else {})})
 
 
 # Recalling and reading count a use of the memories, which does not change their content.
 OFFERS: Final = (
-    Offer(run=memory_search, title="Search memory", reads_only=True, repeatable=True),
-    Offer(run=memory_recall, title="Recall what matters for a topic", needs=Role.READER),
+    Offer(
+        run=memory_search,
+        title="Search memory",
+        reads_only=True,
+        repeatable=True,
+        agent=("query", "types"),
+    ),
+    Offer(
+        run=memory_recall,
+        title="Recall what matters for a topic",
+        needs=Role.READER,
+        agent=("topic",),
+    ),
     Offer(run=memory_get, title="Read one memory", needs=Role.READER),
     Offer(run=memory_context, title="Get the context block", reads_only=True, repeatable=True),
 )

@@ -1,6 +1,9 @@
 """Tools that store: an episode, a fact, a rule."""
 
-from typing import Any, Final
+from typing import Final, NotRequired
+from uuid import UUID
+
+from typing_extensions import TypedDict
 
 from commonplace.knowledge import (
     DEFAULT_IMPORTANCE,
@@ -14,6 +17,22 @@ from commonplace.mcp.knowledge.parameters import Importance, Lifetime, Scope, Ta
 from commonplace.mcp.tool import OUTAGE_HINT, Offer
 
 
+class StoredEpisode(TypedDict):
+    """The outcome of storing an episode."""
+
+    stored: bool
+    id: UUID | None
+    reason: NotRequired[str]
+    hint: NotRequired[str]
+
+
+class StoredRule(TypedDict):
+    """The outcome of storing a rule."""
+
+    id: UUID
+    maturity: Maturity
+
+
 async def memory_store_episode(
     memory: KnowledgeMemory,
     *,
@@ -21,7 +40,7 @@ async def memory_store_episode(
     butler: str,
     session_id: str | None = None,
     importance: Importance = DEFAULT_IMPORTANCE,
-) -> dict[str, Any]:
+) -> StoredEpisode:
     """Keep an event of a session: an observation, an outcome, a statement of the user.
 
     Episodes live for seven days; lasting knowledge is consolidated from them into facts and rules. To store lasting
@@ -85,7 +104,7 @@ async def memory_store_fact(
 
 async def memory_store_rule(
     memory: KnowledgeMemory, *, content: str, scope: Scope = GLOBAL_SCOPE, tags: Tags = None
-) -> dict[str, Any]:
+) -> StoredRule:
     """Keep guidance for how to act, learned from success or failure.
 
     A rule begins as a candidate; calls of memory_mark_helpful promote it. Store knowledge about the world with
@@ -99,7 +118,11 @@ async def memory_store_rule(
 
 
 OFFERS: Final = (
-    Offer(run=memory_store_episode, title="Store an episode"),
-    Offer(run=memory_store_fact, title="Store a fact"),
-    Offer(run=memory_store_rule, title="Store a rule"),
+    Offer(run=memory_store_episode, title="Store an episode", agent=("content", "butler")),
+    Offer(
+        run=memory_store_fact,
+        title="Store a fact",
+        agent=("subject", "predicate", "content", "permanence", "scope"),
+    ),
+    Offer(run=memory_store_rule, title="Store a rule", agent=("content", "scope")),
 )
