@@ -50,6 +50,8 @@ class ListMethods(KnowledgeSession):
         validity: str | None = None,
         fading: bool | None = None,
         scope: str | None = None,
+        subject: str | None = None,
+        predicate: str | None = None,
         entity_id: UUID | str | None = None,
         limit: int = LIST_LIMIT,
         offset: int = 0,
@@ -60,6 +62,8 @@ class ListMethods(KnowledgeSession):
             validity: Return facts of this validity only: ``active``, ``superseded``, ``expired`` or ``retracted``.
             fading: Return only facts that are marked as fading, or only other facts.
             scope: Return facts of this scope only, without the global one.
+            subject: Return facts with exactly this subject only.
+            predicate: Return facts with exactly this predicate only.
             entity_id: Return facts about this entity only.
             limit: Most facts, 1 to 1,000.
             offset: The number of facts to skip.
@@ -74,6 +78,8 @@ class ListMethods(KnowledgeSession):
                 validity=optional_one_of(Validity, validity, field="validity"),
                 fading=fading,
                 scope=inputs.optional_scope(scope),
+                subject=subject,
+                predicate=predicate,
                 entity_id=inputs.optional_id(entity_id, field="entity_id"),
                 limit=limit,
                 offset=offset,
