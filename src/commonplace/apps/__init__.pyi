@@ -1,4 +1,5 @@
 from commonplace.apps.context import MemoryContext as MemoryContext
+from commonplace.apps.context import format_memories as format_memories
 from commonplace.apps.conversations import MAX_MESSAGE_CHARS as MAX_MESSAGE_CHARS
 from commonplace.apps.conversations import MAX_REASON_CHARS as MAX_REASON_CHARS
 from commonplace.apps.conversations import Conversation as Conversation

@@ -28,6 +28,9 @@ from commonplace.knowledge import KnowledgeMemory
 from commonplace.llm import Script, names_language_model, open_model
 from commonplace.operational import MemoryFilter, OperationalMemory
 from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
+from commonplace.storage.backup.archive import disk_errors
+from commonplace.storage.backup.restoring import check as check_restorable
+from commonplace.storage.backup.taking import BackupReceipt
 from commonplace.storage.database import Database
 from commonplace.storage.migrations.runner import Branch
 from commonplace.storage.opening import open_database
@@ -171,8 +174,10 @@ async def check_postgres(settings: Settings) -> str:
 
 def _left_behind(cluster: AbandonedCluster) -> str:
     return (
-        f"{cluster.link} no longer points to its database. If you did not move that home or unmount its disk, delete "
-        f"the database: rm -r {shlex.quote(str(cluster.directory))}"
+        f"{cluster.directory} holds a database of an earlier release, and {cluster.link} no longer points to it. "
+        "It may be the only copy of these memories: their home may have been moved, or its disk may not be mounted. "
+        f"To use it, put the link back: ln -s {shlex.quote(str(cluster.directory))} "
+        f"{shlex.quote(str(cluster.link))}"
     )
 
 
@@ -240,16 +245,32 @@ async def run_checks(settings: Settings, *, ask_model: bool = True) -> AsyncIter
         ask_model: Whether to ask the language model a question, which may cost tokens.
     """
     for part, check in CHECKS.items():
-        if part == MODEL and not ask_model:
-            continue
-        began = time.monotonic()
-        try:
-            ok, found = True, await check(settings)
-        except asyncio.CancelledError:
-            raise
-        except CommonplaceError as error:
-            ok, found = False, str(error)
-        except Exception as error:  # the next parts are checked whatever happened to this one
-            log.exception("the check of %s failed", part)
-            ok, found = False, f"{type(error).__name__}: {error}"
-        yield Check(part=part, ok=ok, found=found, took_ms=round((time.monotonic() - began) * 1000))
+        if part != MODEL or ask_model:
+            yield await _outcome(part, check(settings))
+
+
+async def check_backup(file: Path) -> AsyncIterator[Check]:
+    """Unpack a backup to a temporary directory, read each part, and yield the result."""
+    yield await _outcome("backup", _read_backup(file))
+
+
+async def _read_backup(file: Path) -> str:
+    with disk_errors(file), tempfile.TemporaryDirectory(prefix="commonplace-backup-") as staging:
+        manifest = await check_restorable(file, Path(staging))
+    receipt = BackupReceipt.of(file, manifest)
+    databases = ", ".join(receipt.databases) or "no database"
+    return f"{databases} and {plural(receipt.files, 'file')} of {receipt.made_at}, all readable"
+
+
+async def _outcome(part: str, checking: Awaitable[str]) -> Check:
+    began = time.monotonic()
+    try:
+        ok, found = True, await checking
+    except asyncio.CancelledError:
+        raise
+    except CommonplaceError as error:
+        ok, found = False, str(error)
+    except Exception as error:  # the next parts are checked whatever happened to this one
+        log.exception("the check of %s failed", part)
+        ok, found = False, f"{type(error).__name__}: {error}"
+    return Check(part=part, ok=ok, found=found, took_ms=round((time.monotonic() - began) * 1000))

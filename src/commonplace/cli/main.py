@@ -33,7 +33,10 @@ class Commands(LazyGroup):
         "install": Entry("install", "Connect Claude Code to the memories."),
         "uninstall": Entry("uninstall", "Disconnect Claude Code from the memories."),
         "hook": Entry("hook", "Handle an event of Claude Code."),
+        "backup": Entry("backup", "Copy all memories to one file, while they are in use."),
+        "restore": Entry("restore", "Bring back a backup."),
         "doctor": Entry("doctor", "Check each part by using it: write, read, search, delete."),
+        "trust": Entry("trust", "Trust the commonplace.toml of a directory."),
         "config": Entry("config", "Settings and their sources."),
     }
 

@@ -66,7 +66,7 @@ class KnowledgeMemory(
     Use :meth:`open`. All methods are safe to call from several tasks at once, and from several processes on one
     database. A method that names one memory raises ``NotFoundError`` if the memory does not exist; lists and searches
     return an empty list. Every store returns a receipt. :meth:`context` and :meth:`store_episode` never fail because
-    the database is out of reach (KNW-24).
+    the database is out of reach, unless ``fail_open=False`` (KNW-24).
     """
 
     async def context(
@@ -80,6 +80,7 @@ class KnowledgeMemory(
         with_note: bool = True,
         with_ids: bool = False,
         with_dates: bool = False,
+        fail_open: bool = True,
     ) -> str:
         """Return the block for a prompt; if the database or the model is out of reach, log that and return "".
 
@@ -92,6 +93,11 @@ class KnowledgeMemory(
             with_note: Whether to say what the lines are; a caller that says it for several blocks leaves it out.
             with_ids: Whether lines end with a short id that the methods of feedback take, such as ``[f:3k7q2]``.
             with_dates: Whether facts have the date of their last confirmation.
+            fail_open: Whether the session goes on during an outage; ``False`` raises the error of the outage.
+
+        Raises:
+            StorageError: ``fail_open`` is not set, and the database is out of reach.
+            EmbeddingError: ``fail_open`` is not set, and the model cannot be used.
 
         Source: KNW-20, KNW-24.1.
         """
@@ -117,5 +123,7 @@ class KnowledgeMemory(
         try:
             return await self._unless_out_of_reach(assemble)
         except OUTAGES as error:
+            if not fail_open:
+                raise
             _log.error("no memory for a session of butler %r: %s", butler, error)
             return ""

@@ -4,6 +4,7 @@ A refused call answers with ``{"error": …}``. Some clients check this answer t
 """
 
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import Any, Final, get_type_hints
 
 from pydantic import TypeAdapter
@@ -16,6 +17,7 @@ REFUSAL: Final = {
 }
 
 
+@cache
 def output_schema(run: Callable[..., Awaitable[object]]) -> dict[str, Any] | None:
     """Return the JSON Schema of what a function of a tool answers; ``None`` if it answers with text."""
     result = get_type_hints(run)["return"]

@@ -12,6 +12,7 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, Final, cast, get_type_hints
 
@@ -114,7 +115,7 @@ class MemoryTool(Tool):
             defaults: Values that replace the defaults of the function.
             profile: What the client sees of the tool; a call may pass all parameters in any profile.
         """
-        arguments = arguments_of(offer.run, defaults)
+        arguments, schema = _form(offer.run, frozenset(defaults.items()))
         description = documented(offer.run)[0]
         tool = cls(
             name=names.shown(offer.name),
@@ -122,7 +123,7 @@ class MemoryTool(Tool):
             description=names.within(
                 description.partition("\n\n")[0] if profile is Profile.AGENT else description
             ),
-            parameters=_shown_schema(arguments, offer.agent if profile is Profile.AGENT else None, names),
+            parameters=_shown_schema(schema, offer.agent if profile is Profile.AGENT else None, names),
             output_schema=output_schema(offer.run),
             annotations=ToolAnnotations(
                 read_only_hint=offer.reads_only,
@@ -194,6 +195,15 @@ def refusal(message: str, *, hint: str, **details: str) -> ToolResult:
     return ToolResult(content=f"{message}. {hint}", structured_content={"error": fault}, is_error=True)
 
 
+@cache
+def _form(
+    run: ToolFunction, defaults: frozenset[tuple[str, object]]
+) -> tuple[type[BaseModel], dict[str, Any]]:
+    """Return the pydantic model of a function's parameters, and its JSON schema."""
+    arguments = arguments_of(run, dict(defaults))
+    return arguments, arguments.model_json_schema()
+
+
 def arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[BaseModel]:
     """Return the pydantic model of a function's parameters, described by its docstring, without the memory."""
     hints, (_, descriptions) = get_type_hints(run, include_extras=True), documented(run)
@@ -211,19 +221,18 @@ def arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[Base
     return create_model(run.__name__, __config__=config, **fields)
 
 
-def _shown_schema(arguments: type[BaseModel], shown: tuple[str, ...] | None, names: Names) -> dict[str, Any]:
-    """Return the JSON Schema of arguments, without the parameters that are not shown."""
-    schema = arguments.model_json_schema()
-    schema.pop("title")
-    schema["properties"] = {
-        name: {key: value for key, value in each.items() if key != "title"}
+def _shown_schema(schema: Mapping[str, Any], shown: tuple[str, ...] | None, names: Names) -> dict[str, Any]:
+    """Return the JSON Schema of arguments, without titles and without the parameters that are not shown."""
+    properties = {
+        name: {
+            key: names.within(value) if key == "description" else value
+            for key, value in each.items()
+            if key != "title"
+        }
         for name, each in schema["properties"].items()
         if shown is None or name in shown
     }
-    for each in schema["properties"].values():
-        if "description" in each:
-            each["description"] = names.within(each["description"])
-    return schema
+    return {key: value for key, value in schema.items() if key != "title"} | {"properties": properties}
 
 
 @asynccontextmanager

@@ -6,7 +6,8 @@ the database is opened in the background, and the first call waits for it.
 
 import asyncio
 import math
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final, Self
 
 import asyncpg
@@ -14,6 +15,7 @@ import asyncpg
 from commonplace.core.settings import Settings
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import migrate_postgres
+from commonplace.storage.opening import before_upgrade
 from commonplace.storage.postgres import access_to, open_pool
 from commonplace.storage.postgres_access import Access
 
@@ -62,7 +64,25 @@ class KnowledgeDatabase:
         # The opening serves all callers; a cancelled caller must not end it.
         return await asyncio.shield(self.begin())
 
-    async def access(self) -> Access:
+    @asynccontextmanager
+    async def owner_pool(self) -> AsyncGenerator[asyncpg.Pool]:
+        """Open a pool of the owner of the tables, and close it at the end of the block.
+
+        Raises:
+            SettingsError: The URL is not a PostgreSQL URL.
+            StorageError: The server cannot be started or reached, or its schema is newer than this release.
+        """
+        pool = await self.pool()
+        if isinstance(self._source, str):
+            yield pool  # a URL names the owner
+            return
+        owners = await open_pool(self._source, as_owner=True)
+        try:
+            yield owners
+        finally:
+            await _close(owners)
+
+    async def access(self, *, as_owner: bool = False) -> Access:
         """Return the access of another driver to the same database; start the server if it died.
 
         Raises:
@@ -70,7 +90,7 @@ class KnowledgeDatabase:
             StorageError: The server cannot be started or reached, or its schema is newer than this release.
         """
         await self.pool()
-        return await access_to(self._source)
+        return await access_to(self._source, as_owner=as_owner)
 
     async def close(self) -> None:
         """Close the connections, and release the embedded server."""
@@ -88,7 +108,9 @@ class KnowledgeDatabase:
             source = self.settings.postgres_url or await stack.enter_async_context(
                 EmbeddedPostgres(self.settings.postgres_directory)
             )
-            await migrate_postgres(source, "memory")
+            is_embedded = not self.settings.postgres_url
+            before = before_upgrade(self.settings) if is_embedded else None
+            await migrate_postgres(source, "memory", before=before)
             pool = await open_pool(source)
             stack.push_async_callback(_close, pool)
             self._resources = stack.pop_all()

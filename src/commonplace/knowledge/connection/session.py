@@ -140,6 +140,17 @@ class KnowledgeSession:
             yield await self.database.pool()
 
     @asynccontextmanager
+    async def _owning(self) -> AsyncGenerator[asyncpg.Pool]:
+        """Work as this tenant and actor inside the block, on a pool that may change the tables.
+
+        Raises:
+            StorageError: The database cannot be opened.
+        """
+        with request_context(tenant_id=self.tenant_id, actor=self.actor):
+            async with self.database.owner_pool() as pool:
+                yield pool
+
+    @asynccontextmanager
     async def _reading(self) -> AsyncGenerator[Statements]:
         """Open a consistent view of this tenant; see :func:`~.unit_of_work.unit_of_work`."""
         async with self.acting() as pool, unit_of_work(pool, readonly=True) as sql:

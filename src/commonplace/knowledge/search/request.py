@@ -97,8 +97,14 @@ def make_request(
         scope=None if scope is None else require_scope(scope),
         min_confidence=None if min_confidence is None else _require_confidence(min_confidence),
         now=now,
-        reach=Reach.of(matches=max(MATCHES, most), neighbours=2 * most),
+        reach=_reach(most),
     )
+
+
+def widened(request: SearchRequest) -> SearchRequest:
+    """Return a request for four times as many results, at most 1,000."""
+    limit = min(4 * request.limit, MAX_LIMIT)
+    return replace(request, limit=limit, reach=_reach(limit))
 
 
 async def add_vector(request: SearchRequest, engine: EmbeddingEngine) -> SearchRequest:
@@ -153,6 +159,10 @@ def parameters(request: SearchRequest) -> dict[str, object]:
         "min_confidence": request.min_confidence,
         "now": request.now,
     }
+
+
+def _reach(limit: int) -> Reach:
+    return Reach.of(matches=max(MATCHES, limit), neighbours=2 * limit)
 
 
 def _require_query(query: object, *, field: str) -> str:

@@ -11,12 +11,13 @@ from uuid import UUID
 
 from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.config import SearchMode
+from commonplace.knowledge.config import MAX_LIMIT, SearchMode
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.inputs import require_memory_type
 from commonplace.knowledge.kinds import Memory, MemoryType
 from commonplace.knowledge.search.candidates import read_candidates
 from commonplace.knowledge.search.explanation import explain_context, explain_search
+from commonplace.knowledge.search.folding import folded
 from commonplace.knowledge.search.found import Found, Scores
 from commonplace.knowledge.search.ranking import ContextualScore, rank_by_context
 from commonplace.knowledge.search.relevance import above_floor
@@ -31,6 +32,7 @@ from commonplace.knowledge.search.request import (
     make_request,
     require_relevance,
     search_table,
+    widened,
 )
 from commonplace.knowledge.search.scoring import RRF_K, tie_break
 from commonplace.knowledge.search.spelling import find_meant
@@ -164,9 +166,10 @@ class SearchMethods(KnowledgeSession):
             explain: Adds ``explanation`` to each result: its ranks, scores and decay, and why it was found.
 
         Returns:
-            Memories with the scores of the mode; the best first, of equal ones the later, then the lower id. An empty
-            list for an empty query. Where the memories have moved to another model than the engine's, words alone
-            count: ``similarity`` is ``None``, ``semantic`` finds what ``keyword`` does.
+            Memories with the scores of the mode; the best first, of equal ones the later, then the lower id. Of facts
+            about one subject, or rules, with equal texts the best. An empty list for an empty query. Where the
+            memories have moved to another model than the engine's, words alone count: ``similarity`` is ``None``,
+            ``semantic`` finds what ``keyword`` does.
 
         Raises:
             InvalidInputError: A value is not of its kind or range.
@@ -187,20 +190,20 @@ class SearchMethods(KnowledgeSession):
             request = await add_vector(request, self.engine)
         floor = _require_floor(min_relevance, known_mode)
         async with self._reading() as sql:
-            request = await begin_search(sql, request)
-            if known_mode is SearchMode.CONTEXTUAL:
-                return await _search_by_context(sql, tables, request, query, floor=floor, explain=explain)
+            request = wide = await begin_search(sql, request)
             if known_mode is SearchMode.SEMANTIC and request.vector is None:
                 known_mode = SearchMode.KEYWORD
-            found = [
-                each
-                for table in tables
-                for each in await search_table(sql, STATEMENTS[known_mode], table, request)
-            ]
-        if known_mode is SearchMode.HYBRID and len(tables) > 1:
-            found = _fused(found, request.limit)
-        found.sort(key=lambda each: (*_order(known_mode, each.scores), *tie_break(each.memory)))
-        return [_explained(each, request) if explain else each for each in found[: request.limit]]
+            while True:
+                if known_mode is SearchMode.CONTEXTUAL:
+                    found = await _search_by_context(sql, tables, wide, floor=floor, explain=explain)
+                else:
+                    found = await _search_tables(sql, known_mode, tables, wide, explain=explain)
+                told = folded(found, scoped=False)
+                has_room = len(told) < min(request.limit, len(found))
+                if not has_room or len(found) < wide.limit or wide.limit == MAX_LIMIT:
+                    return told[: request.limit]
+                # Repetitions took the places of other memories.
+                wide = widened(wide)
 
     async def _search_one(self, statement: Statement, table: str, request: SearchRequest) -> list[Found]:
         known = require_table(table)
@@ -261,11 +264,26 @@ def _places(
     return {memory.id: place for place, (_, memory) in enumerate(inside[:limit], start=1)}
 
 
+async def _search_tables(
+    sql: Statements,
+    mode: SearchMode,
+    tables: Sequence[SearchTable],
+    request: SearchRequest,
+    *,
+    explain: bool,
+) -> list[Found]:
+    """Return the results of all tables, the best first, the limit of the request for each."""
+    found = [each for table in tables for each in await search_table(sql, STATEMENTS[mode], table, request)]
+    if mode is SearchMode.HYBRID and len(tables) > 1:
+        found = _fused(found, request.limit)
+    found.sort(key=lambda each: (*_order(mode, each.scores), *tie_break(each.memory)))
+    return [_explained(each, request) if explain else each for each in found]
+
+
 async def _search_by_context(
     sql: Statements,
     tables: Sequence[SearchTable],
     request: SearchRequest,
-    query: str,
     *,
     floor: float,
     explain: bool,
@@ -280,7 +298,7 @@ async def _search_by_context(
         scoped=request.scope is not None,
         by_meaning=request.vector is not None,
     )
-    best = rank_by_context(candidates, query, limit=request.limit, shown=set(shown))
+    best = rank_by_context(candidates, request.query, limit=request.limit, shown=set(shown))
     read = await read_candidates(sql, candidates, [each.place for each in best], request)
     return [
         _found_by_context(read.by_place[each.place], each, request, explain=explain)

@@ -92,7 +92,7 @@ class Worker:
                 knowledge = await stack.enter_async_context(opening)
             if model is None:
                 model = await stack.enter_async_context(open_model(settings, clock=clock))
-            await prepare_schema(await knowledge.database.access())
+            await prepare_schema(await knowledge.database.access(as_owner=True))
             yield cls(Means(knowledge=knowledge, settings=settings, model=model, worker=this_worker()))
 
     def stop(self) -> None:

@@ -33,7 +33,8 @@ async def memory_confirm(
 async def memory_mark_helpful(memory: KnowledgeMemory, *, rule_id: RuleId) -> Rule:
     """Mark a rule as helpful after you followed it. Call this once for each application of the rule.
 
-    Helpful rules are promoted: candidate, established, proven. Returns the rule after the change.
+    This confirms the rule, too. Helpful rules are promoted: candidate, established, proven. Returns the rule after
+    the change.
     """
     return await memory.mark_helpful(rule_id)
 
@@ -41,7 +42,7 @@ async def memory_mark_helpful(memory: KnowledgeMemory, *, rule_id: RuleId) -> Ru
 async def memory_mark_harmful(memory: KnowledgeMemory, *, rule_id: RuleId, reason: str | None = None) -> Rule:
     """Mark a rule as harmful after you followed it. A harmful mark weighs as much as four helpful ones.
 
-    A rule that keeps doing harm is turned into a warning. Returns the rule after the change.
+    A rule that keeps doing harm is turned into a warning at once. Returns the rule after the change.
 
     Parameters:
         reason: The harm, in one sentence; it is kept with the rule.

@@ -1,6 +1,6 @@
 """The part of the runner that needs Alembic; imported only when there is something to migrate."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
@@ -38,6 +38,26 @@ def configuration() -> Config:
     return config
 
 
+def require_known(revisions: Iterable[str], *, where: str) -> None:
+    """Require that this release can upgrade a database.
+
+    Raises:
+        DatabaseTooNewError: A revision is of a newer release.
+        DatabaseTooOldError: A revision is of a development version.
+    """
+    scripts = ScriptDirectory.from_config(configuration())
+    for found in revisions:
+        if found in RETIRED:
+            raise DatabaseTooOldError(where, found, RETIRED[found])
+        try:
+            scripts.get_revision(found)
+        except CommandError:
+            branch = next(
+                (head for head in scripts.get_heads() if head[:4] == found[:4]), scripts.get_heads()[0]
+            )
+            raise DatabaseTooNewError(where, found, branch) from None
+
+
 def upgrade(connection: Connection, branch: str, target: str, *, where: str) -> None:
     """Run the missing revisions of a branch in the transaction that the caller opened.
 
@@ -51,16 +71,8 @@ def upgrade(connection: Connection, branch: str, target: str, *, where: str) -> 
         DatabaseTooNewError: The database holds a revision that this release does not know.
         DatabaseTooOldError: The database holds a revision of a development version.
     """
+    require_known(_revisions(connection), where=where)
     config = configuration()
-    scripts = ScriptDirectory.from_config(config)
-    for found in _revisions(connection):
-        if found in RETIRED:
-            raise DatabaseTooOldError(where, found, RETIRED[found])
-        try:
-            scripts.get_revision(found)
-        except CommandError:
-            newest = scripts.get_revision(f"{branch}@head").revision
-            raise DatabaseTooNewError(where, found, newest) from None
     config.attributes["connection"] = connection
     command.upgrade(config, f"{branch}@{target}" if target == "head" else target)
 

@@ -73,12 +73,12 @@ api = rest.Api("/api/v1/knowledge", "knowledge memory")
 async def store_episode(memory: KnowledgeOfCaller, wanted: shapes.NewEpisode) -> EpisodeReceipt:
     """Store an episode.
 
-    An episode lives for seven days, unless it is consolidated before. The receipt of an outage has a reason.
+    An episode lives for seven days, unless it is consolidated before.
 
     Parameters:
         body: the episode
     """
-    return await memory.store_episode(**wanted.model_dump())
+    return await memory.store_episode(**wanted.model_dump(), fail_open=False)
 
 
 @api("POST /facts", writer, "The receipt", *BODY, status=HTTPStatus.CREATED)
@@ -171,7 +171,7 @@ async def recall_knowledge(
     return _findings(found)
 
 
-@api("GET /context", reader, "The block")
+@api("GET /context", reader, "The block", *OUTAGES)
 async def knowledge_context(
     memory: KnowledgeOfCaller,
     prompt: Annotated[str, Query(max_length=MAX_QUERY_CHARS)],
@@ -184,7 +184,7 @@ async def knowledge_context(
 ) -> BlockShape:
     """Read the block for a prompt.
 
-    Pinned memories, key facts, then active rules. The text is empty if memory is out of reach.
+    Pinned memories, key facts, then active rules.
 
     Parameters:
         prompt: the beginning of the session
@@ -199,6 +199,7 @@ async def knowledge_context(
         min_relevance=min_relevance,
         with_ids=with_ids,
         with_dates=with_dates,
+        fail_open=False,
     )
     return BlockShape(text=text)
 

@@ -84,14 +84,11 @@ class NewRule(Wanted):
     metadata: Details
 
 
-@shows(EpisodeReceipt)
+@shows(EpisodeReceipt, without={"reason"})
 class StoredEpisodeShape(Shape):
-    """The receipt of an episode.
+    """The receipt of an episode."""
 
-    Attributes:
-        id: null if the database or the model was out of reach
-        reason: why the episode was not stored; send it again later
-    """
+    id: UUID
 
 
 @shows(FactReceipt)
