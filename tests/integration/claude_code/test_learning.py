@@ -67,6 +67,7 @@ def test_only_what_user_and_assistant_said_is_read() -> None:
     """Not what hooks injected, tools returned, subagents and the client itself said, nor what is broken."""
     lines = [
         '{"type": "queue-operation"}',
+        json.dumps({"type": "api-request-blob", "uuid": "b", "message": {"role": "user", "content": "sent"}}),
         *exchange("Which port?", "5433."),
         json.dumps({"type": "attachment", "attachment": {"type": "hook_success", "content": "injected"}}),
         line("user", [{"type": "tool_result", "content": "a tool"}], toolUseResult={"a": 1}),
@@ -264,7 +265,7 @@ async def test_a_session_whose_hooks_never_got_the_lock_is_learned_from_later(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-    hook: Callable[[HookCall], Awaitable[str]],
+    hook: Callable[[HookCall, KnowledgeMemory], Awaitable[str]],
     *,
     ended: bool,
 ) -> None:
@@ -280,8 +281,9 @@ async def test_a_session_whose_hooks_never_got_the_lock_is_learned_from_later(
         settings=settings.model_copy(update={"postgres_url": GONE}),
     )
 
-    with records.locked(), suppress(StorageUnavailableError):
-        await hook(called)
+    async with open_knowledge(GONE, tmp_path, engine=knowledge.engine, lazy=True) as gone, records.locked():
+        with suppress(StorageUnavailableError):
+            await hook(called, gone)
 
     record = records.get(called.session_id)
     assert record == replace(begun_one, ended=ended)

@@ -20,6 +20,7 @@ class HookCall:
         session_id: The session, a UUID.
         transcript: The file of the session, which a new session does not have yet.
         prompt: The user's prompt; empty for other events.
+        source: Why the session starts, such as ``startup`` or ``compact``; empty for other events.
         named_butler: The butler that the installation names; ``None`` for the project of the workspace.
         settings: The settings; the project is the workspace unless they name another.
     """
@@ -29,6 +30,7 @@ class HookCall:
     prompt: str
     named_butler: str | None
     settings: Settings
+    source: str = ""
 
     @property
     def butler(self) -> str:
@@ -40,6 +42,11 @@ class HookCall:
             StorageUnavailableError: The identity of a new project cannot be written.
         """
         return self.named_butler or Projects(self.settings.home).butler_at(self.settings.workspace)
+
+    @property
+    def has_knowledge(self) -> bool:
+        """Whether knowledge memory has a database; a new home has nothing to tell, and no hook waits for its set-up."""
+        return self.settings.postgres_url is not None or (self.settings.postgres_directory / "data").exists()
 
 
 def read_call(
@@ -71,6 +78,7 @@ def read_call(
         session_id=_session_id(values),
         transcript=Path(_required(values, "transcript_path")),
         prompt=str(values.get("prompt") or ""),
+        source=str(values.get("source") or ""),
         named_butler=butler,
         settings=settings,
     )

@@ -66,7 +66,7 @@ async def sweep(records: SessionRecords, memory: KnowledgeMemory, current: Sessi
     waiting = [
         record
         for record in records.beside(current.transcript)
-        if record.session_id != current.session_id and _has_news(record)
+        if record.session_id != current.session_id and has_news(record)
     ]
     for record in waiting[:SWEPT]:
         await learn(records, memory, record)
@@ -100,7 +100,8 @@ async def _is_stored(memory: KnowledgeMemory, record: SessionRecord, content: st
     )
 
 
-def _has_news(record: SessionRecord) -> bool:
+def has_news(record: SessionRecord) -> bool:
+    """Return whether a session that does not run any more has messages that were not read."""
     try:
         status = record.transcript.stat()
     except FileNotFoundError:

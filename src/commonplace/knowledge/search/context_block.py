@@ -7,7 +7,6 @@ takes one line. Short ids get what room is left.
 Source: KNW-20, KNW-34.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -15,9 +14,10 @@ from enum import StrEnum
 from typing import Final
 
 from commonplace.core.budgets import budget_chars
+from commonplace.core.data_lines import data_line
 from commonplace.core.errors import InvalidInputError
-from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge.kinds import Fact, MemoryType, Rule
+from commonplace.knowledge.search.folding import same_words
 from commonplace.knowledge.short_ids import short_id
 
 CONTEXT_HEADER: Final = "# Memory Context\n"
@@ -53,9 +53,6 @@ _PARTS: Final = {MemoryType.FACT: Part.FACTS, MemoryType.RULE: Part.RULES}
 
 MAX_LINES: Final = 20
 """Source: KNW-20.3."""
-
-_UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Control characters, and those that turn the direction of writing: they can make a line look like another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +90,7 @@ DEFAULT_QUOTAS: Final = ContextQuotas()
 
 
 class _Section:
-    """The lines of a section, and what it may still take."""
+    """The lines of a section, and the tokens that it has left."""
 
     def __init__(self, part: Part, quota: SectionQuota, budget: int) -> None:
         self._heading = HEADINGS[part]
@@ -167,12 +164,12 @@ def render_context(
 
     Args:
         memories: The recalled memories, the best first.
-        pinned: The pinned memories, the most important first; a memory that is shown here is not shown again.
+        pinned: The pinned memories, the most important first. Of equal texts the first is shown.
         token_budget: A token is four characters.
         today: For the note.
         limit: The most lines of recalled memories.
         quotas: What each section may take.
-        with_note: Whether to say what the lines are, if there is room.
+        with_note: Whether to explain the lines, if there is room.
         with_ids: Whether lines end with the short id of the memory, as far as there is room.
         with_dates: Whether facts have the date of their last confirmation.
 
@@ -184,14 +181,16 @@ def render_context(
         return ""
     note = _note(today, with_ids=with_ids) if with_note and budget >= NOTE_FROM_CHARS else ""
     body = _Body(budget, budget - len(CONTEXT_HEADER) - len(note), quotas, with_dates=with_dates)
-    for place, memory in enumerate(pinned):
-        body.take(Part.PINNED, place, memory)
-    told = {memory.id for _, _, memory in body.shown}
+    distinct = {same_words(memory): place for place, memory in reversed(list(enumerate(pinned)))}
+    for place in sorted(distinct.values()):
+        body.take(Part.PINNED, place, pinned[place])
+    told = {same_words(memory) for _, _, memory in body.shown}
     most = len(told) + limit
     for place in _order_of_taking(memories, quotas):
         if len(body.shown) == most:
             break
-        if memories[place].id not in told:
+        if (words := same_words(memories[place])) not in told:
+            told.add(words)
             body.take(_PARTS[memories[place].memory_type], place, memories[place])
     if with_ids:
         body.add_ids()
@@ -217,7 +216,7 @@ def _order_of_taking(memories: Sequence[Fact | Rule], quotas: ContextQuotas) -> 
 
 def render_line(memory: Fact | Rule, *, with_date: bool = False) -> str:
     """Return a fact or rule as one line, in the form of the specification; a fact with its confidence of today."""
-    content = _one_line(memory.content)
+    content = data_line(memory.content)
     if isinstance(memory, Rule):
         standing = f"maturity: {memory.maturity}, effectiveness: {memory.effectiveness_score:.2f}"
         return f"- {content} ({standing})\n"
@@ -228,8 +227,4 @@ def render_line(memory: Fact | Rule, *, with_date: bool = False) -> str:
 
 def _bracketed(text: str) -> str:
     """Return a text in brackets that it cannot close itself."""
-    return f"[{_one_line(text).replace('[', '(').replace(']', ')')}]"
-
-
-def _one_line(text: str) -> str:
-    return _UNSEEN.sub("", collapse_whitespace(text))
+    return f"[{data_line(text).replace('[', '(').replace(']', ')')}]"

@@ -16,13 +16,14 @@ from typing import Any, Final, Literal
 from commonplace.storage import sqlite
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.postgres_access import Access, connect, prepare_access
+from commonplace.storage.roles import owner_access
 
 Branch = Literal["operational", "apps", "memory", "access"]
 
 HEADS: Final[dict[Branch, str]] = {
     "operational": "ops_009",
     "apps": "app_004",
-    "memory": "mem_017",
+    "memory": "mem_019",
     "access": "acc_001",
 }
 """The newest revision of each branch; a constant, so that most starts need not load Alembic."""
@@ -95,7 +96,7 @@ async def migrate_postgres(
 
 
 async def _access(source: str | EmbeddedPostgres) -> Access:
-    return await prepare_access(source if isinstance(source, str) else await source.start())
+    return await (prepare_access(source) if isinstance(source, str) else owner_access(source))
 
 
 async def _postgres_revisions(access: Access) -> set[str]:
