@@ -152,6 +152,38 @@ def test_the_history_of_mem0(tmp_path: Path) -> None:
     }
 
 
+def test_observations_and_summaries_of_claude_mem(tmp_path: Path) -> None:
+    """Written by the store of claude-mem 13.25.3."""
+    path = tmp_path / "claude-mem.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript((DATA / "claude-mem.sql").read_text())
+    assert source_of(path) == "claude-mem"
+    items = list(IMPORTERS[Source.CLAUDE_MEM](path))
+    assert facts(iter(items)) == {
+        (
+            "Checkout rounds prices twice",
+            "the cart rounds each price to cents",
+        ): "The cart rounds each price to cents",
+        (
+            "Checkout rounds prices twice",
+            "the tax is computed after rounding",
+        ): "The tax is computed after rounding",
+        ("Checkout rounds prices twice", "summary"): "Prices were rounded in the cart and again in the tax.",
+        ("Tests need Redis", "summary"): "make test starts Redis on port 6380.",
+    }
+    assert {item.scope for item in items if isinstance(item, FactDraft)} == {"tea-shop"}
+    (episode,) = (item for item in items if isinstance(item, EpisodeDraft))
+    assert episode.butler == "tea-shop"
+    assert episode.created_at is not None
+    assert episode.content.splitlines() == [
+        "Request: Fix the checkout",
+        "Investigated: cart.py",
+        "Learned: Tax comes after rounding",
+        "Completed: Removed the second rounding",
+        "Next steps: Add a test",
+    ]
+
+
 INSTRUCTIONS = """\
 # Shop
 
