@@ -64,6 +64,8 @@ async def export_knowledge(memory: KnowledgeMemory) -> AsyncIterator[Item]:
             entity_id=fact.entity_id,
             source_butler=fact.source_butler,
             metadata=_own(fact.metadata),
+            valid_from=fact.valid_from,
+            valid_to=fact.valid_to,
         )
     async for rule in _all(lambda offset: memory.list_rules(forgotten=False, limit=PAGE, offset=offset)):
         yield RuleDraft(

@@ -5,7 +5,8 @@ An item is an object with ``kind`` and the fields below; fields with ``?`` may b
 ==============  =====================================================================================================
 ``entity``      ``id``, ``name``, ``entity_type`` (person, organization, place, other), ``aliases``?, ``metadata``?
 ``fact``        ``subject``, ``predicate``, ``content``, ``scope``?, ``importance``?, ``permanence``?, ``tags``?,
-                ``entity_id``? (the ``id`` of an entity above), ``source_butler``?, ``metadata``?
+                ``entity_id``? (the ``id`` of an entity above), ``source_butler``?, ``valid_from``?, ``valid_to``?,
+                ``metadata``?
 ``rule``        ``content``, ``scope``?, ``tags``?, ``source_butler``?, ``metadata``?
 ``episode``     ``content``, ``butler``, ``session_id``?, ``importance``?, ``created_at``?, ``metadata``?
 ``operational``  ``category``, ``observation``, ``service``?, ``confidence``?
@@ -164,7 +165,7 @@ def _object(value: object) -> object:
 def _moment(value: object) -> object:
     if isinstance(value, datetime):  # as YAML reads it
         return value if value.tzinfo else None
-    return parse_timestamp(value, field="created_at") if isinstance(value, str) else None
+    return parse_timestamp(value) if isinstance(value, str) else None
 
 
 _READERS: Final[dict[str, tuple[Callable[[object], object], str]]] = {
@@ -174,4 +175,6 @@ _READERS: Final[dict[str, tuple[Callable[[object], object], str]]] = {
     "aliases": (_texts, "a list of texts"),
     "metadata": (_object, "an object"),
     "created_at": (_moment, "an ISO 8601 timestamp with an offset"),
+    "valid_from": (_moment, "an ISO 8601 timestamp with an offset"),
+    "valid_to": (_moment, "an ISO 8601 timestamp with an offset"),
 }

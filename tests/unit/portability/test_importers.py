@@ -26,6 +26,7 @@ from commonplace.portability.items import (
 )
 
 DATA = Path(__file__).parents[2] / "data" / "importers"
+AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 ITEMS: tuple[Item, ...] = (
     EntityItem(
         id="ada", name="Ada Lovelace", entity_type="person", aliases=("Ada",), metadata={"born": 1815}
@@ -40,9 +41,7 @@ ITEMS: tuple[Item, ...] = (
         subject="Ada", predicate="tea", content="true", tags=("a: b", "no"), importance=7.5, scope="home"
     ),
     RuleDraft(content="Never push to `main`", tags=("git",)),
-    EpisodeDraft(
-        content="The disk was full", butler="ops", created_at=datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-    ),
+    EpisodeDraft(content="The disk was full", butler="ops", created_at=AT),
     OperationalItem(category="timing", observation="Takes 60 s", service="caddy", confidence=0.4),
     WorkspaceItem(text="Tests need Redis", scope="user", tags=("test",)),
 )
@@ -76,7 +75,7 @@ def test_any_text_survives_json(content: str, scope: str) -> None:
         ({"kind": "fact", "subject": "a"}, "fact"),
         ({"kind": "rule", "content": 5}, "content"),
         ({"kind": "rule", "content": "a", "tags": "b"}, "tags"),
-        ({"kind": "episode", "content": "a", "butler": "b", "created_at": "yesterday"}, "created_at"),
+        ({"kind": "episode", "content": "a", "butler": "b", "created_at": "yesterday"}, "timestamp"),
     ],
 )
 def test_what_is_no_item_is_refused(document: object, field: str) -> None:
