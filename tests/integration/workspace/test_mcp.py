@@ -1,6 +1,7 @@
 """The workspace MCP server, run as a process and asked by a real client."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -131,6 +132,25 @@ def test_the_server_answers_soon_speaks_only_protocol_and_ends_with_its_client(t
         return computed
 
     assert computes_less(computed_to_answer, than=MOST_BESIDE_THE_LIBRARY, imports=("fastmcp.server.server",))
+
+
+def test_half_a_character_gets_an_answer(tmp_path: Path) -> None:
+    """A model that cut an emoji in two stores its text; the client does not wait in vain."""
+    call = (
+        rb'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_store",'
+        rb'"arguments":{"text":"half \ud83d"}}}'
+    )
+    with start(tmp_path) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(HANDSHAKE)
+        server.stdin.flush()
+        server.stdout.readline()
+        server.stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n' + call + b"\n")
+        server.stdin.flush()
+        answer = json.loads(server.stdout.readline())
+        server.communicate(timeout=DEADLINE_S)
+    assert (answer["id"], answer["result"]["structuredContent"]) == (2, {"ok": True, "id": "m-1"})
 
 
 @pytest.mark.requirement("WSP-02")

@@ -13,7 +13,7 @@ from commonplace.core.settings import DEFAULT_MIN_RELEVANCE
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import ScoreWeights
 from commonplace.knowledge.connection.unit_of_work import require_context, unit_of_work
-from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, Episode, Fact, Memory, Rule
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, Episode, Fact, Memory, Moment, Rule
 from commonplace.knowledge.search.context_block import (
     CONTEXT_HEADER,
     DEFAULT_QUOTAS,
@@ -45,6 +45,8 @@ async def memory_context(
     with_note: bool = True,
     with_ids: bool = False,
     with_dates: bool = False,
+    as_of: Moment | None = None,
+    valid_at: Moment | None = None,
     clock: Clock = utc_now,
 ) -> str:
     """Return the facts and rules that matter most for a prompt, after the pinned ones; this does not count as a use.
@@ -67,6 +69,8 @@ async def memory_context(
         with_ids: Whether lines end with a short id that the functions of feedback take, such as ``[f:3k7q2]``, as
             far as the budget allows.
         with_dates: Whether facts have the date of their last confirmation.
+        as_of: Show what was known at this moment.
+        valid_at: Show the facts that were true at this moment.
         clock: The present.
 
     Returns:
@@ -95,6 +99,8 @@ async def memory_context(
         limit=limit,
         min_confidence=min_confidence,
         min_relevance=min_relevance,
+        as_of=as_of,
+        valid_at=valid_at,
         clock=clock,
     )
     async with unit_of_work(pool, readonly=True) as sql:

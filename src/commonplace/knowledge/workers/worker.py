@@ -27,7 +27,7 @@ from commonplace.knowledge.workers.schedule import schedules, start_due
 from commonplace.knowledge.workers.schema import prepare_schema
 from commonplace.knowledge.workers.tasks import Means, register_tasks
 from commonplace.llm.model import Model
-from commonplace.llm.opening import open_model
+from commonplace.llm.opening import open_consolidation_model
 
 GRACE_S: Final = 10.0
 """The time that running jobs have to finish when a worker stops; then they are returned to the queue."""
@@ -91,7 +91,7 @@ class Worker:
                 opening = KnowledgeMemory.open(settings, actor="worker", clock=clock)
                 knowledge = await stack.enter_async_context(opening)
             if model is None:
-                model = await stack.enter_async_context(open_model(settings, clock=clock))
+                model = await stack.enter_async_context(open_consolidation_model(settings, clock=clock))
             await prepare_schema(await knowledge.database.access(as_owner=True))
             yield cls(Means(knowledge=knowledge, settings=settings, model=model, worker=this_worker()))
 

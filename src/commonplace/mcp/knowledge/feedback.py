@@ -1,15 +1,26 @@
 """Tools for feedback: confirm a memory, mark a rule as helpful or harmful."""
 
-from typing import Any, Final
+from typing import Final
+from uuid import UUID
+
+from typing_extensions import TypedDict
 
 from commonplace.knowledge import KnowledgeMemory, Rule
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, RuleId
 from commonplace.mcp.tool import Offer
 
 
+class Confirmed(TypedDict):
+    """A confirmed memory."""
+
+    confirmed: bool
+    memory_type: str
+    id: UUID
+
+
 async def memory_confirm(
     memory: KnowledgeMemory, *, memory_type: MemoryTypeName, memory_id: MemoryId
-) -> dict[str, Any]:
+) -> Confirmed:
     """Confirm that a fact or rule still holds, after you saw that it does; this restarts its decay.
 
     Unconfirmed knowledge loses confidence day by day and is forgotten in the end. Episodes cannot be confirmed. If
@@ -40,7 +51,7 @@ async def memory_mark_harmful(memory: KnowledgeMemory, *, rule_id: RuleId, reaso
 
 
 OFFERS: Final = (
-    Offer(run=memory_confirm, title="Confirm a memory"),
-    Offer(run=memory_mark_helpful, title="Mark a rule helpful"),
-    Offer(run=memory_mark_harmful, title="Mark a rule harmful"),
+    Offer(run=memory_confirm, title="Confirm a memory", agent=("memory_type", "memory_id")),
+    Offer(run=memory_mark_helpful, title="Mark a rule helpful", agent=("rule_id",)),
+    Offer(run=memory_mark_harmful, title="Mark a rule harmful", agent=("rule_id", "reason")),
 )
