@@ -10,7 +10,7 @@ import os
 import shlex
 import tempfile
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -176,16 +176,16 @@ async def check_postgres(settings: Settings) -> str:
     """
     found = [await probe_postgres(settings)]
     if os.geteuid() == 0:
-        found += [_left_behind(cluster) for cluster in abandoned_clusters()]
+        found += [_left_behind(clusters)] if (clusters := abandoned_clusters()) else []
     return "; ".join(found)
 
 
-def _left_behind(cluster: AbandonedCluster) -> str:
+def _left_behind(clusters: Sequence[AbandonedCluster]) -> str:
+    links = (f"ln -s {shlex.quote(str(each.directory))} {shlex.quote(str(each.link))}" for each in clusters)
     return (
-        f"{cluster.directory} holds a database of an earlier release, and {cluster.link} no longer points to it. "
-        "It may be the only copy of these memories: their home may have been moved, or its disk may not be mounted. "
-        f"To use it, put the link back: ln -s {shlex.quote(str(cluster.directory))} "
-        f"{shlex.quote(str(cluster.link))}"
+        f"no home links to {plural(len(clusters), 'database')} of earlier releases, which may hold the only copy of "
+        "the memories of a moved home, or of a disk that is not mounted. To use one, put its link back: "
+        f"{', '.join(links)}"
     )
 
 

@@ -43,6 +43,8 @@ class Commands(LazyGroup):
         "hook": Entry("hook", "Handle an event of an agent host."),
         "backup": Entry("backup", "Copy all memories to one file, while they are in use."),
         "restore": Entry("restore", "Bring back a backup."),
+        "export": Entry("export", "Write memories to JSON Lines, or to a folder of Markdown."),
+        "import": Entry("imports", "Store memories of an export or of another program."),
         "doctor": Entry("doctor", "Check each part by using it: write, read, search, delete."),
         "clock": Entry("clock", "Check the clock that decay and cleanup depend on."),
         "trust": Entry("trust", "Trust the commonplace.toml of a directory."),

@@ -77,11 +77,20 @@ async def owner_access(source: EmbeddedPostgres) -> Access:
     finally:
         await connection.close()
     if not is_separate:
-        await _separate(as_role(url, SUPERUSER), where)
+        await separate_roles(as_role(url, SUPERUSER), where)
     return Access(url=as_role(url, OWNER_ROLE), where=where, role=None, vector_schema="public")
 
 
-async def _separate(url: str, where: str) -> None:
+async def separate_roles(url: str, where: str) -> None:
+    """Give the tables of a database of the embedded server to their owner.
+
+    Args:
+        url: The superuser's URL of the database.
+        where: The database in words.
+
+    Raises:
+        StorageUnavailableError: The server cannot be reached or used.
+    """
     connection = await connect(url, where=where)
     try:
         async with connection.transaction():

@@ -32,7 +32,6 @@ class Manifest:
         release: The release that made the backup.
         files: The SHA-256 of each member, by name.
         revisions: The schema revisions of each database, by member.
-        roles: Whether a dump names the roles of the embedded server, by member.
         workspaces: The directory of each workspace, by the member with its memories.
         format: The format of the file.
     """
@@ -41,7 +40,6 @@ class Manifest:
     release: str
     files: dict[str, str] = field(default_factory=dict[str, str])
     revisions: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    roles: dict[str, bool] = field(default_factory=dict[str, bool])
     workspaces: dict[str, str] = field(default_factory=dict[str, str])
     format: int = FORMAT
 

@@ -20,7 +20,7 @@ import asyncpg
 
 from commonplace.core.errors import StorageError, StorageUnavailableError
 from commonplace.core.settings import Settings
-from commonplace.storage import sqlite
+from commonplace.storage import clock_guard, sqlite
 from commonplace.storage.cluster import DATABASE, SUPERUSER
 from commonplace.storage.embedded import join_server
 from commonplace.storage.file_locks import FileLock
@@ -35,8 +35,8 @@ HOME: Final = "home"
 WORKSPACES: Final = "workspaces"
 MEMORIES: Final = Path(".aegis", "memory", "memories.jsonl")
 
-NOT_KEPT: Final = frozenset({"postgres", "postgres.incoming", "models", "logs", "backups"})
-"""Directories of a home that are copied otherwise, or can be made again."""
+NOT_KEPT: Final = frozenset({"postgres", "postgres.incoming", "models", "logs", "backups", clock_guard.FILE})
+"""Parts of a home that are copied otherwise, can be made again, or tell of this machine."""
 
 LOCK_TIMEOUT_S: Final = 10.0
 _REVISIONS: Final = "SELECT version_num FROM alembic_version ORDER BY 1"
@@ -203,8 +203,9 @@ def _copy_home(settings: Settings, staging: Path) -> None:
     database = settings.database_path
     for directory, names, files in os.walk(settings.home):
         here = Path(directory)
-        names[:] = [name for name in names if here != settings.home or name not in NOT_KEPT]
-        for path in (here / name for name in files):
+        left_out = NOT_KEPT if here == settings.home else frozenset[str]()
+        names[:] = [name for name in names if name not in left_out]
+        for path in (here / name for name in files if name not in left_out):
             is_database = path.name.startswith(database.name) and path.parent == database.parent
             if path.is_file() and not path.is_symlink() and not is_database and path.suffix != ".lock":
                 _copy_file(path, staging / HOME / path.relative_to(settings.home))

@@ -29,6 +29,7 @@ from commonplace.storage.backup.taking import BackupReceipt, back_up_before
 from commonplace.storage.cluster import APPLICATION_ROLE, DATABASE
 from commonplace.storage.postgres_access import connect, prepare_access
 from commonplace.storage.postgres_url import describe_url
+from commonplace.storage.roles import separate_roles
 
 RESTORED: Final = f"{DATABASE}_restored"
 REPLACED: Final = f"{DATABASE}_replaced"
@@ -97,7 +98,7 @@ async def restore(
             async with servers(settings, create=KNOWLEDGE in manifest.revisions) as found:
                 for name, server in found.items():
                     if name in manifest.revisions:
-                        await _load(server, staging / name, same_roles=manifest.roles[name])
+                        await _load(server, staging / name)
             if SQLITE in manifest.revisions:
                 await asyncio.to_thread(_restore_sqlite, staging / SQLITE, settings.database_path)
             _restore_home(staging / copies.HOME, settings.home)
@@ -177,25 +178,31 @@ async def _used_servers(settings: Settings) -> list[str]:
     return used
 
 
-async def _load(server: Server, dump: Path, *, same_roles: bool) -> None:
+async def _load(server: Server, dump: Path) -> None:
     """Load a dump into a database: beside the one that is there, if the embedded server has it."""
     chosen = dump.with_suffix(".list")
     lines = (await asyncio.to_thread(_contents, dump)).splitlines()
     chosen.write_text("\n".join(line for line in lines if not any(part in line for part in _LEFT_OUT)))
-    options = ["--exit-on-error", "--single-transaction", f"--use-list={chosen}"]
+    options = [
+        "--exit-on-error",
+        "--single-transaction",
+        "--no-owner",
+        "--no-privileges",
+        f"--use-list={chosen}",
+    ]
     if server.admin_url is None:
         access = await prepare_access(server.url)
-        options += ["--no-owner", "--no-privileges", *([f"--role={access.role}"] if access.role else [])]
+        options += [f"--role={access.role}"] if access.role else []
         await asyncio.to_thread(run_program, "pg_restore", server.url, *options, str(dump))
         return
-    if not same_roles:
-        options += ["--no-owner", "--no-privileges", f"--role={APPLICATION_ROLE}"]
+    options.append(f"--role={APPLICATION_ROLE}")
     admin = await connect(server.admin_url, where="the embedded server")
     try:
         for statement in (*_DROP_LEFT, _CREATE):
             await admin.execute(statement)
         restored = server.url.replace(f"/{DATABASE}?", f"/{RESTORED}?")
         await asyncio.to_thread(run_program, "pg_restore", restored, *options, str(dump))
+        await separate_roles(restored, describe_url(restored))
         await _exchange(admin)
     finally:
         for statement in _DROP_LEFT:

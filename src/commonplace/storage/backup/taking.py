@@ -100,7 +100,6 @@ async def _write(
             manifest = Manifest(
                 made_at=format_timestamp(clock(), precision="seconds"),
                 release=version("commonplace"),
-                roles={name: server.admin_url is not None for name, server in found.items()},
             )
             revisions, places = await copy_everything(settings, found, workspaces, staging)
             files = await asyncio.to_thread(digests, staging)
