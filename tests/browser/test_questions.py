@@ -62,7 +62,7 @@ async def test_this_week_says_what_happened_and_why(
 ) -> None:
     """Each change of all memories is there with its cause; a tab shows one kind of change."""
     await page.goto("/week")
-    await expect(page.get_by_text("Nothing happened")).to_be_visible()
+    await expect(page.get_by_text("No changes")).to_be_visible()
     await learn(dashboard)
     [fact] = [one for one in await dashboard.memories.knowledge.list_facts() if one.subject == "Ada"]
     await dashboard.memories.knowledge.forget_memory("fact", fact.id)

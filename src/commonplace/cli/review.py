@@ -27,7 +27,7 @@ app = typer.Typer(add_completion=False)
 
 @dataclass(slots=True, kw_only=True)
 class _Found:
-    """What waits, or was decided."""
+    """Pairs and memories that wait, or were decided."""
 
     reviews: list[Review] = field(default_factory=list[Review])
     fact_reviews: list[FactReview] = field(default_factory=list[FactReview])
@@ -54,7 +54,7 @@ async def review(
         Word | None,
         typer.Argument(
             metavar="VERDICT",
-            help="How the new memory bears on the old; undo takes a decision back; confirm or forget a memory.",
+            help="Relation of the new memory to the old one; undo takes a decision back; confirm or forget a memory.",
         ),
     ] = None,
     *,

@@ -280,7 +280,7 @@ async def replace(
         sql: The transaction in which ``before`` was locked.
         before: The memory as it stands in the database.
         after: The memory as it is to be.
-        kind: What happened to it.
+        kind: The kind of change.
         author: Who did it, and when.
         reason: Why.
         wording: The emitted text; kept if the memory says it in other words.

@@ -64,7 +64,7 @@ class Kind:
 
 
 NOT_FOUND: Final = Kind(
-    "not-found", HTTPStatus.NOT_FOUND, "Not found", "Nothing exists at the path, or under the id in it."
+    "not-found", HTTPStatus.NOT_FOUND, "Not found", "The path, or the id in it, does not exist."
 )
 INVALID_INPUT: Final = Kind(
     "invalid-input",

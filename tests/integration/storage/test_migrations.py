@@ -264,7 +264,6 @@ WRITER = """
 import asyncio, json, sys
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
-from support.commands import CommandServer
 
 async def main():
     async with OperationalMemory.open(Settings(home=sys.argv[1])) as memory:

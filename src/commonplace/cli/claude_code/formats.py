@@ -26,7 +26,7 @@ _SYNTHETIC: Final = "<synthetic>"
 _INSERTED: Final = re.compile(
     r"<(system-reminder|hook_context|session_context)>.*?(?:</\1>|\Z)|</?user_query>", re.DOTALL
 )
-"""What a host puts into a message: reminders, the output of hooks, the state of the workspace, marks of a prompt."""
+"""Text that a host adds to a message: reminders, the output of hooks, the state of the workspace, marks of a prompt."""
 
 _COMMAND: Final = re.compile(r"\s*<(?:command-|local-command-|bash-)")
 _CODEX_CONTEXT: Final = re.compile(
@@ -139,7 +139,7 @@ _FORMATS: Final[Sequence[tuple[Callable[[Record], bool], Callable[[Record, int],
     (lambda record: "type" in record and isinstance(record.get("message"), dict), _claude),
     (lambda record: "type" in record and "content" in record, _gemini),
 )
-"""What tells the lines of a format, and its parser."""
+"""The test that recognises the lines of a format, and its parser."""
 
 
 def _text(content: object, types: Sequence[str | None]) -> str:

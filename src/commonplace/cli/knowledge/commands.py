@@ -35,13 +35,13 @@ from commonplace.knowledge import (
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 command = commands(app, opened)
 
-ImportanceOption = Annotated[float, typer.Option(min=0, max=MAX_IMPORTANCE, help="How much it matters.")]
+ImportanceOption = Annotated[float, typer.Option(min=0, max=MAX_IMPORTANCE, help="Importance of the memory.")]
 TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A label; may be given more than once.")]
 StoreScope = Annotated[str, typer.Option("--scope", help="global, or the butler that the memory is for.")]
 LimitOption = Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Most results.")]
 AsOfOption = Annotated[
     str | None,
-    typer.Option("--as-of", metavar="TIME", help="What was known then: a date or a time (ISO 8601)."),
+    typer.Option("--as-of", metavar="TIME", help="Answer as of this date or time (ISO 8601)."),
 ]
 ValidAtOption = Annotated[
     str | None, typer.Option("--valid-at", metavar="TIME", help="The facts that were true then.")
@@ -85,7 +85,7 @@ async def store_fact(
     *,
     importance: ImportanceOption = DEFAULT_IMPORTANCE,
     permanence: Annotated[
-        Permanence, typer.Option(help="How long the fact is expected to hold.")
+        Permanence, typer.Option(help="Expected lifetime of the fact.")
     ] = Permanence.STANDARD,
     scope: StoreScope = GLOBAL_SCOPE,
     tag: TagOption = None,
@@ -117,7 +117,7 @@ async def store_fact(
 @command("store-rule")
 async def store_rule(
     memory: KnowledgeMemory,
-    content: Annotated[str, typer.Argument(metavar="TEXT", help="What to do, and when.")],
+    content: Annotated[str, typer.Argument(metavar="TEXT", help="The rule: an action and its occasion.")],
     *,
     scope: StoreScope = GLOBAL_SCOPE,
     tag: TagOption = None,
@@ -137,7 +137,7 @@ async def search(
         list[MemoryType] | None, typer.Option("--type", help="Only this type; may be given more than once.")
     ] = None,
     scope: ScopeOption = None,
-    mode: Annotated[SearchMode, typer.Option(help="How memories are found.")] = SearchMode.HYBRID,
+    mode: Annotated[SearchMode, typer.Option(help="Search mode.")] = SearchMode.HYBRID,
     limit: LimitOption = DOOR_LIMIT,
     min_confidence: Annotated[
         float, typer.Option(min=0, max=1, help="Least confidence of facts and rules today.")

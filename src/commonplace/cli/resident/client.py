@@ -18,7 +18,7 @@ DEADLINES_S = {"session-start": 25.0, "user-prompt": 5.0, "session-end": 17.0}
 """The events, and how long the client waits for an answer: less than Claude Code waits for the hook."""
 
 START_S = 3.0
-"""How long the client waits for a new process to listen, before it does the work itself."""
+"""Seconds that the client waits for a new process to listen before it does the work itself."""
 
 POLL_S = 0.005
 MAX_INPUT_BYTES = 16 * 1024 * 1024

@@ -33,15 +33,15 @@ from commonplace.knowledge import KnowledgeMemory
 MAX_REQUEST_BYTES: Final = 2 * MAX_INPUT_BYTES
 READING_S: Final = 5.0
 MARGIN_S: Final = 1.0
-"""How much earlier than its client the process gives up."""
+"""Seconds by which the process gives up before its client."""
 
 LEARNING_S: Final = 0.5
-"""How long the start of a session waits until earlier sessions are learned; the rest is learned behind."""
+"""Seconds that the start of a session waits for earlier sessions to be learned; the rest follows in the background."""
 
 MODEL_WAITS_S: Final = 1.0
 TEND_EVERY_S: Final = 1.0
 STOPPING_S: Final = 10.0
-"""How long work that goes on behind may take when the process stops; what is left, a later session learns."""
+"""Seconds that background work may take when the process stops; a later session learns the rest."""
 
 _REPLACED: Final[Mapping[str, str]] = {}
 

@@ -29,7 +29,7 @@ class ExpiringEpisodes(Noun):
 
     @property
     def advice(self) -> str:
-        """What happens, and what to do about it; empty if no episode expires."""
+        """The coming expiry and the remedy; empty if no episode expires."""
         if not self.episodes or self.first_at is None:
             return ""
         verb = "expires" if self.episodes == 1 else "expire"

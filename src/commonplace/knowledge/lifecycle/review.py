@@ -1,4 +1,4 @@
-"""What waits for a person: memories to confirm or forget, and pairs of memories that may say the same."""
+"""Work that waits for a person: memories to confirm or forget, and pairs of memories that may say the same."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 
 NOTICE: Final = timedelta(days=14)
-"""How long before it fades a useful memory waits for a person."""
+"""Time before it fades from which a useful memory waits for a person."""
 
 LIKENESS: Final = 0.95
 """Cosine of the vectors of two memories from which on they may say the same."""
@@ -28,13 +28,13 @@ class WaitingReason(StrEnum):
     """The reason why a memory waits for a person."""
 
     FADING = "fading"
-    """It was used, and fades within 14 days unless somebody confirms it."""
+    """The memory was used, and fades within 14 days unless a person confirms it."""
     STALE = "stale"
     """A memory that it is derived from or supported by was superseded or forgotten."""
 
 
 class Likeness(StrEnum):
-    """What two memories have in common."""
+    """A kind of likeness of two memories."""
 
     SPELLING = "spelling"
     """Their keys differ in case, blanks, hyphens and such alone."""

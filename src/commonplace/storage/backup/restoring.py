@@ -57,11 +57,11 @@ _LEFT_OUT: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReceipt:
-    """What was restored.
+    """Result of a restore.
 
     Attributes:
-        backup: What the backup holds.
-        replaced: The backup of what was there before; ``None`` if nothing was.
+        backup: The contents of the backup.
+        replaced: The backup of the earlier state; ``None`` if there was none.
         workspaces: The files with workspace memory, each where it was restored.
         elsewhere: Those of them that are not in their workspace, because it does not exist or has other memories.
     """

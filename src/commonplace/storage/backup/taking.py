@@ -22,12 +22,12 @@ DIRECTORY: Final = "backups"
 """The directory of a home with the backups that are made before upgrades and restores."""
 
 KEPT: Final = 3
-"""How many of those are kept."""
+"""Number of such backups that are kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackupReceipt:
-    """What a backup holds.
+    """Contents of a backup.
 
     Attributes:
         file: The backup.

@@ -31,7 +31,7 @@ MOST_DAYS: Final = 366
 
 
 class What(StrEnum):
-    """What happened to a memory."""
+    """A kind of change to a memory."""
 
     LEARNED = "learned"
     REPLACED = "replaced"
@@ -89,7 +89,7 @@ class Entry:
     """One thing that happened to a memory.
 
     Attributes:
-        what: What happened.
+        what: The kind of change.
         text: The text of the memory; empty if it is gone.
         about: The service, app or kind of the memory.
         url: The page of the memory.

@@ -1,4 +1,4 @@
-"""What an agent would be told: the briefing for a prompt, with the reason of each line and what just missed it."""
+"""Trial of a prompt: its briefing, with the reason of each line and the memories that just missed it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
