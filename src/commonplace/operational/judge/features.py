@@ -7,7 +7,7 @@ Source: OPS-09.1, OPS-10.1, R-OPS-5.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
@@ -16,7 +16,7 @@ from commonplace.language.stems import stem
 from commonplace.operational.judge.changes import NO_LONGER
 from commonplace.operational.judge.comparison import Comparison, Side
 from commonplace.operational.judge.differences import denial, exchanged_ends, order_is_turned
-from commonplace.operational.judge.lexicon import HEALTHY, TROUBLED
+from commonplace.operational.judge.likeness import likeness
 from commonplace.operational.judge.quantities import Kind
 from commonplace.operational.judge.reading import PREDICATE, Amount, Name, Reading, Word
 
@@ -28,6 +28,9 @@ _DIVIDING: Final = frozenset({"SIZE", "LENGTH", "PUBLIC", "LOCAL", "STATIC"})
 
 _MOST_VALUE_PARTS: Final = 3
 _MOST_NAMED: Final = 4
+_MOST_LIKENED: Final = 16
+
+SIDES: Final = ("old", "new")
 
 
 class Feature(NamedTuple):
@@ -46,6 +49,17 @@ def features(comparison: Comparison) -> Iterator[Feature]:
     yield from _claims(comparison)
     yield from _changes(comparison)
     yield from _details(comparison)
+    yield from _meanings(comparison)
+
+
+def cues(comparison: Comparison, known: Container[str]) -> Iterator[Feature]:
+    """Return a feature for each known word or sign that stands in one text alone: "instead", "history", "only"."""
+    for at, said, side in ((0, "only the old", comparison.old), (1, "the new", comparison.new)):
+        other = (comparison.new, comparison.old)[at]
+        paired = {pair[at].text for pair in comparison.words}
+        alone = set(side.reading.tokens).difference(other.reading.tokens, paired)
+        for word in sorted(word for word in alone if f"{SIDES[at]} {word}" in known):
+            yield Feature(f"{SIDES[at]} {word}", 1.0, f'{said} text says "{word}"')
 
 
 def _overlap(comparison: Comparison) -> Iterator[Feature]:
@@ -187,7 +201,7 @@ def _values(comparison: Comparison) -> str:
 
 
 def _changes(comparison: Comparison) -> Iterator[Feature]:
-    """Measure state changes, trouble that begins or ends, and words such as "now"."""
+    """Measure stated changes of state and denials that went."""
     old, new = comparison.old.reading, comparison.new.reading
     denied = bool(denial(comparison))
     changes = [
@@ -195,27 +209,8 @@ def _changes(comparison: Comparison) -> Iterator[Feature]:
         for name, text in new.changes.items()
         if name not in old.changes and (denied or name != NO_LONGER)
     ]
-    differs = denied or comparison.old.heavy or comparison.new.heavy
-    ended = differs and not _has_other_subject(comparison)
-    tones = (_tone(old), _tone(new))
     yield Feature("change", bool(changes), f'the new text states a change: "{"".join(changes[:1])}"')
-    yield Feature(
-        "trouble ends", bool(ended) and tones[0] < 0 < tones[1], "the trouble of the old text ended"
-    )
-    yield Feature("trouble is added", tones[1] < 0 <= tones[0])
-    for word in ("now", "again"):
-        added = word in new.tokens and word not in old.tokens
-        yield Feature(f"new {word}", added, f'the new text says "{word}"')
-    since = "since" in new.tokens and "since" not in old.tokens
-    yield Feature("better since", since and tones[1] > tones[0], 'the new text says "since"')
     yield Feature("negator dropped", len(new.negators) < len(old.negators))
-
-
-def _tone(reading: Reading) -> int:
-    """Return how many more words tell of health than of trouble; a negator turns its clause around."""
-    denied = {negator.clause for negator in reading.negators}
-    stems = [(stem(word.text), -1 if word.clause in denied else 1) for word in reading.words]
-    return sum(sign * ((word in HEALTHY) - (word in TROUBLED)) for word, sign in stems)
 
 
 def _details(comparison: Comparison) -> Iterator[Feature]:
@@ -227,6 +222,18 @@ def _details(comparison: Comparison) -> Iterator[Feature]:
     yield Feature("same place", bool(one & other - {""}))
     yield Feature("new claim", "" in other)
     yield Feature("new predicate", PREDICATE in other)
+
+
+def _meanings(comparison: Comparison) -> Iterator[Feature]:
+    """Measure how close in meaning the words of one text alone are to the nearest words of the other text."""
+    old, new = comparison.old, comparison.new
+    for name, side, other in (("old", old, new), ("new", new, old)):
+        words = [word.text for word in side.words[:_MOST_LIKENED]]
+        others = [word.text for word in other.reading.words[:_MOST_LIKENED]]
+        near = [max((likeness(word, one) for one in others), default=0.0) for word in words] or [1.0]
+        yield Feature(f"nearest of {name}", sum(near) / len(near))
+        yield Feature(f"farthest of {name}", min(near))
+        yield Feature(f"strange in {name}", len(near) - sum(near))
 
 
 def _left(side: Side) -> list[Word | Name]:

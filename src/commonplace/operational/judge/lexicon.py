@@ -102,17 +102,3 @@ IMPERATIVES: Final = word_set(
     "keep use run allow set retain need serve handle hold make accept expect take wait try retry add",
 )
 """Verbs before a number that counts: "keep 3 snapshots"."""
-
-TROUBLED: Final = word_set(
-    "abort block bounc break bug corrupt crash danger deadlock defect degrad delay deni die disabl disappear "
-    "disconnect down drop duplic error expir fail fault faulti flaki flood forbid freez garbl go hang ignor incid "
-    "issu jam kill lag late leak loop lose miss nois noisi offlin orphan outag overheat overload panic paus "
-    "pointless problem quarantin rattl refus reject riski slow stale stall stick stop timeout troubl truncat "
-    "unavail unhealthi unreach unsaf unstabl unus useless vanish wipe wrong",
-)
-HEALTHY: Final = word_set(
-    "accept activ allow avail back clean complet continu correct cure deliv enabl fast fine finish fix good heal "
-    "healthi keep normal ok okay onlin pass permit quick reachabl readi recov reliabl repair restor resum right "
-    "run safe smooth solv sound stabl stay succeed surviv up usabl work",
-)
-"""Stems of words that tell of trouble, and of health."""

@@ -17,24 +17,21 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.operational.judge.comparison import compare_readings
-from commonplace.operational.judge.features import Feature, features
+from commonplace.operational.judge.features import Feature, cues, features
 from commonplace.operational.judge.reading import Reading, read
 
-LEAST_CORRECT: Final = 0.5
+LEAST_CORRECT: Final = 0.6
 """Probability from which a new text corrects the old one."""
 
-MOST_CORRECT: Final = 0.07
-MOST_DISTINCT: Final = 0.1
-"""Probabilities of a correction and of another thing, below which one memory holds both texts."""
-
-MOST_CORRECT_OF_SAME: Final = 0.04
-"""Probability of a correction below which the new text is dropped as a repetition; from there on it is kept as well."""
+COST_OF_CORRECTION: Final = 8.0
+COST_OF_OTHER_THING: Final = 2.0
+"""Harm of one memory that holds a text and its correction, or two things; two memories for one statement are 1."""
 
 LEAST_DOUBTFUL: Final = 0.25
 """Probability of a correction from which a pair that stays apart waits for review."""
 
-LEAST_ASKED: Final = 0.003
-LEAST_ASKED_APART: Final = 0.1
+LEAST_ASKED: Final = 0.02
+LEAST_ASKED_APART: Final = 0.3
 """Probabilities of a correction from which a model is asked, the second for texts that share too little."""
 
 LEAST_MATCHED: Final = 0.75
@@ -132,7 +129,7 @@ def judge_readings(old: Reading, new: Reading) -> Judgement:
     if old.tokens == new.tokens:
         return Judgement(verdict=Verdict.SAME, score=1.0, reason="Both say the same, word for word.")
     comparison = compare_readings(old, new)
-    found = list(features(comparison))
+    found = [*features(comparison), *cues(comparison, _weights())]
     chances = probabilities(found)
     apart = comparison.matched < LEAST_MATCHED
     verdict = Verdict.DISTINCT if apart else decided(chances)
@@ -159,25 +156,36 @@ def decided(chances: Mapping[Verdict, float]) -> Verdict:
     same, refine, correct, distinct = (chances[verdict] for verdict in LEARNED)
     if correct >= LEAST_CORRECT:
         return Verdict.CORRECT
-    if correct < MOST_CORRECT and distinct < MOST_DISTINCT:
-        repeats = same >= SAME_TO_REFINE * refine and correct < MOST_CORRECT_OF_SAME
-        return Verdict.SAME if repeats else Verdict.REFINE
+    if same + refine >= COST_OF_CORRECTION * correct + COST_OF_OTHER_THING * distinct:
+        return Verdict.SAME if same >= SAME_TO_REFINE * refine else Verdict.REFINE
     return Verdict.DOUBTFUL if correct >= LEAST_DOUBTFUL else Verdict.DISTINCT
 
 
 def probabilities(found: Sequence[Feature]) -> dict[Verdict, float]:
     """Return the probability of each of the four verdicts."""
-    weighed = [(one.value - weights[0], weights) for one in found for weights in [_weights()[one.name]]]
-    sums = [sum(value * weights[at] for value, weights in weighed) for at in range(1, len(LEARNED) + 1)]
+    weighed = [(one.value, _weights()[one.name]) for one in found if one.value]
+    sums = [
+        constant + sum(value * row[at] for value, row in weighed)
+        for at, constant in enumerate(_constants(), start=1)
+    ]
     powers = [math.exp(total - max(sums)) for total in sums]
     return {verdict: power / sum(powers) for verdict, power in zip(LEARNED, powers, strict=True)}
 
 
 @cache
 def _weights() -> dict[str, list[float]]:
-    """Return the mean of each feature, and its weight for each of the four verdicts."""
-    weights: dict[str, list[float]] = json.loads(Path(__file__).with_name("weights.json").read_bytes())
-    return weights
+    """Return the mean of each feature and its weight for each of the four verdicts; the mean of a cue is 0."""
+    directory = Path(__file__).parent
+    weights: dict[str, list[float]] = json.loads((directory / "weights.json").read_bytes())
+    cue_weights: dict[str, list[float]] = json.loads((directory / "cues.json").read_bytes())
+    return weights | {name: [0.0, *row] for name, row in cue_weights.items()}
+
+
+@cache
+def _constants() -> list[float]:
+    """Return what each verdict gets if every feature is 0: the intercept less the weighed means."""
+    rows = _weights().values()
+    return [_weights()[""][at] - sum(row[0] * row[at] for row in rows) for at in range(1, len(LEARNED) + 1)]
 
 
 def _reason(verdict: Verdict, found: Sequence[Feature]) -> str:

@@ -56,6 +56,10 @@ def _past(match: re.Match[str]) -> str:
     return f"{hour:.0f}:{30 if match[1] == 'half' else 15}" if isinstance(hour, float) else match[0]
 
 
+def _hour(match: re.Match[str]) -> str:
+    return f"at {_amount(match[1]):.0f}:00"
+
+
 def _half_of_day(match: re.Match[str]) -> str:
     return f"{match[1]} {'am' if match[2] == 'morning' else 'pm'}"
 
@@ -86,6 +90,7 @@ _REWRITES: Final[tuple[tuple[re.Pattern[str], _Replacement], ...]] = tuple(
         (r"\b(\d{1,2})\.([0-5]\d)(?=\s?(?:[ap]m|h|o'clock|uhr)\b)", r"\1:\2"),
         (r"\b(\d{1,2}) (?:o'?clock )?in the (morning|afternoon|evening)\b", _half_of_day),
         (r"\b(half|quarter) past (\w+)\b", _past),
+        (rf"\bat ({_DIGITS}|ten|eleven|twelve)(?=$|[,;.)])", _hour),
         (r"\b(\d{1,2}) ?o'?clock\b", r"\1:00"),
         (rf"\b(an?|\w+) {_UNIT}s? and a half\b", _and_a_half),
         (r"\b(approx|ca|max|min|resp|incl|vs|no|nr|dr|st)\.(?=\s)", r"\1"),
