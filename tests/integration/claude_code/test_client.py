@@ -224,6 +224,6 @@ def test_a_session_that_was_killed_is_taken_up_by_the_next(claude: Claude) -> No
 
     briefing = claude.hook("session-start", "00000000-0000-4000-8000-000000000001")
 
-    assert "User: Move staging to port 5434" in briefing.out
+    assert "Move staging to port 5434" in briefing.out
     assert len(claude.episodes()) == 1
     assert "Traceback" not in claude.log

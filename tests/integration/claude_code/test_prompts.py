@@ -54,7 +54,7 @@ async def test_a_prompt_gets_the_knowledge_that_fits_it_once(
         changed = await user_prompt(call, memory)
 
     assert OWNER in first
-    assert "Assistant: It moved." in first
+    assert "It moved." in first
     assert "Eve" not in first
     assert [again, beside, confirmed] == ["", "", ""]
     assert "Cem" in changed
