@@ -226,7 +226,7 @@ async def _opened(stack: AsyncExitStack, opening: AbstractAsyncContextManager[_M
 
 
 def _not_asked() -> NoReturn:
-    raise AssertionError("the memory of a section that nobody asked for")
+    raise AssertionError("a section that was not requested has no memory")
 
 
 async def _build(

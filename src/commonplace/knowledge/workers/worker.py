@@ -33,17 +33,17 @@ GRACE_S: Final = 10.0
 """The time that running jobs have to finish when a worker stops; then they are returned to the queue."""
 
 TEND_EVERY_S: Final = 10.0
-"""How often schedules and dead workers are checked: a tick starts at most so late."""
+"""Seconds between checks of schedules and dead workers; a tick starts at most this late."""
 
 HEARTBEAT_S: Final = 10.0
 BEGIN_AGAIN_S: Final = 5.0
 FORGET_WORKERS_S: Final = 300.0
-"""How long dead workers stay in the list."""
+"""Seconds that a dead worker stays in the list."""
 
 TIDY_EVERY_TENDS: Final = 360
 KEEP_DONE_HOURS: Final = 2 * 24
 KEEP_FAILED_HOURS: Final = 30 * 24
-"""How long finished jobs are kept. A thousand tenants make 24,000 a day, and the status counts them."""
+"""Hours that finished jobs are kept. A thousand tenants make 24,000 a day, and the status counts them."""
 
 _log = logging.getLogger(__name__)
 
