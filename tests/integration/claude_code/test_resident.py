@@ -169,7 +169,7 @@ def test_a_server_outlives_the_process_that_started_it_and_ends_with_its_client(
     forking = next(
         each
         for each in psutil.process_iter(["cmdline"])
-        if each.info["cmdline"][-2:] == [FORKS, str(hooks.home)]
+        if (each.info["cmdline"] or [])[-2:] == [FORKS, str(hooks.home)]
     )
     with subprocess.Popen(
         [sys.executable, "-m", "commonplace", "mcp", "workspace"],

@@ -4,9 +4,10 @@ A client waits about a second for the handshake of a server, and the start of on
 as in a process of its own: arguments, directory, environment and standard streams are those of the command, which waits
 for the server and has its exit status. The server ends with the command, not with this process.
 
-No thread runs here, so that a fork is safe. The process ends with its parent, the resident process.
+No thread of Python runs here, so that a fork is safe. The process ends with its parent, the resident process.
 """
 
+import asyncio
 import gc
 import json
 import os
@@ -16,8 +17,11 @@ import socket
 import struct
 import sys
 import threading
+from contextlib import suppress
 from importlib import import_module
 from typing import Any, Final, NoReturn, cast
+
+from fastmcp import Client, FastMCP
 
 from commonplace.cli.resident.client import LENGTH, TAKEN, build
 from commonplace.cli.resident.place import MCP, Place
@@ -30,7 +34,7 @@ NEEDED: Final = (
     "commonplace.briefing",
     "commonplace.knowledge.memory",
     "commonplace.operational.memory",
-    "fastmcp.server.mixins.transport",
+    "commonplace.embedding.onnx_backend",
 )
 """Modules that the servers import, some of them after their start."""
 
@@ -42,6 +46,7 @@ def main() -> int:
     place, code = Place(sys.argv[1], MCP), build()
     for module in NEEDED:
         import_module(module)
+    asyncio.run(_rehearse())
     listener = place.listen()
     if listener is None:
         return 0
@@ -60,6 +65,12 @@ def main() -> int:
             connection.close()
     finally:
         place.leave()
+
+
+async def _rehearse() -> None:
+    """Import what the library of the servers imports with its first answers."""
+    async with Client(FastMCP("rehearsal")) as client:
+        await client.list_tools()
 
 
 def _serve(connection: socket.socket, code: str) -> NoReturn:
@@ -87,8 +98,9 @@ def _serve(connection: socket.socket, code: str) -> NoReturn:
     connection.settimeout(None)
     threading.Thread(target=_end_with, args=[connection], daemon=True).start()
     status = _status()
-    connection.sendall(bytes([status & 0xFF]))
-    sys.stdout.flush()
+    with suppress(OSError):  # The command may be gone by now.
+        sys.stdout.flush()
+        connection.sendall(bytes([status & 0xFF]))
     os._exit(status)
 
 
