@@ -22,8 +22,10 @@ from commonplace.cli.claude_code.call import HookCall, read_call
 from commonplace.cli.claude_code.events import ACTOR, HOOKS, handler
 from commonplace.cli.claude_code.log import log_to
 from commonplace.cli.claude_code.session_hooks import note_end, session_start, sweep_all
+from commonplace.cli.hosts.output import CLAUDE_CODE, rendered
 from commonplace.cli.resident.client import MAX_INPUT_BYTES
 from commonplace.cli.resident.place import Place
+from commonplace.cli.resident.upkeep import Consolidation
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import Settings, load_settings
 from commonplace.knowledge import KnowledgeMemory
@@ -54,6 +56,7 @@ class Request:
         build: The identity of the client's code.
         event: The event.
         butler: The butler that the installation names.
+        host: The name of the host.
         document: The client's input.
         environ: The client's settings.
     """
@@ -63,6 +66,7 @@ class Request:
     butler: str | None
     document: str
     environ: Mapping[str, str]
+    host: str = CLAUDE_CODE
 
 
 def serve(place: Place, listener: socket.socket, build: str) -> int:
@@ -96,6 +100,7 @@ class Resident:
         self._answering = 0
         self._behind: set[asyncio.Task[None]] = set()
         self._forking: asyncio.subprocess.Process | None = None
+        self._consolidation: Consolidation | None = None
         self._answered = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -105,6 +110,7 @@ class Resident:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stopping.set)
         async with KnowledgeMemory.open(self._settings, actor=ACTOR, lazy=True) as memory:
+            self._consolidation = Consolidation(self._settings, memory)
             server = await asyncio.start_unix_server(
                 lambda reader, writer: self._answer(memory, reader, writer), sock=self._listener
             )
@@ -119,6 +125,7 @@ class Resident:
             finally:
                 server.close()
                 self._place.leave()
+                await self._consolidation.stop()
                 await self._finish()
 
     async def _warm(self, memory: KnowledgeMemory) -> None:
@@ -140,6 +147,7 @@ class Resident:
         """Learn from sessions that nobody waits for, once those that wait have their answers."""
         await asyncio.sleep(LEARNING_S)
         await sweep_all(self._settings.home, memory)
+        self._consolidate()
 
     async def _finish(self) -> None:
         if self._forking is not None and self._forking.stdin is not None:
@@ -148,7 +156,8 @@ class Resident:
             await asyncio.wait(self._behind, timeout=STOPPING_S)
 
     def _stop_if_idle(self) -> None:
-        busy = self._answering or self._behind
+        is_consolidating = self._consolidation is not None and self._consolidation.is_running
+        busy = self._answering or self._behind or is_consolidating
         idle_s = 0.0 if busy else time.monotonic() - self._used_at
         if not self._place.is_held() or idle_s > self._settings.resident_idle_s:
             self._stopping.set()
@@ -179,9 +188,15 @@ class Resident:
                 self._place.leave()
                 return _REPLACED
             call = await asyncio.to_thread(
-                read_call, request.document, loaded, request.environ, butler=request.butler
+                read_call,
+                request.document,
+                loaded,
+                request.environ,
+                butler=request.butler,
+                host=request.host,
             )
-            return {"text": await self._do(memory, request.event, call)}
+            text = await self._do(memory, request.event, call)
+            return {"text": rendered(text, host=call.host, event=call.event)}
         except (CommonplaceError, OSError) as error:
             _log.error("%s: %s", request.event, str(error) or "no answer in time")
         except Exception:  # noqa: BLE001 - an outer door: the session goes on
@@ -201,6 +216,11 @@ class Resident:
 
     async def _learn(self, memory: KnowledgeMemory, call: HookCall) -> None:
         await handler("session-end")(call, memory)
+        self._consolidate()
+
+    def _consolidate(self) -> None:
+        if self._consolidation is not None:
+            self._consolidation.begin()
 
     def _begin_behind(self, work: Coroutine[Any, Any, None]) -> None:
         """Do work that no client waits for."""
