@@ -31,6 +31,7 @@ from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
 from commonplace.storage.backup.archive import disk_errors
 from commonplace.storage.backup.restoring import check as check_restorable
 from commonplace.storage.backup.taking import BackupReceipt
+from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.database import Database
 from commonplace.storage.migrations.runner import Branch
 from commonplace.storage.opening import open_database
@@ -54,7 +55,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """The result of a check: ``found`` says what was seen or what failed."""
+    """The result of a check: ``found`` describes the finding or the failure."""
 
     part: str
     ok: bool
@@ -142,6 +143,12 @@ async def check_workspace(settings: Settings) -> str:
     return f"wrote, read, searched, deleted; {recent} in {settings.workspace}{damaged}"
 
 
+async def check_clock(settings: Settings) -> str:
+    """Compare the clock with the machine's uptime and with the last use of the home."""
+    ClockGuard(settings.home).require()
+    return "plausible; decay, expiry and cleanup may run"
+
+
 async def check_embedding(settings: Settings) -> str:
     """Embed three texts, two of them with the same meaning."""
     engine = EmbeddingEngine(EmbeddingOptions.from_settings(settings))
@@ -184,7 +191,7 @@ def _left_behind(cluster: AbandonedCluster) -> str:
 async def check_knowledge(settings: Settings) -> str:
     """Write, read, search and delete an episode of a separate tenant."""
     async with KnowledgeMemory.open(settings) as memory:
-        stats = await memory.stats()
+        stats, expiring = await memory.stats(), await memory.expiring_episodes()
         scratch = memory.acting_for(tenant_id=TENANT, actor="doctor")
         stored = await scratch.store_episode(content=WORD, butler="doctor")
         if stored.id is None:
@@ -203,7 +210,8 @@ async def check_knowledge(settings: Settings) -> str:
         plural(stats.facts.active, "fact"),
         plural(stats.rules.total - stats.rules.forgotten, "rule"),
     ]
-    return f"wrote, read, searched, deleted; {', '.join(counts)} in {where}"
+    found = f"wrote, read, searched, deleted; {', '.join(counts)} in {where}"
+    return f"{found}; {expiring.advice}" if expiring.episodes else found
 
 
 class _Colour(BaseModel):
@@ -230,6 +238,7 @@ CHECKS: Final[dict[str, Callable[[Settings], Awaitable[str]]]] = {
     "operational memory": check_operational,
     "app memory": check_apps,
     "workspace memory": check_workspace,
+    "clock": check_clock,
     "embedding": check_embedding,
     MODEL: check_model,
     "PostgreSQL": check_postgres,

@@ -97,7 +97,7 @@ class KnowledgeMemory(
             token_budget: At four characters a token; the configured budget if ``None``.
             quotas: What each section may take; the configured quotas if ``None``.
             min_relevance: The floor; the configured one if ``None``.
-            with_note: Whether to say what the lines are; a caller that says it for several blocks leaves it out.
+            with_note: Whether to explain the lines; a caller that explains several blocks at once leaves it out.
             with_ids: Whether lines end with a short id that the methods of feedback take, such as ``[f:3k7q2]``.
             with_dates: Whether facts have the date of their last confirmation.
             as_of: Show what was known at this moment.

@@ -13,6 +13,7 @@ from typing import Any, Final
 from pydantic import BaseModel, Field
 
 from commonplace.core.errors import (
+    ClockError,
     CommonplaceError,
     EmbeddedPostgresError,
     EmbeddingError,
@@ -174,6 +175,8 @@ def problem_of(error: CommonplaceError) -> Problem:
             kind = NOT_FOUND
         case StorageUnavailableError() | EmbeddedPostgresError():
             kind = STORAGE_UNAVAILABLE
+        case ClockError():
+            kind = UNHEALTHY
         case EmbeddingError() | ModelError():
             kind = MODEL_UNAVAILABLE
         case _:

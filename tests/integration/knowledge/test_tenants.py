@@ -239,6 +239,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "run_decay_sweep": lambda m, _: m.run_decay_sweep(),
     "run_episode_cleanup": lambda m, _: m.run_episode_cleanup(),
     "pending_groups": lambda m, _: m.pending_groups(),
+    "expiring_episodes": lambda m, _: m.expiring_episodes(),
     "import_episodes": lambda m, w: m.import_episodes([EpisodeDraft(content=w.text(), butler="ops")] * 3),
     "list_facts": lambda m, w: m.list_facts(entity_id=w.dice.choice([None, w.pick("entity")])),
     "fact_chain": lambda m, w: m.fact_chain(w.pick("fact")),

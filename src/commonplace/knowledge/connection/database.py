@@ -8,19 +8,23 @@ import asyncio
 import math
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import asyncpg
 
 from commonplace.core.settings import Settings
+from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.opening import before_upgrade
 from commonplace.storage.postgres import access_to, open_pool
 from commonplace.storage.postgres_access import Access
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 CLOSING_S: Final = 2.0
-"""How long closing waits for connections in use before it cuts them off."""
+"""Seconds that closing waits for connections in use before it cuts them off."""
 
 
 class KnowledgeDatabase:
@@ -34,6 +38,8 @@ class KnowledgeDatabase:
         self._opening: asyncio.Future[asyncpg.Pool] | None = None
         self._resources = AsyncExitStack()
         self._source: str | EmbeddedPostgres = settings.postgres_url or ""
+        self.home: Path | None = settings.home
+        """The home that remembers plausible times; ``None`` for a pool that a caller opened."""
         self.was_tried = False
         """Whether an opening has ended, with success or without: from then on, answers come at once."""
         self.answered_at = -math.inf
@@ -41,8 +47,9 @@ class KnowledgeDatabase:
 
     @classmethod
     def of(cls, pool: asyncpg.Pool) -> Self:
-        """Return the database behind an open pool; whoever opened the pool closes it."""
+        """Return the database behind an open pool; the caller closes the pool."""
         database = cls(Settings())
+        database.home = None
         database._opening = asyncio.get_running_loop().create_future()
         database._opening.set_result(pool)
         return database
@@ -111,6 +118,7 @@ class KnowledgeDatabase:
             is_embedded = not self.settings.postgres_url
             before = before_upgrade(self.settings) if is_embedded else None
             await migrate_postgres(source, "memory", before=before)
+            ClockGuard(self.settings.home).fault()
             pool = await open_pool(source)
             stack.push_async_callback(_close, pool)
             self._resources = stack.pop_all()

@@ -1,4 +1,4 @@
-"""Candidates of a ranking: memories of one or more tables as arrays, with what the ranking needs of each."""
+"""Candidates of a ranking: memories of one or more tables as arrays, with the columns that the ranking uses."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

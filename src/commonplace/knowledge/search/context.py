@@ -27,7 +27,7 @@ from commonplace.knowledge.search.scoring import tie_break
 
 DEFAULT_TOKEN_BUDGET: Final = 3000
 MAX_PROMPT_CHARS: Final = 4_000
-"""What of a long prompt is searched for: its beginning. The model that embeds it reads about a quarter of that."""
+"""Characters at the beginning of a prompt that are searched for. The embedding model reads about a quarter of them."""
 
 
 async def memory_context(
@@ -56,7 +56,7 @@ async def memory_context(
     Args:
         pool: Of knowledge memory.
         engine: Computes the prompt's vector.
-        trigger_prompt: What the session is about; its first 4,000 characters count.
+        trigger_prompt: The topic of the session; its first 4,000 characters count.
         butler: Whose session: facts and rules of this scope and the global ones.
         token_budget: A token is four characters; 0 holds nothing.
         limit: The most lines, 1 to 1,000.
@@ -65,7 +65,7 @@ async def memory_context(
         min_confidence: What has less effective confidence is left out, 0.0 to 1.0.
         min_relevance: Likeness with the prompt that the best memory must have, or none is shown. An empty prompt
             has no floor.
-        with_note: Whether to say what the lines are; a caller that says it for several blocks leaves it out.
+        with_note: Whether to explain the lines; a caller that explains several blocks at once leaves it out.
         with_ids: Whether lines end with a short id that the functions of feedback take, such as ``[f:3k7q2]``, as
             far as the budget allows.
         with_dates: Whether facts have the date of their last confirmation.

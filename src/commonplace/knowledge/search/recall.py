@@ -1,4 +1,4 @@
-"""Recall: what is known of a topic, by relevance, importance, recency and confidence together (KNW-08)."""
+"""Recall: memories about a topic, by relevance, importance, recency and confidence together (KNW-08)."""
 
 from dataclasses import replace
 from typing import Final
@@ -35,7 +35,7 @@ RECALLED_TABLES: Final = (TABLES["facts"], TABLES["rules"])
 
 
 class RecallMethods(KnowledgeSession):
-    """The method of knowledge memory that recalls what is known of a topic."""
+    """The method of knowledge memory that recalls memories about a topic."""
 
     async def recall(
         self,

@@ -1,4 +1,4 @@
-"""A search of one table: what a caller asks for, checked, and the statement that answers it.
+"""A search of one table: the checked request, and the statement that answers it.
 
 Only what is live is found: active facts, rules that are not forgotten, episodes that have not expired. A scope finds
 the facts and rules of that scope and the global ones, and the episodes of the butler of that name (KNW-06, R-KNW-7).
@@ -32,11 +32,11 @@ DEFAULT_LIMIT: Final = 10
 DEFAULT_MIN_CONFIDENCE: Final = 0.2
 MAX_QUERY_CHARS: Final = 10_000
 MATCHES: Final = 200
-"""How many memories that hold the rarest words are ranked; more where more are asked for."""
+"""Number of memories with the rarest words that are ranked; a higher limit raises it."""
 
 KEPT_VECTORS: Final = 64
 _latest_vectors: WeakKeyDictionary[EmbeddingEngine, OrderedDict[str, Vector]] = WeakKeyDictionary()
-"""Of each engine, the vectors of its latest queries, the latest last."""
+"""The vectors of each engine's latest queries, the latest last."""
 
 Statement = Literal["semantic_search", "keyword_search", "hybrid_search"]
 Embedding = Sequence[float] | NDArray[np.float32] | Vector
@@ -93,7 +93,7 @@ def make_request(
     valid_at: object = None,
     now: datetime,
 ) -> SearchRequest:
-    """Check what a caller asks for.
+    """Check a request.
 
     Raises:
         InvalidInputError: A value is not of its kind or range; the message names it.

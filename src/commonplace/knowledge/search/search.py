@@ -47,7 +47,7 @@ STATEMENTS: Final[Mapping[SearchMode, Statement]] = {
 """Statement of each mode for a table. The mode ``contextual`` ranks the candidates of all tables at once."""
 
 CANDIDATES: Final = 40
-"""How many memories of a table are ranked by context for their words, and how many for their meaning."""
+"""Number of memories of a table that are ranked by context for their words, and as many for their meaning."""
 
 
 class SearchMethods(KnowledgeSession):

@@ -42,7 +42,7 @@ _RULE_THEN: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchTable:
-    """What the search needs to know of a table.
+    """Properties of a table that a search uses.
 
     Attributes:
         memory_type: The kind of its memories.
@@ -123,7 +123,7 @@ def require_table(name: str) -> SearchTable:
     """Return a table of memories, or refuse the name.
 
     Raises:
-        InvalidInputError: It is none of the three.
+        InvalidInputError: It is not one of the three.
     """
     table = TABLES.get(name)
     if table is None:
@@ -133,7 +133,7 @@ def require_table(name: str) -> SearchTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """How far a search looks: how many memories go on for their words, and how many for their vectors."""
+    """Reach of a search: the number of memories kept for their words, and the number kept for their vectors."""
 
     matches: int
     neighbours: int

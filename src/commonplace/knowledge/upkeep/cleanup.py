@@ -52,6 +52,7 @@ class CleanupMethods(KnowledgeSession):
         Raises:
             InvalidInputError: ``max_entries`` is not a whole number from 0.
             StorageUnavailableError: The server cannot be reached.
+            ClockError: The time is implausible; nothing was changed.
 
         Source: KNW-15.
         """
@@ -60,6 +61,7 @@ class CleanupMethods(KnowledgeSession):
         )
         if isinstance(most, bool) or not isinstance(most, int) or most < 0:
             raise InvalidInputError("max_entries", "a whole number from 0", most)
+        await self._require_plausible_clock()
         now = self.clock()
         expired = await self._delete(
             "expired episodes deleted",
