@@ -42,8 +42,8 @@ async def test_what_lost_its_source_waits(knowledge: KnowledgeMemory, change: st
     key: dict[str, Any] = {"subject": "Anna", "predicate": "employer"}
     source = await knowledge.store_fact(**key, content="Acme")
     episode = await knowledge.store_episode(content="Anna said so", butler="ops")
-    beside = await knowledge.store_fact(subject="Anna", predicate="has", content="A blue hat of Acme")
-    derived = await knowledge.store_fact(subject="Anna", predicate="got", content="A blue cap of Acme")
+    beside = await knowledge.store_fact(subject="Anna", predicate="got", content="A blue cap of Acme")
+    derived = await knowledge.store_fact(subject="Anna", predicate="has", content="A blue hat of Acme")
     for kind, target in (("fact", source.id), ("episode", episode.id)):
         await knowledge.create_link(
             source_type="fact",
