@@ -352,7 +352,6 @@ async def test_the_embedded_server_is_migrated_and_used(postgres_directory: Path
 START_UP = """
 import asyncio, sys
 from commonplace.storage.migrations.runner import migrate_postgres
-from support.commands import CommandServer
 asyncio.run(migrate_postgres(sys.argv[1], "memory"))
 """
 
