@@ -12,6 +12,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -227,6 +228,7 @@ FUNCTIONS: Mapping[str, Call] = {
         "rule", w.pick("rule"), w.pick("rule"), same=w.dice.choice([True, False])
     ),
     "diff": lambda m, _: m.diff("2000-01-01"),
+    "learned_by_day": lambda m, _: m.learned_by_day(since=datetime(2000, 1, 1, tzinfo=UTC)),
     "timeline": lambda m, w: m.timeline("Anna", entity_id=w.dice.choice([None, w.pick("entity")])),
     "forget_memory": lambda m, w: m.forget_memory(*w.memory()),
     "move_scope": lambda m, w: m.move_scope(

@@ -1,6 +1,6 @@
 """Candidates of a ranking: memories of one or more tables as arrays, with the columns that the ranking uses."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -65,10 +65,17 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadMemories:
-    """The memories at some places of the candidates, and the pinned facts and rules."""
+    """The memories at some places of the candidates, and the pinned facts and rules.
+
+    Attributes:
+        by_place: The memories, by place.
+        pinned: The pinned facts and rules.
+        stale: The ids of those whose source no longer holds.
+    """
 
     by_place: Mapping[int, Memory]
     pinned: Sequence[Memory]
+    stale: Collection[UUID] = frozenset()
 
 
 async def find_candidates(
@@ -121,6 +128,7 @@ async def read_candidates(
     return ReadMemories(
         by_place={at[memory.id]: memory for is_pinned, memory in read if not is_pinned},
         pinned=[memory for is_pinned, memory in read if is_pinned],
+        stale=frozenset(row[f"{row['memory_type']}_id"] for row in rows if row["is_stale"]),
     )
 
 

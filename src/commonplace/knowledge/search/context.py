@@ -104,12 +104,12 @@ async def memory_context(
         clock=clock,
     )
     async with unit_of_work(pool, readonly=True) as sql:
-        found, pinned = await find_memories(
+        found, read = await find_memories(
             sql, request, weights=weights, explain=False, pinned=quotas.pinned.items
         )
     return render_context(
         _statements(each.memory for each in found),
-        pinned=_statements(sorted(pinned, key=_by_importance)),
+        pinned=_statements(sorted(read.pinned, key=_by_importance)),
         token_budget=token_budget,
         today=request.now.date(),
         limit=request.limit,
@@ -117,6 +117,7 @@ async def memory_context(
         with_note=with_note,
         with_ids=with_ids,
         with_dates=with_dates,
+        stale=read.stale,
     )
 
 

@@ -108,16 +108,23 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A memory that a search or a recall found."""
+    """A memory that a search or a recall found.
+
+    Attributes:
+        is_stale: Whether a memory that it is derived from or supported by was superseded or forgotten after the last
+            confirmation; a recall ranks it down.
+    """
 
     memory: Memory
     scores: Scores
     explanation: Explanation | None = None
+    is_stale: bool = False
 
     def to_json(self) -> Mapping[str, object]:
         """Return the fields of the memory, its scores and its explanation in one JSON object."""
         explained = {} if self.explanation is None else {"explanation": json_safe(self.explanation)}
-        return {**json_fields(self.memory), **present(self.scores), **explained}
+        stale = {"is_stale": True} if self.is_stale else {}
+        return {**json_fields(self.memory), **present(self.scores), **stale, **explained}
 
 
 def json_fields(noun: object) -> dict[str, object]:

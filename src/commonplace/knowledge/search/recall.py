@@ -8,7 +8,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import MAX_LIMIT, ScoreWeights
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.kinds import Episode, Memory, MemoryType, Moment
-from commonplace.knowledge.search.candidates import Candidates, read_candidates
+from commonplace.knowledge.search.candidates import Candidates, ReadMemories, read_candidates
 from commonplace.knowledge.search.explanation import explain_recall
 from commonplace.knowledge.search.folding import folded
 from commonplace.knowledge.search.found import Found, Scores
@@ -28,6 +28,9 @@ from commonplace.knowledge.search.statements import TABLES
 from commonplace.storage.database import Row, Statements
 
 DEFAULT_WEIGHTS: Final = ScoreWeights()
+STALE_WEIGHT: Final = 0.7
+"""The share of its score by which a stale memory is ranked."""
+
 RECALLED_TABLES: Final = (TABLES["facts"], TABLES["rules"])
 
 
@@ -67,7 +70,8 @@ class RecallMethods(KnowledgeSession):
 
         Returns:
             Facts and rules with ``composite_score``, ``likeness`` and the ranks by meaning and words; the best first,
-            of equal ones the later, then the lower id. An equal text, or an older fact of the same key, is left out.
+            of equal ones the later, then the lower id. A stale memory is ranked by seven tenths of its score. An equal
+            text, or an older fact of the same key, is left out.
             The counts of uses include this one, the scores do not.
 
         Raises:
@@ -131,8 +135,8 @@ async def prepare_recall(
 
 async def find_memories(
     sql: Statements, request: SearchRequest, *, weights: ScoreWeights, explain: bool, pinned: int = 0
-) -> tuple[list[Found], list[Memory]]:
-    """Return all facts and rules above the floor, the best first, and the pinned ones, without counting a use.
+) -> tuple[list[Found], ReadMemories]:
+    """Return all facts and rules above the floor, the best first, and what was read, without counting a use.
 
     Three round trips. The limit of the request does not cut the list.
 
@@ -152,8 +156,14 @@ async def find_memories(
         for each in judged
         if each.place in read.by_place
     ]
-    found.sort(key=lambda each: (-(each.scores.composite_score or 0.0), *tie_break(each.memory)))
-    return folded(found, scoped=request.scope is not None), list(read.pinned)
+    found = [replace(each, is_stale=True) if each.memory.id in read.stale else each for each in found]
+    found.sort(key=lambda each: (-_weight(each), *tie_break(each.memory)))
+    return folded(found, scoped=request.scope is not None), read
+
+
+def _weight(found: Found) -> float:
+    """Return what orders the results: the composite score, and less of it for a stale memory."""
+    return (found.scores.composite_score or 0.0) * (STALE_WEIGHT if found.is_stale else 1.0)
 
 
 def _judged(candidates: Candidates, request: SearchRequest) -> list[Relevance]:

@@ -310,11 +310,12 @@ async def _search_by_context(
     )
     best = rank_by_context(candidates, request.query, limit=request.limit, shown=set(shown))
     read = await read_candidates(sql, candidates, [each.place for each in best], request)
-    return [
+    found = [
         _found_by_context(read.by_place[each.place], each, request, explain=explain)
         for each in best
         if each.place in read.by_place
     ]
+    return [replace(each, is_stale=True) if each.memory.id in read.stale else each for each in found]
 
 
 def _found_by_context(

@@ -42,7 +42,8 @@ async def test_what_lost_its_source_waits(knowledge: KnowledgeMemory, change: st
     key: dict[str, Any] = {"subject": "Anna", "predicate": "employer"}
     source = await knowledge.store_fact(**key, content="Acme")
     episode = await knowledge.store_episode(content="Anna said so", butler="ops")
-    derived = await knowledge.store_fact(subject="Anna", predicate="badge", content="A blue badge of Acme")
+    beside = await knowledge.store_fact(subject="Anna", predicate="got", content="A blue cap of Acme")
+    derived = await knowledge.store_fact(subject="Anna", predicate="has", content="A blue hat of Acme")
     for kind, target in (("fact", source.id), ("episode", episode.id)):
         await knowledge.create_link(
             source_type="fact",
@@ -51,7 +52,15 @@ async def test_what_lost_its_source_waits(knowledge: KnowledgeMemory, change: st
             target_id=str(target),
             relation="derived_from",
         )
+
+    async def recalled() -> list[tuple[UUID, bool]]:
+        found = await knowledge.recall("blue of Acme", min_relevance=0.0, count=False)
+        return [
+            (each.memory.id, each.is_stale) for each in found if each.memory.id in {beside.id, derived.id}
+        ]
+
     assert await waiting(knowledge) == []
+    assert await recalled() == [(derived.id, False), (beside.id, False)]
     if change == "superseded":
         await knowledge.store_fact(**key, content="Bolt")
     elif change == "forgotten":
@@ -59,8 +68,12 @@ async def test_what_lost_its_source_waits(knowledge: KnowledgeMemory, change: st
     else:
         await knowledge.forget_memory("episode", str(episode.id))
     assert await waiting(knowledge) == [(derived.id, "stale")]
+    assert await recalled() == [(beside.id, False), (derived.id, True)]
+    block = await knowledge.context("blue of Acme", "ops", min_relevance=0.0)
+    assert "(confidence: 1.00, its source has changed)" in block
     await knowledge.confirm_memory("fact", derived.id)
     assert await waiting(knowledge) == []
+    assert await recalled() == [(derived.id, False), (beside.id, False)]
 
 
 async def test_pairs_that_may_say_the_same_wait(knowledge: KnowledgeMemory, clock: ManualClock) -> None:

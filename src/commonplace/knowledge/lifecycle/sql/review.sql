@@ -22,15 +22,7 @@ WITH living AS (
 judged AS (
   SELECT
     living.*,
-    EXISTS (
-      SELECT FROM memory_links AS link JOIN memory_events AS event
-        ON event.tenant_id = link.tenant_id AND event.about_id = CAST(link.target_id AS text)
-        AND event.event_type IN ('fact_superseded', 'fact_retracted', 'rule_forgotten', 'episode_forgotten')
-        AND event.created_at > coalesce(living.last_confirmed_at, '-infinity')
-      WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND link.source_type = living.memory_type
-        AND link.source_id = living.id AND link.relation IN ('derived_from', 'supports')
-        AND NOT EXISTS (SELECT FROM facts WHERE facts.id = link.target_id AND facts.validity = 'active')
-    ) AS is_stale
+    commonplace_is_stale(memory_type, id, last_confirmed_at) AS is_stale
   FROM living
 )
 SELECT memory_type, id, text, CASE WHEN is_stale THEN 'stale' ELSE 'fading' END AS reason, last_confirmed_at
