@@ -8,6 +8,8 @@ import os
 from datetime import date
 from pathlib import Path
 
+from commonplace.core.directories import make_directories
+
 
 class DayFile:
     """The files of one directory, named by their day in UTC; files of earlier days are deleted.
@@ -47,7 +49,7 @@ class DayFile:
         return sum(int(line) for line in text.splitlines() if line.isdecimal())
 
     def _begin(self, today: Path) -> None:
-        self._directory.mkdir(parents=True, exist_ok=True)
+        make_directories(self._directory)
         for path in self._directory.iterdir():
             if path.name < today.name:
                 path.unlink(missing_ok=True)

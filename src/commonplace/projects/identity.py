@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import SettingsError, StorageUnavailableError
 from commonplace.core.text import clean_text
 from commonplace.storage.file_locks import FileLock
@@ -126,7 +127,7 @@ def write_json(path: Path, document: Mapping[str, object], *, mode: int) -> None
     """
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(mode=mode, parents=True, exist_ok=True)
+        make_directories(path.parent, mode=mode)
         with temporary.open("w", encoding="utf-8") as file:
             file.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
             file.flush()
@@ -146,7 +147,7 @@ def locked(path: Path, *, mode: int) -> Generator[None]:
         StorageUnavailableError: The directory cannot be written, or another process held the lock for five seconds.
     """
     try:
-        path.parent.mkdir(mode=mode, parents=True, exist_ok=True)
+        make_directories(path.parent, mode=mode)
         lock = FileLock(path.with_name(f"{path.name}.lock"))
     except OSError as error:
         raise StorageUnavailableError(f"{path.parent}: {error.strerror}") from error

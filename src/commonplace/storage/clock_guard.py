@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.clock import Clock, format_timestamp, parse_timestamp, utc_now
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import ClockError
 
 LONGEST_JUMP: Final = timedelta(days=1)
@@ -161,7 +162,7 @@ class ClockGuard:
     def _note(self, sighting: Sighting) -> None:
         draft = self._file.with_name(f"{FILE}.{os.getpid()}")
         with suppress(OSError):  # a home on a full or read-only disk; then the older sighting stays
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directories(self._file.parent)
             draft.write_text(
                 json.dumps(asdict(sighting) | {"at": format_timestamp(sighting.at)}), encoding="utf-8"
             )

@@ -29,6 +29,7 @@ from commonplace.storage.backup.taking import BackupReceipt, back_up_before
 from commonplace.storage.cluster import APPLICATION_ROLE, DATABASE
 from commonplace.storage.postgres_access import connect, prepare_access
 from commonplace.storage.postgres_url import describe_url
+from commonplace.storage.roles import separate_roles
 
 RESTORED: Final = f"{DATABASE}_restored"
 REPLACED: Final = f"{DATABASE}_replaced"
@@ -97,7 +98,7 @@ async def restore(
             async with servers(settings, create=KNOWLEDGE in manifest.revisions) as found:
                 for name, server in found.items():
                     if name in manifest.revisions:
-                        await _load(server, staging / name, same_roles=manifest.roles[name])
+                        await _load(server, staging / name)
             if SQLITE in manifest.revisions:
                 await asyncio.to_thread(_restore_sqlite, staging / SQLITE, settings.database_path)
             _restore_home(staging / copies.HOME, settings.home)
@@ -177,7 +178,7 @@ async def _used_servers(settings: Settings) -> list[str]:
     return used
 
 
-async def _load(server: Server, dump: Path, *, same_roles: bool) -> None:
+async def _load(server: Server, dump: Path) -> None:
     """Load a dump into a database: beside the one that is there, if the embedded server has it."""
     chosen = dump.with_suffix(".list")
     lines = (await asyncio.to_thread(_contents, dump)).splitlines()
@@ -188,8 +189,8 @@ async def _load(server: Server, dump: Path, *, same_roles: bool) -> None:
         options += ["--no-owner", "--no-privileges", *([f"--role={access.role}"] if access.role else [])]
         await asyncio.to_thread(run_program, "pg_restore", server.url, *options, str(dump))
         return
-    if not same_roles:
-        options += ["--no-owner", "--no-privileges", f"--role={APPLICATION_ROLE}"]
+    # A new cluster does not have the owner's role yet.
+    options += ["--no-owner", "--no-privileges", f"--role={APPLICATION_ROLE}"]
     admin = await connect(server.admin_url, where="the embedded server")
     try:
         for statement in (*_DROP_LEFT, _CREATE):
@@ -197,6 +198,7 @@ async def _load(server: Server, dump: Path, *, same_roles: bool) -> None:
         restored = server.url.replace(f"/{DATABASE}?", f"/{RESTORED}?")
         await asyncio.to_thread(run_program, "pg_restore", restored, *options, str(dump))
         await _exchange(admin)
+        await separate_roles(server.url)
     finally:
         for statement in _DROP_LEFT:
             await admin.execute(statement)
