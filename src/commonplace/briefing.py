@@ -226,7 +226,7 @@ async def _opened(stack: AsyncExitStack, opening: AbstractAsyncContextManager[_M
 
 
 def _not_asked() -> NoReturn:
-    raise AssertionError("the memory of a section that nobody asked for")
+    raise AssertionError("a section that was not requested has no memory")
 
 
 async def _build(
@@ -319,6 +319,8 @@ def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None)
 
     async def sessions(chars: int | None) -> str:
         block = await sessions_block(doors.knowledge(), prompt, butler or GLOBAL_SCOPE)
+        if block and (advice := (await doors.knowledge().expiring_episodes()).advice):
+            block = block.replace(SESSIONS_TITLE, f"{SESSIONS_TITLE}\nTell the user: {advice}", 1)
         return cut_lines(block, min(SESSIONS_CHARS, chars or SESSIONS_CHARS), title=SESSIONS_TITLE)
 
     sources = [

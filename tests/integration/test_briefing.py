@@ -128,6 +128,17 @@ async def test_without_a_prompt_the_latest_sessions_are_told(memories: Memories,
     assert told == [f"Counted the till {number}" for number in (4, 3, 2, 1, 0)]
 
 
+async def test_sessions_that_expire_without_becoming_knowledge_are_told_of(
+    memories: Memories, clock: ManualClock
+) -> None:
+    """A day before, by the model to its user."""
+    await memories.knowledge.store_episode(content="Counted the till", butler="shop")
+    assert "Tell the user" not in (await brief(memories, prompt="")).text
+    clock.advance(days=6, hours=1)
+    text = (await brief(memories, prompt="")).text
+    assert "Tell the user: 1 session expires without becoming knowledge" in text
+
+
 async def test_every_budget_is_kept(memories: Memories) -> None:
     """From zero up; a greater one never shows less, and every memory gets a fair part of a small one."""
     await remember(memories, count=12)

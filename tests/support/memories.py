@@ -36,6 +36,8 @@ def a_fact(**changed: object) -> Fact:
         "validity": "active",
         "entity_id": None,
         "supersedes_id": None,
+        "valid_from": None,
+        "valid_to": None,
         **changed,
     }
     return Fact.from_row(row, now=NOW)

@@ -18,6 +18,7 @@ from commonplace.apps.exchange import Export as Export
 from commonplace.apps.exchange import as_document as as_document
 from commonplace.apps.memories import MAX_CONTENT_CHARS as MAX_CONTENT_CHARS
 from commonplace.apps.memories import MAX_MEMORIES as MAX_MEMORIES
+from commonplace.apps.memories import ChangeKind as ChangeKind
 from commonplace.apps.memories import Memory as Memory
 from commonplace.apps.memories import Metadata as Metadata
 from commonplace.apps.memory import AppMemory as AppMemory

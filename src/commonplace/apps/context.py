@@ -39,7 +39,7 @@ def format_memories(app_name: str, memories: Sequence[Memory], *, today: date | 
     Args:
         app_name: The display name of the app.
         memories: Newest first; the first ten count.
-        today: For a note that says what the memories are; no note if ``None``.
+        today: The date in a note that explains the memories; no note if ``None``.
 
     Returns:
         At most 2,000 characters. If the memories are longer, the longest are cut to one length, so that all ten stay.

@@ -55,7 +55,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """The result of a check: ``found`` says what was seen or what failed."""
+    """The result of a check: ``found`` describes the finding or the failure."""
 
     part: str
     ok: bool
@@ -191,7 +191,7 @@ def _left_behind(cluster: AbandonedCluster) -> str:
 async def check_knowledge(settings: Settings) -> str:
     """Write, read, search and delete an episode of a separate tenant."""
     async with KnowledgeMemory.open(settings) as memory:
-        stats = await memory.stats()
+        stats, expiring = await memory.stats(), await memory.expiring_episodes()
         scratch = memory.acting_for(tenant_id=TENANT, actor="doctor")
         stored = await scratch.store_episode(content=WORD, butler="doctor")
         if stored.id is None:
@@ -210,7 +210,8 @@ async def check_knowledge(settings: Settings) -> str:
         plural(stats.facts.active, "fact"),
         plural(stats.rules.total - stats.rules.forgotten, "rule"),
     ]
-    return f"wrote, read, searched, deleted; {', '.join(counts)} in {where}"
+    found = f"wrote, read, searched, deleted; {', '.join(counts)} in {where}"
+    return f"{found}; {expiring.advice}" if expiring.episodes else found
 
 
 class _Colour(BaseModel):

@@ -18,6 +18,7 @@ class Commands(LazyGroup):
 
     entries: ClassVar = {
         "demo": Entry("demo.tour", "Tour of the memories; needs no setup."),
+        "know": Entry("know", "One search over all four memories: what do my agents know?"),
         "ops": Entry("operational.commands", "Operational memory: lessons of a scheduled ops agent."),
         "apps": Entry("apps.commands", "App memory: digests of ended conversations."),
         "workspace": Entry("workspace.commands", "Workspace memory: short facts stored beside the code."),
@@ -27,6 +28,9 @@ class Commands(LazyGroup):
         "review": Entry("review", "Pairs of memories that wait for a decision."),
         "context": Entry("context", "Briefing: one block for a prompt from all four memories."),
         "worker": Entry("worker", "Background work: decay, cleanup and consolidation on a schedule."),
+        "consolidation": Entry(
+            "consolidation", "Whether sessions become knowledge, by which model, at what cost."
+        ),
         "host": Entry("host", "A minimal host: sessions with memory, configured by butler.toml."),
         "mcp": Entry("mcp", "MCP servers on standard input and output."),
         "project": Entry("project", "Projects: whose memory it is; rename, merge, promote."),

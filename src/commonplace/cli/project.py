@@ -178,7 +178,7 @@ def _alike(projects: Projects, found: Project) -> list[Project]:
 
 def _moved(moves: Sequence[ScopeMove], *, dry_run: bool = False) -> Answer:
     lines = [line for move in moves for line in _lines(move, "would move" if dry_run else "moved")]
-    return Answer({"dry_run": dry_run, "moves": list(moves)}, "\n".join(lines) or "Nothing to move.")
+    return Answer({"dry_run": dry_run, "moves": list(moves)}, "\n".join(lines) or "No memories to move.")
 
 
 def _lines(move: ScopeMove, moved: str) -> list[str]:

@@ -173,7 +173,7 @@ class ModuleError(CommonplaceError):
 
 
 class AccessError(CommonplaceError):
-    """The service would admit everybody or nobody, because a token or an option is missing."""
+    """The service would admit all clients or no client, because a token or an option is missing."""
 
 
 class EmbeddingError(CommonplaceError):

@@ -10,6 +10,7 @@ An unknown key in the file, or an unknown ``COMMONPLACE_…`` variable, is an er
 """
 
 import difflib
+import json
 import os
 import shlex
 import tomllib
@@ -94,6 +95,15 @@ class Settings(BaseModel):
     )
     model_daily_tokens: Annotated[int, Field(ge=0)] = Field(
         default=0, description="tokens that models may use a day (UTC); 0: no limit"
+    )
+    consolidation_model: str | None = Field(
+        default=None,
+        description="model of consolidation, named like model; claude-code uses the account of that program; "
+        "unset: model",
+    )
+    consolidation_daily_tokens: Annotated[int, Field(ge=0)] = Field(
+        default=200_000,
+        description="tokens that consolidation_model may use a day (UTC); 0: no limit",
     )
     time_zone: str | None = Field(
         default=None,
@@ -291,11 +301,25 @@ def read_content(path: Path) -> bytes:
         raise SettingsError(f"{path}: cannot be read: {error}") from None
 
 
+def written_config(*, environ: Mapping[str, str] | None = None) -> Path:
+    """Return the ``commonplace.toml`` that holds for every process of a home, which may not exist yet."""
+    environ = os.environ if environ is None else environ
+    named = environ.get(CONFIG_VARIABLE)
+    return Path(named).expanduser() if named else home_of(environ) / CONFIG_FILE
+
+
+def with_settings(text: str, values: Mapping[str, str | int | None]) -> str:
+    """Return the text of a ``commonplace.toml`` with other values; ``None`` removes a key, the other lines stay."""
+    kept = [line for line in text.splitlines() if line.partition("=")[0].strip() not in values]
+    new = [f"{key} = {json.dumps(value)}" for key, value in values.items() if value is not None]
+    return "".join(f"{line}\n" for line in [*kept, *new])
+
+
 def _config_path(environ: Mapping[str, str], *, read_current_directory: bool) -> Path | None:
-    if named := environ.get(CONFIG_VARIABLE):
-        return Path(named).expanduser()
-    candidates = [Path.cwd() / CONFIG_FILE] if read_current_directory else []
-    candidates.append(home_of(environ) / CONFIG_FILE)
+    written = written_config(environ=environ)
+    if environ.get(CONFIG_VARIABLE):
+        return written
+    candidates = [Path.cwd() / CONFIG_FILE, written] if read_current_directory else [written]
     return next((path for path in candidates if path.is_file()), None)
 
 

@@ -31,7 +31,7 @@ ELSEWHERE: Final = Path(".commonplace", "project.json")
 NAMELESS: Final = "project"
 MAX_NAME_CHARS: Final = 60
 _ALPHABET: Final = "23456789abcdefghijkmnpqrstuvwxyz"
-"""Letters and digits that nobody confuses."""
+"""Letters and digits that look different from each other."""
 
 _RANDOM_CHARS: Final = 8
 _MAX_FILE_BYTES: Final = 1_000_000

@@ -24,7 +24,7 @@ MAX_POOL_SIZE = 10
 
 STATEMENT_TIMEOUT_S = 30.0
 CLIENT_GRACE_S = 5.0
-"""How much longer the client waits than the server, so that the server's cancellation is reported."""
+"""Seconds that the client waits longer than the server, so that the server's cancellation is reported."""
 
 
 async def open_pool(

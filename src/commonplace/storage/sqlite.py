@@ -26,7 +26,7 @@ from commonplace.core.tracing import span
 from commonplace.storage.database import Dialect, Statements
 
 BUSY_TIMEOUT_S: Final = 10.0
-"""How long a writer waits for the writers of other processes."""
+"""Seconds that a writer waits for the writers of other processes."""
 
 OWNER_ONLY: Final = 0o600
 _PAUSE_S: Final = 0.005

@@ -15,7 +15,7 @@ class Store:
     """The named statements of one memory in an open database, and the clock that dates its rows.
 
     Args:
-        database: Shared by everything in this process; whoever opened it closes it.
+        database: Shared by everything in this process; the code that opened it closes it.
         directory: Holds the ``.sql`` files of the memory.
         clock: Returns the time of each row.
     """

@@ -14,7 +14,7 @@ from commonplace.workspace.relevance import rank
 
 HEADER: Final = "[Memories]"
 FALLBACK_COUNT: Final = 5
-"""How many of the newest memories are shown if none scores. Source: WSP-07.4."""
+"""Number of newest memories that are shown if no memory scores. Source: WSP-07.4."""
 
 Message = Mapping[str, Any]
 """A chat message: ``role``, and ``content`` as text or as a list of parts with ``text``."""

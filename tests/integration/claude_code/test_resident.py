@@ -16,8 +16,11 @@ import pytest
 
 from commonplace.cli.resident import client
 from commonplace.cli.resident.place import Place
+from support.claude import claude_environment
 from support.commands import CommandLine, clean_environment
+from support.consolidation import answer, fact
 from support.deadlines import DEADLINE_S
+from support.model_api import INPUT_TOKENS, OUTPUT_TOKENS, ModelApi, Says
 from support.postgres import wait_until
 from support.resident import RESIDENT, end, pid_of
 
@@ -125,6 +128,35 @@ def test_what_was_acknowledged_survives_a_kill(hooks: Hooks, commonplace: Comman
         return [each["content"] for each in found] == ["User: Move staging to port 5434"]
 
     wait_until(learned, what="the episode of the session")
+
+
+def test_a_session_becomes_a_fact_by_the_clients_own_program(hooks: Hooks, commonplace: CommandLine) -> None:
+    """Once a person has allowed it, with a budget for each day; the command shows the tokens and the cost."""
+    said = "The payments service is owned by Bea's team"
+    message = {"type": "user", "uuid": str(uuid4()), "message": {"content": said}}
+    hooks.transcript.write_text(f"{json.dumps(message)}\n")
+    stored = answer(new_facts=[fact("payments", "owner", said)])
+    url = hooks.variables["COMMONPLACE_POSTGRES_URL"]
+    with ModelApi(Says(stored)) as api:
+        hooks.variables |= claude_environment(commonplace.home / "user", api.url)
+        done = commonplace("consolidation", "allow", "--daily-tokens", "50000", PATH=hooks.variables["PATH"])
+        assert done.status == 0, done.err
+        hooks.call("session-end", reason="other")
+
+        def known() -> str:
+            return commonplace(
+                "knowledge", "search", "payments", "--type", "fact", COMMONPLACE_POSTGRES_URL=url
+            ).out
+
+        wait_until(lambda: said in known(), what="the fact of the session")
+        end(hooks.home)
+
+    shown = commonplace("consolidation", "show", "--json", COMMONPLACE_POSTGRES_URL=url).json
+    assert (shown["model"], shown["episodes_waiting"], shown["daily_tokens"]) == ("claude-code", 0, 50_000)
+    assert shown["tokens_today"] >= INPUT_TOKENS + OUTPUT_TOKENS
+    assert shown["cost_today_usd"] > 0
+    commonplace("consolidation", "refuse")
+    assert commonplace("consolidation", "show", "--json", COMMONPLACE_POSTGRES_URL=url).json["model"] is None
 
 
 def test_a_server_outlives_the_process_that_started_it_and_ends_with_its_client(

@@ -122,7 +122,7 @@ def test_what_earlier_releases_stored_under_a_name_goes_to_the_projects(
         ).json
         assert [other in result["content"] for result in found["results"]] == [False]
     assert (
-        "Nothing to move."
+        "No memories to move."
         in commonplace("project", "adopt", "--dry-run", COMMONPLACE_POSTGRES_URL=database).out
     )
 

@@ -1,4 +1,4 @@
-"""Hook of a prompt: what the memories know about it, and the conversation was not given yet."""
+"""Hook of a prompt: the memories about it that the conversation does not have yet."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ RECALL_TOKENS: Final = 700
 """The budget of knowledge memory for one prompt; workspace memory has its own in ``agent.json``."""
 
 LOOKED_THROUGH_TOKENS: Final = 3_000
-"""What is recalled before the lines that the conversation has are left out."""
+"""Memories that are recalled before those that the conversation has are left out."""
 
 RECALL_TIMEOUT_S: Final = 3.0
 

@@ -24,6 +24,7 @@ from commonplace.cli.claude_code.log import log_to
 from commonplace.cli.claude_code.session_hooks import note_end, session_start, sweep_all
 from commonplace.cli.resident.client import MAX_INPUT_BYTES
 from commonplace.cli.resident.place import Place
+from commonplace.cli.resident.upkeep import Consolidation
 from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import Settings, load_settings
 from commonplace.knowledge import KnowledgeMemory
@@ -96,6 +97,7 @@ class Resident:
         self._answering = 0
         self._behind: set[asyncio.Task[None]] = set()
         self._forking: asyncio.subprocess.Process | None = None
+        self._consolidation: Consolidation | None = None
         self._answered = asyncio.Event()
         self._stopping = asyncio.Event()
 
@@ -105,6 +107,7 @@ class Resident:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stopping.set)
         async with KnowledgeMemory.open(self._settings, actor=ACTOR, lazy=True) as memory:
+            self._consolidation = Consolidation(self._settings, memory)
             server = await asyncio.start_unix_server(
                 lambda reader, writer: self._answer(memory, reader, writer), sock=self._listener
             )
@@ -119,6 +122,7 @@ class Resident:
             finally:
                 server.close()
                 self._place.leave()
+                await self._consolidation.stop()
                 await self._finish()
 
     async def _warm(self, memory: KnowledgeMemory) -> None:
@@ -140,6 +144,7 @@ class Resident:
         """Learn from sessions that nobody waits for, once those that wait have their answers."""
         await asyncio.sleep(LEARNING_S)
         await sweep_all(self._settings.home, memory)
+        self._consolidate()
 
     async def _finish(self) -> None:
         if self._forking is not None and self._forking.stdin is not None:
@@ -148,7 +153,8 @@ class Resident:
             await asyncio.wait(self._behind, timeout=STOPPING_S)
 
     def _stop_if_idle(self) -> None:
-        busy = self._answering or self._behind
+        is_consolidating = self._consolidation is not None and self._consolidation.is_running
+        busy = self._answering or self._behind or is_consolidating
         idle_s = 0.0 if busy else time.monotonic() - self._used_at
         if not self._place.is_held() or idle_s > self._settings.resident_idle_s:
             self._stopping.set()
@@ -201,6 +207,11 @@ class Resident:
 
     async def _learn(self, memory: KnowledgeMemory, call: HookCall) -> None:
         await handler("session-end")(call, memory)
+        self._consolidate()
+
+    def _consolidate(self) -> None:
+        if self._consolidation is not None:
+            self._consolidation.begin()
 
     def _begin_behind(self, work: Coroutine[Any, Any, None]) -> None:
         """Do work that no client waits for."""

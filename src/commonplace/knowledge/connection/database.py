@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CLOSING_S: Final = 2.0
-"""How long closing waits for connections in use before it cuts them off."""
+"""Seconds that closing waits for connections in use before it cuts them off."""
 
 
 class KnowledgeDatabase:
@@ -47,7 +47,7 @@ class KnowledgeDatabase:
 
     @classmethod
     def of(cls, pool: asyncpg.Pool) -> Self:
-        """Return the database behind an open pool; whoever opened the pool closes it."""
+        """Return the database behind an open pool; the caller closes the pool."""
         database = cls(Settings())
         database.home = None
         database._opening = asyncio.get_running_loop().create_future()

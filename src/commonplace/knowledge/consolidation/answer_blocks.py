@@ -41,7 +41,7 @@ _STRING: Final = r'"(?:[^"\\]|\\.)*+"?'
 _COMMENT: Final = re.compile(rf"{_STRING}|(?P<skip>//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/)?)", re.DOTALL)
 _LAST_COMMA: Final = re.compile(rf"{_STRING}|(?<=[\"\]}}\w])(?P<skip>,)(?=\s*+[}}\]])", re.DOTALL)
 _LOOK_BACK_CHARS: Final = 80
-"""How far before an object to look for its fence, and before a tag for the beginning of its line."""
+"""Characters before an object that are searched for its fence, and before a tag for the beginning of its line."""
 
 _MAX_FAILURES: Final = 500
 _WORK_PER_CHAR: Final = 4
@@ -68,7 +68,7 @@ class AnswerBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockSearch:
-    """The object that counts, or a ``fault`` that says what was found instead; empty if nothing was found."""
+    """The object that counts, or a ``fault`` that names the finding in its place; empty if there is neither."""
 
     block: AnswerBlock | None
     fault: str = ""
@@ -139,7 +139,7 @@ class _Scan:
         self._work = _WORK_PER_CHAR * len(text)
         self._failures = 0
         self.fault = ""
-        """Why a candidate is not an answer."""
+        """The reason why a candidate is not an answer."""
         self._damaged_at = -1
         self._fence_is_damaged = False
 
@@ -240,7 +240,7 @@ class _Scan:
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Return blanks in place of what is skipped, so that places in the text stay."""
+    """Return blanks in place of skipped text, so that positions in the text stay."""
     return found[0] if found["skip"] is None else " " * len(found[0])
 
 

@@ -22,7 +22,7 @@ from commonplace.knowledge.reembedding.moves import (
 )
 
 PATIENCE_S: Final = 30.0
-"""How long to wait for another process that moves memories."""
+"""Seconds to wait for another process that moves memories."""
 
 POLL_S: Final = 0.1
 

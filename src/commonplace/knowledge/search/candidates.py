@@ -1,4 +1,4 @@
-"""Candidates of a ranking: memories of one or more tables as arrays, with what the ranking needs of each."""
+"""Candidates of a ranking: memories of one or more tables as arrays, with the columns that the ranking uses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ async def find_candidates(
         seeds: How many memories of a table are taken for their words, and how many for their meaning.
     """
     reach = Reach.of(matches=seeds, neighbours=seeds)
-    queries = ranking_queries(tuple(tables), reach, scoped=request.scope is not None)
+    queries = ranking_queries(tuple(tables), reach, scoped=request.scope is not None, past=request.is_past)
     rows = await Statements(queries, sql.connection).ranked_candidates(**parameters(request))
     return _joined([_from_row(row) for row in rows]) if rows else None
 
@@ -113,7 +113,9 @@ async def read_candidates(
     ids: dict[str, list[UUID]] = {f"{memory_type}_ids": [] for memory_type in MemoryType}
     for memory_id, place in at.items():
         ids[f"{candidates.types[place]}_ids"].append(memory_id)  # pyright: ignore[reportOptionalMemberAccess]
-    statements = Statements(reading_queries(scoped=request.scope is not None), sql.connection)
+    statements = Statements(
+        reading_queries(scoped=request.scope is not None, past=request.is_past), sql.connection
+    )
     rows = await statements.read_memories(**(parameters(request) | ids | {"pinned": pinned}))
     read = [(row["is_pinned"], _memory(row, request.now)) for row in rows]
     return ReadMemories(

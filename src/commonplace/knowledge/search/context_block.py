@@ -90,7 +90,7 @@ DEFAULT_QUOTAS: Final = ContextQuotas()
 
 
 class _Section:
-    """The lines of a section, and what it may still take."""
+    """The lines of a section, and the tokens that it has left."""
 
     def __init__(self, part: Part, quota: SectionQuota, budget: int) -> None:
         self._heading = HEADINGS[part]
@@ -169,7 +169,7 @@ def render_context(
         today: For the note.
         limit: The most lines of recalled memories.
         quotas: What each section may take.
-        with_note: Whether to say what the lines are, if there is room.
+        with_note: Whether to explain the lines, if there is room.
         with_ids: Whether lines end with the short id of the memory, as far as there is room.
         with_dates: Whether facts have the date of their last confirmation.
 

@@ -1,4 +1,4 @@
-"""Recall: what is known of a topic, by relevance, importance, recency and confidence together (KNW-08)."""
+"""Recall: memories about a topic, by relevance, importance, recency and confidence together (KNW-08)."""
 
 from dataclasses import replace
 from typing import Final
@@ -7,7 +7,7 @@ from commonplace.core.clock import Clock
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import MAX_LIMIT, ScoreWeights
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
-from commonplace.knowledge.kinds import Episode, Memory, MemoryType
+from commonplace.knowledge.kinds import Episode, Memory, MemoryType, Moment
 from commonplace.knowledge.search.candidates import Candidates, read_candidates
 from commonplace.knowledge.search.explanation import explain_recall
 from commonplace.knowledge.search.folding import folded
@@ -32,7 +32,7 @@ RECALLED_TABLES: Final = (TABLES["facts"], TABLES["rules"])
 
 
 class RecallMethods(KnowledgeSession):
-    """The method of knowledge memory that recalls what is known of a topic."""
+    """The method of knowledge memory that recalls memories about a topic."""
 
     async def recall(
         self,
@@ -43,6 +43,8 @@ class RecallMethods(KnowledgeSession):
         weights: ScoreWeights | None = None,
         min_confidence: float = DEFAULT_MIN_CONFIDENCE,
         min_relevance: float | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
         explain: bool = False,
         count: bool = True,
     ) -> list[Found]:
@@ -58,8 +60,10 @@ class RecallMethods(KnowledgeSession):
             min_relevance: Likeness with the topic that the best memory must have, or none is returned; see
                 :mod:`~commonplace.knowledge.search.relevance`. With 0.0 there is no floor; ``None`` for the configured
                 one.
+            as_of: Recall what was known at this moment; the fields of a result are those of today.
+            valid_at: Recall the facts that were true at this moment, also superseded facts.
             explain: Whether to explain each result.
-            count: Whether to count a use of each result.
+            count: Whether to count a use of each result; a recall of the past counts none.
 
         Returns:
             Facts and rules with ``composite_score``, ``likeness`` and the ranks by meaning and words; the best first,
@@ -81,8 +85,11 @@ class RecallMethods(KnowledgeSession):
             limit=self._most(limit),
             min_confidence=min_confidence,
             min_relevance=retrieval.min_relevance if min_relevance is None else min_relevance,
+            as_of=as_of,
+            valid_at=valid_at,
             clock=self.clock,
         )
+        count = count and not request.is_past
         async with self._writing() if count else self._reading() as sql:
             found, _ = await find_memories(
                 sql, request, weights=weights or retrieval.score_weights, explain=explain
@@ -102,12 +109,21 @@ async def prepare_recall(
     limit: int,
     min_confidence: float,
     min_relevance: float,
+    as_of: Moment | None = None,
+    valid_at: Moment | None = None,
     clock: Clock,
 ) -> SearchRequest:
     """Check a recall and compute the topic's vector, before a connection is taken; see :func:`recall`."""
     floor = require_relevance(min_relevance)
     request = make_request(
-        query=topic, field="topic", limit=limit, scope=scope, min_confidence=min_confidence, now=clock()
+        query=topic,
+        field="topic",
+        limit=limit,
+        scope=scope,
+        min_confidence=min_confidence,
+        as_of=as_of,
+        valid_at=valid_at,
+        now=clock(),
     )
     request = await add_vector(request, engine)
     return replace(request, min_relevance=floor if request.text else 0.0)

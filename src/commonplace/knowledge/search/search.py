@@ -14,7 +14,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.config import MAX_LIMIT, SearchMode
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.inputs import require_memory_type
-from commonplace.knowledge.kinds import Memory, MemoryType
+from commonplace.knowledge.kinds import Memory, MemoryType, Moment
 from commonplace.knowledge.search.candidates import read_candidates
 from commonplace.knowledge.search.explanation import explain_context, explain_search
 from commonplace.knowledge.search.folding import folded
@@ -47,7 +47,7 @@ STATEMENTS: Final[Mapping[SearchMode, Statement]] = {
 """Statement of each mode for a table. The mode ``contextual`` ranks the candidates of all tables at once."""
 
 CANDIDATES: Final = 40
-"""How many memories of a table are ranked by context for their words, and how many for their meaning."""
+"""Number of memories of a table that are ranked by context for their words, and as many for their meaning."""
 
 
 class SearchMethods(KnowledgeSession):
@@ -148,6 +148,8 @@ class SearchMethods(KnowledgeSession):
         limit: int | None = None,
         min_confidence: float = DEFAULT_MIN_CONFIDENCE,
         min_relevance: float = 0.0,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
         explain: bool = False,
     ) -> list[Found]:
         """Return the episodes, facts and rules that match a query, the best first; this does not count as a use.
@@ -163,6 +165,8 @@ class SearchMethods(KnowledgeSession):
             min_confidence: Facts and rules of less effective confidence are left out.
             min_relevance: Likeness with the query that the best memory must have, or nothing is found; then memories of
                 less than half the best likeness are left out, too. Only by context; 0.0 leaves out nothing.
+            as_of: Search what was known at this moment; the fields of a result are those of today.
+            valid_at: Find the facts that were true at this moment, also superseded facts.
             explain: Adds ``explanation`` to each result: its ranks, scores and decay, and why it was found.
 
         Returns:
@@ -182,7 +186,13 @@ class SearchMethods(KnowledgeSession):
         known_mode = require_one_of(SearchMode, wanted, field="mode")
         tables = _require_types(types)
         request = make_request(
-            query=query, limit=self._most(limit), scope=scope, min_confidence=min_confidence, now=self.clock()
+            query=query,
+            limit=self._most(limit),
+            scope=scope,
+            min_confidence=min_confidence,
+            as_of=as_of,
+            valid_at=valid_at,
+            now=self.clock(),
         )
         if not request.text or not tables:
             return []

@@ -19,6 +19,7 @@ from commonplace.knowledge import (
     SearchMode,
 )
 from commonplace.mcp.knowledge.parameters import (
+    AsOf,
     Kind,
     Limit,
     MemoryId,
@@ -26,6 +27,7 @@ from commonplace.mcp.knowledge.parameters import (
     MinRelevance,
     Mode,
     ScopeFilter,
+    ValidAt,
 )
 from commonplace.mcp.parameters import JSON, bounds
 from commonplace.mcp.tool import Offer
@@ -67,6 +69,8 @@ async def memory_search(
     limit: Limit = DOOR_LIMIT,
     min_confidence: Annotated[float, bounds(0, 1)] = DEFAULT_MIN_CONFIDENCE,
     min_relevance: Annotated[float, bounds(0, 1)] = 0.0,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
 ) -> Results:
     """Find memories that match a query: past episodes, facts and rules.
 
@@ -91,6 +95,8 @@ async def memory_search(
         limit=limit,
         min_confidence=min_confidence,
         min_relevance=min_relevance,
+        as_of=as_of,
+        valid_at=valid_at,
     )
     return _listed(found)
 
@@ -102,6 +108,8 @@ async def memory_recall(
     scope: ScopeFilter = None,
     limit: Limit = DOOR_LIMIT,
     min_relevance: MinRelevance = None,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
 ) -> Results:
     """Recall the facts and rules that matter most for a topic.
 
@@ -112,7 +120,10 @@ async def memory_recall(
     Parameters:
         topic: The task or question that you are about to work on.
     """
-    return _listed(await memory.recall(topic, scope=scope, limit=limit, min_relevance=min_relevance))
+    found = await memory.recall(
+        topic, scope=scope, limit=limit, min_relevance=min_relevance, as_of=as_of, valid_at=valid_at
+    )
+    return _listed(found)
 
 
 async def memory_get(memory: KnowledgeMemory, *, memory_type: MemoryTypeName, memory_id: MemoryId) -> Memory:
@@ -133,6 +144,8 @@ async def memory_context(
     min_relevance: MinRelevance = None,
     with_ids: bool = False,
     with_dates: bool = False,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
 ) -> str:
     """Get the knowledge for a session as one text for its prompt: key facts, then active rules.
 
@@ -153,6 +166,8 @@ async def memory_context(
         min_relevance=min_relevance,
         with_ids=with_ids,
         with_dates=with_dates,
+        as_of=as_of,
+        valid_at=valid_at,
     )
     has_room = budget_chars(token_budget) >= len(OUT_OF_REACH)
     return OUT_OF_REACH if has_room and not block else block

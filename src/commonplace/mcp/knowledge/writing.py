@@ -70,6 +70,8 @@ async def memory_store_fact(
     permanence: Lifetime = Permanence.STANDARD,
     scope: Scope = GLOBAL_SCOPE,
     tags: Tags = None,
+    valid_from: str | None = None,
+    valid_to: str | None = None,
 ) -> FactReceipt:
     """Keep one lasting piece of knowledge about a subject.
 
@@ -84,6 +86,8 @@ async def memory_store_fact(
         content: The fact as one sentence that makes sense on its own.
         permanence: How long it will hold: permanent (never fades), stable (years), standard (months), volatile (weeks)
             or ephemeral (days).
+        valid_from: The date or time (ISO 8601) when it began to hold, if you know it.
+        valid_to: The date or time (ISO 8601) when it ceases to hold, if you know it; no search shows it afterwards.
     """
     return await memory.store_fact(
         subject=subject,
@@ -93,6 +97,8 @@ async def memory_store_fact(
         permanence=permanence,
         scope=scope,
         tags=tags,
+        valid_from=valid_from,
+        valid_to=valid_to,
     )
 
 

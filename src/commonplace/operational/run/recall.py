@@ -18,10 +18,10 @@ from commonplace.operational.run.prompt import COOLDOWNS_SHOWN
 from commonplace.operational.run.recording import read_transcript, unstored_transcripts
 
 MEMORY_S: Final = 20.0
-"""How long a session waits for its memories before it begins without them."""
+"""Seconds that a session waits for its memories before it begins without them."""
 
 RECOVER_S: Final = 60.0
-"""How long a session waits until the transcripts of earlier sessions are stored."""
+"""Seconds that a session waits for the transcripts of earlier sessions to be stored."""
 
 log = logging.getLogger(__name__)
 

@@ -24,7 +24,7 @@ from commonplace.operational.transcript.recorder import Recorder
 from commonplace.operational.transcript.stream import StreamEvent
 
 STORE_S: Final = 30.0
-"""How long the end of a session waits for the rest to be stored."""
+"""Seconds that the end of a session waits for the remaining lines to be stored."""
 
 DIRECTORY: Final = "ops-transcripts"
 _NAME: Final = re.compile(r"tier([1-3])-[0-9TZ]+-[0-9]+\.jsonl")
