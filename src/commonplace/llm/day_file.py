@@ -10,9 +10,9 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
-_LINE: Final = re.compile(r"(\d+)(?: (\d+\.\d+))?", re.ASCII)
-
 from commonplace.core.directories import make_directories
+
+_LINE: Final = re.compile(r"(\d+)(?: (\d+\.\d+))?", re.ASCII)
 
 
 class DayFile:
