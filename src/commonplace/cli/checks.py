@@ -27,6 +27,7 @@ from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.llm import Script, names_language_model, open_model
 from commonplace.operational import MemoryFilter, OperationalMemory
+from commonplace.projects import Projects
 from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
 from commonplace.storage.backup.archive import disk_errors
 from commonplace.storage.backup.restoring import check as check_restorable
@@ -214,6 +215,20 @@ async def check_knowledge(settings: Settings) -> str:
     return f"{found}; {expiring.advice}" if expiring.episodes else found
 
 
+async def check_project(settings: Settings) -> str:
+    """Name the project of the workspace, and say where its identity is."""
+    projects = Projects(settings.home)
+    found = projects.find(settings.workspace)
+    if found is None:
+        return f"{settings.workspace} is no project yet: its first session makes it one"
+    if not projects.keeps_identity_of(found):
+        return f"{found.id}, identity in {found.file}"
+    return (
+        f"{found.id}, but the project cannot be written, so this home keeps the identity in {found.file}: "
+        "if the directory is moved, it becomes another project"
+    )
+
+
 class _Colour(BaseModel):
     """The form of the answer to the question of the check."""
 
@@ -238,6 +253,7 @@ CHECKS: Final[dict[str, Callable[[Settings], Awaitable[str]]]] = {
     "operational memory": check_operational,
     "app memory": check_apps,
     "workspace memory": check_workspace,
+    "project": check_project,
     "clock": check_clock,
     "embedding": check_embedding,
     MODEL: check_model,

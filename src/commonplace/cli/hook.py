@@ -1,4 +1,4 @@
-"""``commonplace hook``: the command that Claude Code calls at the start of a session, at a prompt, and at the end.
+"""``commonplace hook``: the command that a host calls at the start of a session, at a prompt, and at the end.
 
 The resident process answers most hooks (:mod:`commonplace.cli.resident`); this is the hook that does its own work.
 
@@ -22,6 +22,7 @@ from typer.core import TyperCommand
 from commonplace.cli.claude_code.call import HookCall, read_call
 from commonplace.cli.claude_code.events import ACTOR, HOOKS, handler
 from commonplace.cli.claude_code.log import log_to
+from commonplace.cli.hosts.output import CLAUDE_CODE, rendered
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import load_settings, variable_of
 
@@ -55,8 +56,11 @@ def hook(
     butler: Annotated[
         str | None, typer.Option(help="The butler of the session.", show_default="the id of the project")
     ] = None,
+    host: Annotated[
+        str, typer.Option(help="The name of the host, whose JSON comes on standard input.")
+    ] = CLAUDE_CODE,
 ) -> None:
-    """Handle an event of Claude Code. Its JSON comes on standard input; the output goes to the model.
+    """Handle an event of a host. Its JSON comes on standard input; the output goes to the model.
 
     The exit status is always 0. Errors go to logs/hooks.log under COMMONPLACE_HOME.
     """
@@ -67,7 +71,7 @@ def hook(
     watchdog.start()
     text = ""
     try:
-        text = _answer(event, butler)
+        text = _answer(event, butler, host)
     except (CommonplaceError, OSError) as error:
         _log.error("%s: %s", event, error)
     except Exception:  # noqa: BLE001 - an outer door: the session goes on
@@ -77,14 +81,15 @@ def hook(
     _write(text)
 
 
-def _answer(event: str, butler: str | None) -> str:
+def _answer(event: str, butler: str | None, host: str) -> str:
     if event not in HOOKS:
         raise InvalidInputError("event", f"one of {', '.join(HOOKS)}", event)
     if sys.stdin.isatty():
-        raise InvalidInputError("standard input", "a JSON object from Claude Code", "a terminal")
+        raise InvalidInputError("standard input", "a JSON object from the host", "a terminal")
     document = sys.stdin.buffer.read(MAX_INPUT_BYTES).decode("utf-8", "replace")
-    call = read_call(document, load_settings(read_current_directory=False), os.environ, butler=butler)
-    return asyncio.run(_work(event, call))
+    settings = load_settings(read_current_directory=False)
+    call = read_call(document, settings, os.environ, butler=butler, host=host)
+    return rendered(asyncio.run(_work(event, call)), host=call.host, event=call.event)
 
 
 async def _work(event: str, call: HookCall) -> str:

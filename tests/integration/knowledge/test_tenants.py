@@ -234,7 +234,7 @@ FUNCTIONS: Mapping[str, Call] = {
     ),
     "move_memory": lambda m, w: m.move_memory(*w.memory(), w.dice.choice(["ops", "dev"])),
     "undo_scope_move": undo_scope_move,
-    "last_scope_move": lambda m, _: m.last_scope_move("ops", "dev"),
+    "undo_scope_moves": lambda m, _: m.undo_scope_moves("ops", "dev"),
     "stats": lambda m, _: m.stats(),
     "run_decay_sweep": lambda m, _: m.run_decay_sweep(),
     "run_episode_cleanup": lambda m, _: m.run_episode_cleanup(),

@@ -1,4 +1,4 @@
-"""The events of Claude Code that have a hook: the function of each, and its deadline."""
+"""The events that have a hook: the function of each, and its deadline."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ ACTOR: Final = "claude-code"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hook:
-    """The function of an event, and its deadline, which is shorter than the client's (see ``configuration.py``)."""
+    """The function of an event, and its deadline, which is shorter than the host's (see ``hosts/table.py``)."""
 
     module: str
     function: str

@@ -120,4 +120,6 @@ def _record(records: SessionRecords, new: SessionRecord) -> SessionRecord:
 
 
 def _new_record(call: HookCall) -> SessionRecord:
-    return SessionRecord(session_id=call.session_id, transcript=call.transcript, butler=call.butler)
+    return SessionRecord(
+        session_id=call.session_id, transcript=call.transcript, butler=call.butler, host=call.host
+    )

@@ -40,6 +40,7 @@ class SessionRecord:
         storing: Whether an episode was about to be stored; the episode may exist.
         size: The size of the transcript in bytes when it was last read.
         read: The ids of the messages that were read.
+        host: The name of the host.
     """
 
     session_id: str
@@ -49,6 +50,7 @@ class SessionRecord:
     storing: bool = False
     size: int = 0
     read: tuple[str, ...] = ()
+    host: str = "claude-code"
 
 
 class SessionRecords:
@@ -83,9 +85,13 @@ class SessionRecords:
         """
         return _load(self._path(session_id))
 
-    def beside(self, transcript: Path) -> list[SessionRecord]:
-        """Return the records of the project of a transcript, latest change first."""
-        return [each for each in self.latest() if each.transcript.parent == transcript.parent]
+    def beside(self, session: SessionRecord) -> list[SessionRecord]:
+        """Return the records of sessions of the same butler or in the same directory, latest change first."""
+        return [
+            each
+            for each in self.latest()
+            if each.butler == session.butler or each.transcript.parent == session.transcript.parent
+        ]
 
     def latest(self) -> list[SessionRecord]:
         """Return the records of all projects that can be read, latest change first."""

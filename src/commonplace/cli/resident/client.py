@@ -22,6 +22,8 @@ START_S = 3.0
 
 POLL_S = 0.005
 MAX_INPUT_BYTES = 16 * 1024 * 1024
+OTHER_VARIABLES = ("CLAUDEOPS_MEMORY_BUDGET", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
+"""Variables that a hook reads beside the settings."""
 FORK_S = 2.0
 LENGTH = "!I"
 TAKEN = b"y"
@@ -45,17 +47,18 @@ def answer_hook(arguments: list[str]) -> bool:
     home = _home(os.environ) if call else None
     if call is None or home is None or sys.stdin.isatty():
         return False
-    event, butler = call
+    event, options = call
     document = sys.stdin.buffer.read(MAX_INPUT_BYTES)
     request = {
         "build": build(),
         "event": event,
-        "butler": butler,
+        "butler": options.get("--butler"),
+        "host": options.get("--host", "claude-code"),
         "document": document.decode("utf-8", "replace"),
         "environ": {
             name: value
             for name, value in os.environ.items()
-            if name.startswith("COMMONPLACE_") or name in ("CLAUDEOPS_MEMORY_BUDGET", "CLAUDE_PROJECT_DIR")
+            if name.startswith("COMMONPLACE_") or name in OTHER_VARIABLES
         },
     }
     try:
@@ -115,16 +118,16 @@ def build() -> str:
     return f"{__file__}:{found.st_ino}:{found.st_mtime_ns}"
 
 
-def _parse(arguments: list[str]) -> tuple[str, str | None] | None:
-    """Return event and butler; ``None`` for arguments that the command line has to look at."""
-    match arguments:
-        case [event]:
-            butler = None
-        case [event, "--butler", butler]:
-            pass
-        case _:
-            return None
-    return (event, butler) if event in DEADLINES_S else None
+def _parse(arguments: list[str]) -> tuple[str, dict[str, str]] | None:
+    """Return event and options; ``None`` for arguments that the command line has to look at."""
+    event, names, values = arguments[:1], arguments[1::2], arguments[2::2]
+    if not event or event[0] not in DEADLINES_S or len(names) != len(values):
+        return None
+    return (
+        (event[0], dict(zip(names, values, strict=True)))
+        if {"--butler", "--host"}.issuperset(names)
+        else None
+    )
 
 
 def _home(environ: Mapping[str, str]) -> str | None:

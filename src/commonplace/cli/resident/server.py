@@ -22,6 +22,7 @@ from commonplace.cli.claude_code.call import HookCall, read_call
 from commonplace.cli.claude_code.events import ACTOR, HOOKS, handler
 from commonplace.cli.claude_code.log import log_to
 from commonplace.cli.claude_code.session_hooks import note_end, session_start, sweep_all
+from commonplace.cli.hosts.output import CLAUDE_CODE, rendered
 from commonplace.cli.resident.client import MAX_INPUT_BYTES
 from commonplace.cli.resident.place import Place
 from commonplace.cli.resident.upkeep import Consolidation
@@ -55,6 +56,7 @@ class Request:
         build: The identity of the client's code.
         event: The event.
         butler: The butler that the installation names.
+        host: The name of the host.
         document: The client's input.
         environ: The client's settings.
     """
@@ -64,6 +66,7 @@ class Request:
     butler: str | None
     document: str
     environ: Mapping[str, str]
+    host: str = CLAUDE_CODE
 
 
 def serve(place: Place, listener: socket.socket, build: str) -> int:
@@ -185,9 +188,15 @@ class Resident:
                 self._place.leave()
                 return _REPLACED
             call = await asyncio.to_thread(
-                read_call, request.document, loaded, request.environ, butler=request.butler
+                read_call,
+                request.document,
+                loaded,
+                request.environ,
+                butler=request.butler,
+                host=request.host,
             )
-            return {"text": await self._do(memory, request.event, call)}
+            text = await self._do(memory, request.event, call)
+            return {"text": rendered(text, host=call.host, event=call.event)}
         except (CommonplaceError, OSError) as error:
             _log.error("%s: %s", request.event, str(error) or "no answer in time")
         except Exception:  # noqa: BLE001 - an outer door: the session goes on
