@@ -15,6 +15,7 @@ import atexit
 import gc
 import json
 import os
+import runpy
 import selectors
 import signal
 import socket
@@ -145,12 +146,15 @@ def run() -> NoReturn:
 
 
 def status_of_main() -> int:
-    """Run the command, or the code after ``-c``, and return its exit status."""
+    """Run the command, the code after ``-c`` or a program in a file, and return its exit status."""
     try:
         match sys.argv[1:]:
             case ["-c", code, *rest]:
                 sys.argv = ["-c", *rest]
                 exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102 - a test's code
+            case [script, *rest] if script.endswith(".py"):
+                sys.argv = [script, *rest]
+                runpy.run_path(script, run_name="__main__")
             case _:
                 main()
     except SystemExit as ended:

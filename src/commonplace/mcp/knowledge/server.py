@@ -146,6 +146,19 @@ def add_tools(
     profile: Profile = Profile.FULL,
 ) -> None:
     """Add the tools to a server, a host's own among them; see :func:`build_server` for the arguments."""
+    for tool in build_tools(memory, caller=caller, butler=butler, prefix=prefix, profile=profile):
+        server.add_tool(tool)
+
+
+def build_tools(
+    memory: KnowledgeMemory,
+    *,
+    caller: Callable[[], RequestContext] | None = None,
+    butler: str | None = None,
+    prefix: str = "",
+    profile: Profile = Profile.FULL,
+) -> list[MemoryTool]:
+    """Return the tools over an open memory; see :func:`build_server` for the arguments."""
     retrieval = memory.config.retrieval
     defaults: Mapping[str, object] = {
         "token_budget": retrieval.context_token_budget,
@@ -162,9 +175,7 @@ def add_tools(
         defaults=defaults,
         profile=profile,
     )
-    for offer in OFFERS:
-        if profile is Profile.FULL or offer.agent is not None:
-            server.add_tool(make(offer))
+    return [make(offer) for offer in OFFERS if profile is Profile.FULL or offer.agent is not None]
 
 
 def _names(prefix: str) -> Names:
