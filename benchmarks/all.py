@@ -12,6 +12,7 @@ from pathlib import Path
 
 BENCHMARKS = (
     "startup.py",
+    "hooks.py",
     "stream.py",
     "context.py",
     "judge.py",

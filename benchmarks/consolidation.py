@@ -34,7 +34,7 @@ from scratch_server import scratch_server
 
 EPISODE: Final = re.compile(r"^Episode \d+ of \d+: id ([0-9a-f-]{36})", re.MULTILINE)
 LEAST_SHARE: Final = 0.8
-"""Of the gain that the number of workers would allow; they share the cores with the server."""
+"""Least share of the gain that the number of workers allows; they share the cores with the server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

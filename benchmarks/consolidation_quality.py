@@ -1,4 +1,4 @@
-"""Measure what becomes of a model's answers: which facts and rules are kept, wrong, duplicate or lost.
+"""Measure how consolidation uses a model's answers: which facts and rules are kept, wrong, duplicate or lost.
 
 40 episodes of three weeks are consolidated in eight runs of five, with recorded answers of four models: strong,
 mediocre (the same pair for several values, new facts in place of updates), sloppy (good content in broken forms) and
@@ -224,9 +224,11 @@ async def measure(options: argparse.Namespace) -> list[tuple[Figures, list[str]]
 
 def main() -> None:
     """Print the table, or one JSON document."""
-    parser = argparse.ArgumentParser(description="What becomes of a model's answers.")
+    parser = argparse.ArgumentParser(
+        description="Measure which facts and rules of a model's answers are kept, wrong, duplicate or lost."
+    )
     parser.add_argument("--model", action="store_true", help="ask the model of the settings")
-    parser.add_argument("--show", action="store_true", help="print what stands at the end as well")
+    parser.add_argument("--show", action="store_true", help="print the memories at the end as well")
     parser.add_argument("--json", action="store_true", help="one JSON document")
     options = parser.parse_args()
     logging.disable(logging.ERROR)

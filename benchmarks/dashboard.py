@@ -44,7 +44,7 @@ from scratch_server import scratch_server
 MOST_MS = 200.0
 LAST_PAGES = 50
 WORKERS = "/workers"
-"""Of the installation, like the pages of operations; the others are a tenant's."""
+"""A page of the installation, like those of operations; the other pages belong to a tenant."""
 STORED = 2_000
 ROUNDS = 6
 

@@ -1,4 +1,4 @@
-"""How much of the evidence for a question is found again in long conversations, with no language model.
+"""Recall of the evidence for questions about long conversations, without a language model.
 
 LoCoMo (Maharana et al., 2024) asks questions about conversations of months and names the turns that answer each. Every
 turn is stored as an episode, ``speaker: text`` and the caption of a shared picture, one session of the conversation as
@@ -52,7 +52,7 @@ Ranking = Sequence[int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What somebody said: ``name`` is its name in the data, ``session`` its number."""
+    """One statement of a speaker: ``name`` is its name in the data, ``session`` the number of its session."""
 
     name: str
     session: int

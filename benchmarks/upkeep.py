@@ -47,7 +47,7 @@ MOST_SECONDS = 120.0
 """For a million facts, and for a hundred thousand episodes."""
 
 MOST_SLOWDOWN = 5.0
-"""What a reader's p95 may grow by; two readers, the server and the sweep share the cores."""
+"""Highest factor of growth of a reader's p95; two readers, the server and the sweep share the cores."""
 
 JUDGE = """
 SELECT count(*) FILTER (WHERE commonplace_effective_confidence(

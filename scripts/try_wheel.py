@@ -19,6 +19,10 @@ USES = (
     ("doctor",),
 )
 SCRIPTS = "from commonplace.web.dashboard import assets; assert assets.is_complete(), 'scripts are missing'"
+REMOVE = (
+    "import sys; from pathlib import Path; from commonplace.storage.embedded import remove_cluster; "
+    "remove_cluster(Path(sys.argv[1]))"
+)
 NO_TORCH = "import importlib.util as u; assert u.find_spec('torch') is None, 'torch was installed'"
 
 
@@ -48,6 +52,7 @@ def _use(wheel: Path, python: str, directory: Path) -> None:
         _run([installed, "-c", check], cwd=elsewhere, env=environment)
     for arguments in USES:
         _run([str(Path(installed).with_name("commonplace")), *arguments], cwd=elsewhere, env=environment)
+    _run([installed, "-c", REMOVE, str(directory / "home" / "postgres")], cwd=elsewhere, env=environment)
 
 
 def _environment(directory: Path, python: str) -> str:

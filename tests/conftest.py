@@ -11,7 +11,7 @@ import pytest
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
-from support.commands import CommandLine, CommandServers
+from support.commands import CommandLine, CommandServer
 from support.homes import UsedHome, make_used_home
 
 pytest_plugins = ["support.postgres", "support.knowledge"]
@@ -19,6 +19,10 @@ pytest_plugins = ["support.postgres", "support.knowledge"]
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile("tests", deadline=None)
 hypothesis.settings.load_profile("tests")
+
+
+# No test speaks TLS. Each HTTP client would load the certificates of this machine, for a thirtieth of a second.
+os.environ["SSL_CERT_DIR"] = str(Path(__file__).parent)
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -54,23 +58,23 @@ def settings(new_settings: Settings, used_home: UsedHome) -> Settings:
 
 
 @pytest.fixture(scope="session")
-def command_servers() -> Iterator[CommandServers]:
-    """What runs commands for all tests of the session."""
-    servers = CommandServers()
-    yield servers
-    servers.close()
+def command_server() -> Iterator[CommandServer]:
+    """The process that runs commands for all tests of the session."""
+    server = CommandServer()
+    yield server
+    server.close()
 
 
 @pytest.fixture
-def commonplace(settings: Settings, command_servers: CommandServers) -> CommandLine:
+def commonplace(settings: Settings, command_server: CommandServer) -> CommandLine:
     """The ``commonplace`` command, in a home without memories and an empty workspace."""
-    return CommandLine(settings.workspace, settings.home, command_servers)
+    return CommandLine(settings.workspace, settings.home, command_server)
 
 
 @pytest.fixture
-def new_commonplace(new_settings: Settings, command_servers: CommandServers) -> CommandLine:
+def new_commonplace(new_settings: Settings, command_server: CommandServer) -> CommandLine:
     """The ``commonplace`` command, in a home that is not there yet and an empty workspace."""
-    return CommandLine(new_settings.workspace, new_settings.home, command_servers)
+    return CommandLine(new_settings.workspace, new_settings.home, command_server)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -1,6 +1,6 @@
 """``python -m commonplace``: the same as the ``commonplace`` command."""
 
-from commonplace.cli.main import main
+from commonplace.cli.start import main
 
 if __name__ == "__main__":
     main()

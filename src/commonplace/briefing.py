@@ -15,33 +15,36 @@ Source: design (Principles 2), R-KNW-8, R-KNW-11.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
-from commonplace.apps.context import format_memories
-from commonplace.apps.memory import AppMemory
+from commonplace import apps as app_memory
 from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens, share_budget
 from commonplace.core.clock import Clock, utc_now
+from commonplace.core.data_lines import data_line
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import Settings
-from commonplace.core.text import collapse_whitespace, trim_to, visible
+from commonplace.core.text import trim_to
 from commonplace.knowledge import (
     CONTEXT_HEADER,
     GLOBAL_SCOPE,
     MAX_PROMPT_CHARS,
+    Episode,
     KnowledgeMemory,
-    Memory,
     MemoryType,
     SearchMode,
 )
 from commonplace.llm.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
-from commonplace.memories import Memories
 from commonplace.operational import OperationalMemory
 from commonplace.workspace import HEADER as WORKSPACE_TITLE
 from commonplace.workspace import WorkspaceMemory
+
+if TYPE_CHECKING:
+    from commonplace.apps import AppMemory
+    from commonplace.memories import Memories
 
 DEFAULT_BUDGET_TOKENS: Final = 2400
 """Fits into Claude Code's limit for a hook: 10,000 characters."""
@@ -116,7 +119,7 @@ class _Doors:
     """Functions that return each memory, or raise the error that kept it from being opened."""
 
     operational: Callable[[], OperationalMemory]
-    apps: Callable[[], AppMemory]
+    apps: "Callable[[], AppMemory]"
     workspace: Callable[[], WorkspaceMemory]
     knowledge: Callable[[], KnowledgeMemory]
 
@@ -130,6 +133,7 @@ async def brief(
     budget_tokens: int | None = None,
     timeout_s: float = DEFAULT_TIMEOUT_S,
     knowledge: KnowledgeMemory | None = None,
+    besides: Collection[Part] = (),
     clock: Clock = utc_now,
 ) -> Briefing:
     """Open the memories of the settings, build the block, and close them.
@@ -144,6 +148,7 @@ async def brief(
         budget_tokens: The budget of the whole text.
         timeout_s: Seconds for each memory, after it is open.
         knowledge: An open knowledge memory to use; it stays open.
+        besides: Sections to leave out; their memories are not opened.
         clock: Returns the current time.
 
     Raises:
@@ -152,13 +157,18 @@ async def brief(
     async with AsyncExitStack() as stack:
         lazily = KnowledgeMemory.open(settings, clock=clock, lazy=True)
         doors = _Doors(
-            operational=await _opened(stack, OperationalMemory.open(settings, clock=clock)),
-            apps=_not_asked if app is None else await _opened(stack, AppMemory.open(settings, clock=clock)),
+            operational=_not_asked
+            if Part.OPERATIONAL in besides
+            else await _opened(stack, OperationalMemory.open(settings, clock=clock)),
+            apps=_not_asked
+            if app is None
+            else await _opened(stack, app_memory.AppMemory.open(settings, clock=clock)),
             workspace=await _opened(stack, WorkspaceMemory.open(settings, clock=clock)),
             knowledge=await _opened(stack, nullcontext(knowledge) if knowledge else lazily),
         )
+        sources = _sources(doors, prompt=prompt, app=app, butler=butler)
         return await _build(
-            _sources(doors, prompt=prompt, app=app, butler=butler),
+            [source for source in sources if source.name not in besides],
             budget_tokens=budget_tokens,
             timeout_s=timeout_s,
             clock=clock,
@@ -166,7 +176,7 @@ async def brief(
 
 
 async def build_briefing(
-    memories: Memories,
+    memories: "Memories",
     *,
     prompt: str,
     app: str | None = None,
@@ -215,8 +225,8 @@ async def _opened(stack: AsyncExitStack, opening: AbstractAsyncContextManager[_M
     return lambda: memory
 
 
-def _not_asked() -> AppMemory:
-    raise InvalidInputError("app", "the id of an app", None)
+def _not_asked() -> NoReturn:
+    raise AssertionError("a section that was not requested has no memory")
 
 
 async def _build(
@@ -308,7 +318,9 @@ def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None)
         return "" if block == CONTEXT_HEADER else block
 
     async def sessions(chars: int | None) -> str:
-        block = await _sessions_block(doors.knowledge(), prompt, butler or GLOBAL_SCOPE)
+        block = await sessions_block(doors.knowledge(), prompt, butler or GLOBAL_SCOPE)
+        if block and (advice := (await doors.knowledge().expiring_episodes()).advice):
+            block = block.replace(SESSIONS_TITLE, f"{SESSIONS_TITLE}\nTell the user: {advice}", 1)
         return cut_lines(block, min(SESSIONS_CHARS, chars or SESSIONS_CHARS), title=SESSIONS_TITLE)
 
     sources = [
@@ -323,19 +335,28 @@ def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None)
     return sources
 
 
-async def _app_block(apps: AppMemory, app: str, chars: int | None) -> str:
+async def _app_block(apps: "AppMemory", app: str, chars: int | None) -> str:
     """Return the block of an app, without its oldest memories if the block would be too long."""
     name = (await apps.registry.get(app)).name
     shown = (await apps.context(app)).memories
     for count in range(len(shown), 0, -1):
-        text = format_memories(name, shown[:count])
+        text = app_memory.format_memories(name, shown[:count])
         if chars is None or len(text) <= chars:
             return text
     return ""
 
 
-async def _sessions_block(knowledge: KnowledgeMemory, prompt: str, butler: str) -> str:
-    """Return a butler's episodes about a prompt, or its latest without a prompt; one line each, newest first."""
+async def sessions_block(
+    knowledge: KnowledgeMemory, prompt: str, butler: str, *, but: str | None = None
+) -> str:
+    """Return a butler's episodes about a prompt, or its latest without a prompt; one line each, newest first.
+
+    Args:
+        knowledge: Of the session's tenant.
+        prompt: The subject; empty if it is not known.
+        butler: The butler.
+        but: The id of a session whose own episodes are left out.
+    """
     if prompt.strip():
         mode = SearchMode(knowledge.database.settings.search_mode)
         floor = knowledge.config.retrieval.min_relevance if mode is SearchMode.CONTEXTUAL else 0.0
@@ -347,19 +368,16 @@ async def _sessions_block(knowledge: KnowledgeMemory, prompt: str, butler: str) 
             limit=SESSIONS,
             min_relevance=floor,
         )
-        episodes: Sequence[Memory] = [each.memory for each in found]
+        episodes: Sequence[Episode] = [each.memory for each in found if isinstance(each.memory, Episode)]
     else:
         episodes = await knowledge.list_episodes(butler=butler, live=True, limit=SESSIONS)
     newest = sorted(episodes, key=lambda episode: (episode.created_at, str(episode.id)), reverse=True)
     lines = [
-        f"- {episode.created_at:%Y-%m-%d} {trim_to(_one_line(episode.content), SESSION_CHARS)}"
+        f"- {episode.created_at:%Y-%m-%d} {trim_to(data_line(episode.content), SESSION_CHARS)}"
         for episode in newest
+        if but is None or str(episode.session_id) != but
     ]
     return "\n".join([SESSIONS_TITLE, *lines]) if lines else ""
-
-
-def _one_line(text: str) -> str:
-    return visible(collapse_whitespace(text))
 
 
 def _tokens(chars: int | None) -> int | None:

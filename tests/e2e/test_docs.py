@@ -1,5 +1,6 @@
 """What the README and the guides say works: every command in them is run, every link leads somewhere."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.storage.embedded import remove_cluster
-from support.commands import clean_environment
+from support.commands import CommandServer, clean_environment
 from support.deadlines import DEADLINE_S
 from support.homes import UsedHome
 
@@ -46,22 +47,23 @@ def name(page: Path) -> str:
 
 @pytest.mark.parametrize("page", PAGES_WITH_CODE, ids=name)
 def test_every_command_of_a_page_works(
-    page: Path, tmp_path: Path, knowledge_url: str, used_home: UsedHome
+    page: Path, tmp_path: Path, knowledge_url: str, used_home: UsedHome, command_server: CommandServer
 ) -> None:
     """In order, in one directory and one home, as a reader would type them.
 
     The README has nothing but an empty home; guides have a home that was used before and a server that runs, which
-    saves each of their commands a start.
+    saves each of their commands a start. Commands and Python code run in forks.
     """
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     environment = clean_environment(tmp_path / "home")
+    environment["PATH"] = f"{command_server.programs}{os.pathsep}{environment['PATH']}"
     if page.name != "README.md":
         used_home.lend(tmp_path / "home")
         environment |= {"COMMONPLACE_POSTGRES_URL": knowledge_url}
     try:
         for language, code in blocks(page):
             shell = ["bash", "-euo", "pipefail", "-c", code]
-            command = shell if language == "sh" else [sys.executable, "-c", code]
+            command = shell if language == "sh" else [command_server.programs / "python", "-c", code]
             done = subprocess.run(
                 command,
                 cwd=tmp_path,

@@ -128,6 +128,17 @@ async def test_without_a_prompt_the_latest_sessions_are_told(memories: Memories,
     assert told == [f"Counted the till {number}" for number in (4, 3, 2, 1, 0)]
 
 
+async def test_sessions_that_expire_without_becoming_knowledge_are_told_of(
+    memories: Memories, clock: ManualClock
+) -> None:
+    """A day before, by the model to its user."""
+    await memories.knowledge.store_episode(content="Counted the till", butler="shop")
+    assert "Tell the user" not in (await brief(memories, prompt="")).text
+    clock.advance(days=6, hours=1)
+    text = (await brief(memories, prompt="")).text
+    assert "Tell the user: 1 session expires without becoming knowledge" in text
+
+
 async def test_every_budget_is_kept(memories: Memories) -> None:
     """From zero up; a greater one never shows less, and every memory gets a fair part of a small one."""
     await remember(memories, count=12)
@@ -277,11 +288,12 @@ async def test_both_servers_offer_it_as_a_resource(
         str(COMMAND), ["mcp", server], cwd=str(settings.workspace), env=environment, keep_alive=False
     )
     async with Client(transport) as client:
-        (listed,) = await client.list_resources()
-        (own,) = await client.read_resource(listed.uri)
-        (asked,) = await client.read_resource(f"{listed.uri}?prompt=staging%20port&app=cal&butler=shop")
+        assert "commonplace://briefing" in {str(listed.uri) for listed in await client.list_resources()}
+        (own,) = await client.read_resource("commonplace://briefing")
+        (asked,) = await client.read_resource(
+            "commonplace://briefing?prompt=staging%20port&app=cal&butler=shop"
+        )
 
-    assert str(listed.uri) == "commonplace://briefing"
     assert isinstance(own, TextResourceContents)
     assert isinstance(asked, TextResourceContents)
     assert own.text.startswith(f"<{TAG}>\n")

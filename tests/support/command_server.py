@@ -3,48 +3,120 @@
 A command's start is mostly imports; in a fork they are done. Everything else is as in a process of its own: its
 arguments, directory, environment, three streams, exit status and exit handlers.
 
-A request is one message on the socket that is this process's standard input: JSON with ``arguments``,
-``directory`` and ``environment``, and three descriptors. Two messages answer: the child's process id, and what it
-exited with, negative for a signal.
+The only argument is the address of a socket. Each connection carries one request: JSON with ``arguments``,
+``directory`` and ``environment``, and three descriptors. Two messages answer: the child's process id, and its exit
+status, negative for a signal. A client that hangs up before that kills the child. The arguments ``-c CODE …`` run
+Python code in place of the command.
+
+The process ends with its standard input.
 """
 
 import atexit
 import gc
 import json
 import os
+import runpy
+import selectors
+import signal
 import socket
 import sys
 import tempfile
 import threading
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import NoReturn
 
 import commonplace.cli
 from commonplace.cli.main import main
 
 MAX_REQUEST_BYTES = 128 * 1024
-COMMANDS = [f"commonplace.cli.{module.name}" for module in iter_modules(commonplace.cli.__path__)]
-LATER = ["commonplace.storage.migrations.upgrade", "fastmcp"]
+COMMANDS = [module.name for module in walk_packages(commonplace.cli.__path__, "commonplace.cli.")]
+LATER = [
+    "anyio._backends._asyncio",
+    "commonplace.embedding.onnx_backend",
+    "commonplace.mcp.apps.server",
+    "commonplace.mcp.workspace",
+    "commonplace.storage.migrations.upgrade",
+    "fastmcp.server.context",
+    "rich.markdown",
+    "sqlalchemy.dialects.sqlite.aiosqlite",
+    "typer._adapters",
+]
 """What commands import only once they need it."""
 
 
-def serve(requests: socket.socket) -> list[str]:
-    """Fork for each request until there is none; return a command's arguments, in the child alone."""
-    while True:
-        request, descriptors, _, _ = socket.recv_fds(requests, MAX_REQUEST_BYTES, 3)
-        if not request:
-            sys.exit()
-        child = os.fork()
-        if child == 0:
-            requests.close()
+class Server:
+    """Forks for each request until standard input ends."""
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        self._clients: set[socket.socket] = set()
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(listener, selectors.EVENT_READ, self._begin)
+        self._selector.register(sys.stdin.fileno(), selectors.EVENT_READ, sys.exit)
+
+    def serve(self) -> list[str]:
+        """Return a command's arguments, in a child alone."""
+        while True:
+            for key, _ in self._selector.select():
+                if arguments := key.data():
+                    return arguments
+
+    def _begin(self) -> list[str] | None:
+        client, _ = self._listener.accept()
+        self._clients.add(client)
+        request, descriptors, _, _ = socket.recv_fds(client, MAX_REQUEST_BYTES, 3)
+        if (child := os.fork()) == 0:
+            self._close()
             return become(json.loads(request), descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
-        requests.sendall(b"%d" % child)
+        client.sendall(b"%d" % child)
+        ends = os.pidfd_open(child)
+        self._selector.register(ends, selectors.EVENT_READ, partial(self._end, child, ends, client))
+        self._selector.register(client, selectors.EVENT_READ, partial(self._kill, child, client))
+        return None
+
+    def _end(self, child: int, ends: int, client: socket.socket) -> None:
+        self._selector.unregister(ends)
+        os.close(ends)
         _, status = os.waitpid(child, 0)
-        requests.sendall(b"%d" % os.waitstatus_to_exitcode(status))
+        if client in self._clients:
+            self._hang_up(client, os.waitstatus_to_exitcode(status))
+
+    def _kill(self, child: int, client: socket.socket) -> None:
+        """Let a child share the end of a client that was killed."""
+        self._hang_up(client)
+        os.kill(child, signal.SIGKILL)
+
+    def _hang_up(self, client: socket.socket, status: int | None = None) -> None:
+        self._clients.remove(client)
+        self._selector.unregister(client)
+        with client, suppress(BrokenPipeError):
+            if status is not None:
+                client.sendall(b"%d" % status)
+
+    def _close(self) -> None:
+        """Close in a child what is the server's: clients would wait for the child too."""
+        for key in list(self._selector.get_map().values()):
+            if isinstance(key.fileobj, socket.socket):
+                key.fileobj.close()
+            elif key.fd != sys.stdin.fileno():
+                os.close(key.fd)
+        for client in self._clients:
+            client.close()
+        self._selector.close()
+
+
+def serve(address: str) -> list[str]:
+    """Listen at an address; return a command's arguments, in a child alone."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(address)
+        listener.listen()
+        os.write(sys.stdout.fileno(), b"ready\n")
+        return Server(listener).serve()
 
 
 def become(request: dict[str, object], descriptors: list[int]) -> list[str]:
@@ -69,16 +141,22 @@ def run() -> NoReturn:
         "a directory for temporary files is chosen before the environment is known"
     )
     gc.freeze()
-    requests = socket.socket(fileno=os.dup(0))
-    requests.sendall(b"ready")
-    sys.argv = ["commonplace", *serve(requests)]
+    sys.argv = ["commonplace", *serve(sys.argv[1])]
     leave(status_of_main())
 
 
 def status_of_main() -> int:
-    """Run the command and return its exit status."""
+    """Run the command, the code after ``-c`` or a program in a file, and return its exit status."""
     try:
-        main()
+        match sys.argv[1:]:
+            case ["-c", code, *rest]:
+                sys.argv = ["-c", *rest]
+                exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102 - a test's code
+            case [script, *rest] if script.endswith(".py"):
+                sys.argv = [script, *rest]
+                runpy.run_path(script, run_name="__main__")
+            case _:
+                main()
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except BaseException as error:  # noqa: BLE001 - printed as the interpreter would

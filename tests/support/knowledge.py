@@ -6,9 +6,12 @@ from collections.abc import AsyncIterator, Iterator
 import asyncpg
 import pytest
 
+from commonplace.core.clock import ManualClock
 from commonplace.core.context import RequestContext, request_context
 from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
+from commonplace.knowledge.connection.database import KnowledgeDatabase
 from commonplace.knowledge.events import EventType
+from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.storage.embedded import Membership
 from commonplace.storage.postgres import open_pool
 from support.postgres import fresh_database, make_template
@@ -60,6 +63,15 @@ def engine() -> Iterator[EmbeddingEngine]:
     engine = EmbeddingEngine(EmbeddingOptions(backend=BackendName.FAKE))
     yield engine
     engine.close()
+
+
+@pytest.fixture
+async def knowledge(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> KnowledgeMemory:
+    """Knowledge memory as its doors use it, on a test's own database, for the tenant of the test."""
+    database = KnowledgeDatabase.of(knowledge_pool)
+    return KnowledgeMemory(database, engine, tenant_id=TENANT, actor=ACTOR, clock=clock)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jsonschema
 from fastmcp import Client
 
 
@@ -16,6 +17,9 @@ async def refused(client: Client[Any], tool: str, **arguments: object) -> dict[s
     result = await client.call_tool(tool, arguments, raise_on_error=False)
     assert result.is_error
     assert result.structured_content is not None
+    schema = {each.name: each.output_schema for each in await client.list_tools()}[tool]
+    if schema is not None:  # The client checks answers itself, but not refusals; other clients check both.
+        jsonschema.validate(result.structured_content, schema)
     error: dict[str, str] = result.structured_content["error"]
     assert text(result) == f"{error['message']}. {error['hint']}"
     return error

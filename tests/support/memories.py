@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from commonplace.knowledge.kinds import Fact, Rule
+from commonplace.knowledge.kinds import COLUMNS, Episode, Fact, MemoryType, Rule
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 _COMMON: dict[str, Any] = {
@@ -36,9 +36,24 @@ def a_fact(**changed: object) -> Fact:
         "validity": "active",
         "entity_id": None,
         "supersedes_id": None,
+        "valid_from": None,
+        "valid_to": None,
         **changed,
     }
     return Fact.from_row(row, now=NOW)
+
+
+def an_episode(**changed: object) -> Episode:
+    """Return an episode as it is read from the database; a key of its row may be changed."""
+    row = dict.fromkeys(COLUMNS[MemoryType.EPISODE]) | {
+        **_COMMON,
+        "butler": "ops",
+        "content": "The gateway was restarted",
+        "importance": 5.0,
+        "consolidation_status": "pending",
+        **changed,
+    }
+    return Episode.from_row(row, now=NOW)
 
 
 def a_rule(**changed: object) -> Rule:

@@ -1,4 +1,4 @@
-"""The APIs of Anthropic (Messages), OpenAI (chat completions) and Gemini, spoken by a server on loopback.
+"""The APIs of Anthropic (Messages), OpenAI (chat completions, responses) and Gemini, spoken by a server on loopback.
 
 It answers from a script, one step a request, and records what it was asked. Streams are server-sent events as
 the claude CLI wants them. Ollama's endpoint speaks the second of the two. It runs in threads of its own, so that
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
+from uuid import uuid4
 
 from support.deadlines import DEADLINE_S
 
@@ -62,7 +63,7 @@ class Decides:
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Answers with a call of a tool that the request offers, as Anthropic's models do."""
+    """Answers with a call of a tool that the request offers; in OpenAI's responses, ``NAMESPACE.TOOL``."""
 
     tool: str
     value: dict[str, Any]
@@ -222,10 +223,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, step: Says | Decides | Calls, request: Asked) -> None:
         if _is_gemini(request):
-            assert not isinstance(step, Calls)
-            self._send_json(200, _generated(step, request))
+            answer = _generated(step, request)
+            if ":stream" in request.path:
+                self._send(200, f"data: {json.dumps(answer)}\r\n\r\n".encode(), "text/event-stream")
+            else:
+                self._send_json(200, answer)
+        elif request.path.endswith("/responses"):
+            self._send(200, b"".join(_response_events(step, request)), "text/event-stream")
         elif not _is_anthropic(request):
-            assert not isinstance(step, Calls), "only Anthropic's API calls tools of its own accord here"
+            assert not isinstance(step, Calls), "chat completions call no tools of their own accord here"
             self._send_json(200, _chat_completion(step, request))
         elif request.body.get("stream"):
             events = b"".join(_events(_message(step, request)))
@@ -284,7 +290,7 @@ def _is_anthropic(request: Asked) -> bool:
 
 
 def _is_gemini(request: Asked) -> bool:
-    return request.path.endswith(":generateContent")
+    return request.path.endswith((":generateContent", ":streamGenerateContent"))
 
 
 def _forced_tool(request: Asked) -> str | None:
@@ -344,9 +350,41 @@ def _stream(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {"type": "message_stop"}
 
 
-def _generated(step: Says | Decides, request: Asked) -> dict[str, Any]:
+def _response_events(step: Says | Decides | Calls, request: Asked) -> Iterator[bytes]:
+    """Yield an answer of OpenAI's responses as server-sent events."""
+    item: dict[str, Any] = {"id": f"msg_{uuid4().hex}", "status": "completed"}
+    if isinstance(step, Calls):
+        namespace, _, name = step.tool.rpartition(".")
+        call = {
+            "type": "function_call",
+            "call_id": f"call_{uuid4().hex}",
+            "name": name,
+            "namespace": namespace,
+        }
+        item |= call | {"arguments": json.dumps(step.value)}
+    else:
+        text = step.text if isinstance(step, Says) else json.dumps(step.value)
+        content = [{"type": "output_text", "text": text, "annotations": []}]
+        item |= {"type": "message", "role": "assistant", "content": content}
+    usage = {
+        "input_tokens": INPUT_TOKENS,
+        "output_tokens": OUTPUT_TOKENS,
+        "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
+    }
+    done = {"id": "resp_1", "object": "response", "status": "completed", "model": request.body["model"]}
+    for event in (
+        {"type": "response.created", "response": done | {"output": [], "status": "in_progress"}},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": done | {"output": [item], "usage": usage}},
+    ):
+        yield f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode()
+
+
+def _generated(step: Says | Decides | Calls, request: Asked) -> dict[str, Any]:
     """Return an answer of Gemini's API."""
     part: dict[str, Any] = {"text": step.text if isinstance(step, Says) else json.dumps(step.value)}
+    if isinstance(step, Calls):
+        part = {"functionCall": {"name": step.tool, "args": step.value}}
     calling = request.body.get("toolConfig", {}).get("functionCallingConfig", {})
     if isinstance(step, Decides) and calling.get("mode") == "ANY":
         declared = request.body["tools"][0]["functionDeclarations"][0]

@@ -161,11 +161,13 @@ class ServiceProcess:
 
 
 @contextmanager
-def service_process(home: Path, *arguments: str, **variables: str) -> Iterator[ServiceProcess]:
+def service_process(
+    home: Path, *arguments: str, program: Path = COMMAND, **variables: str
+) -> Iterator[ServiceProcess]:
     """Start ``commonplace serve`` on a free port, and wait for the line that says where; its workspace is its home."""
     home.mkdir(parents=True, exist_ok=True)
     process = subprocess.Popen(
-        [COMMAND, "serve", "--port", "0", *arguments],
+        [program, "serve", "--port", "0", *arguments],
         cwd=home,
         env=clean_environment(home, **variables),
         stdin=subprocess.DEVNULL,

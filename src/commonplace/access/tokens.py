@@ -1,6 +1,6 @@
 """Tokens: shown once when they are created, and stored as a hash.
 
-A token is 256 random bits, which nobody can guess, so a plain SHA-256 protects it as well as a slow hash. The
+A token is 256 random bits, which cannot be guessed, so a plain SHA-256 protects it as well as a slow hash. The
 permissions of a token are read from its row at every use, so revoking a token takes effect with the next request.
 """
 

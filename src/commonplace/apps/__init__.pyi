@@ -1,4 +1,5 @@
 from commonplace.apps.context import MemoryContext as MemoryContext
+from commonplace.apps.context import format_memories as format_memories
 from commonplace.apps.conversations import MAX_MESSAGE_CHARS as MAX_MESSAGE_CHARS
 from commonplace.apps.conversations import MAX_REASON_CHARS as MAX_REASON_CHARS
 from commonplace.apps.conversations import Conversation as Conversation
@@ -17,6 +18,7 @@ from commonplace.apps.exchange import Export as Export
 from commonplace.apps.exchange import as_document as as_document
 from commonplace.apps.memories import MAX_CONTENT_CHARS as MAX_CONTENT_CHARS
 from commonplace.apps.memories import MAX_MEMORIES as MAX_MEMORIES
+from commonplace.apps.memories import ChangeKind as ChangeKind
 from commonplace.apps.memories import Memory as Memory
 from commonplace.apps.memories import Metadata as Metadata
 from commonplace.apps.memory import AppMemory as AppMemory

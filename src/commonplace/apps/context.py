@@ -11,7 +11,8 @@ from typing import Final
 
 from commonplace.apps.memories import MAX_MEMORIES, Memory
 from commonplace.core.budgets import fair_share
-from commonplace.core.text import collapse_whitespace, trim_to
+from commonplace.core.data_lines import data_line
+from commonplace.core.text import trim_to
 
 MAX_BLOCK_CHARS: Final = 2000
 
@@ -38,7 +39,7 @@ def format_memories(app_name: str, memories: Sequence[Memory], *, today: date | 
     Args:
         app_name: The display name of the app.
         memories: Newest first; the first ten count.
-        today: For a note that says what the memories are; no note if ``None``.
+        today: The date in a note that explains the memories; no note if ``None``.
 
     Returns:
         At most 2,000 characters. If the memories are longer, the longest are cut to one length, so that all ten stay.
@@ -46,11 +47,11 @@ def format_memories(app_name: str, memories: Sequence[Memory], *, today: date | 
     shown = memories[:MAX_MEMORIES]
     if not shown:
         return ""
-    header = f"(memories for app: {collapse_whitespace(app_name)})\n{_INTRODUCTION}\n\n"
+    header = f"(memories for app: {data_line(app_name)})\n{_INTRODUCTION}\n\n"
     note = "" if today is None else f"{_NOTE.format(today=today)}\n"
     closing = f"\n\n{note}{_CLOSING}"
     leads = [f"{place}. [Created: {one.created_at:%Y-%m-%d}] " for place, one in enumerate(shown, 1)]
-    texts = [collapse_whitespace(one.content) for one in shown]
+    texts = [data_line(one.content) for one in shown]
     room = MAX_BLOCK_CHARS - len(header) - len(closing) - sum(len(lead) + 1 for lead in leads)
     longest = fair_share([len(text) for text in texts], room)
     lines = [f"{lead}{trim_to(text, longest)}" for lead, text in zip(leads, texts, strict=True)]

@@ -177,7 +177,7 @@ class EnergyBudget:
         app_id: str | None = None,
         conversation_id: str | None = None,
     ) -> float | None:
-        """Take units if the level is above another, and return what is left; the host takes the level at most."""
+        """Take units if the level is above another, and return the rest; the host takes the level at most."""
         async with self._store.writing(lock=_LOCK) as sql:
             now = self._store.now()
             level = await self._level(sql, now)

@@ -14,7 +14,7 @@ class DigestOutcome(StrEnum):
 
     CREATED = "created"
     NOTHING = "nothing"
-    """Nothing in the conversation is worth keeping."""
+    """The conversation has no content worth keeping."""
     REFUSED = "refused"
     """The whole digest looks like a secret."""
     SKIPPED = "skipped"
@@ -41,7 +41,7 @@ class CompactionAction(StrEnum):
 
 
 class Decider(StrEnum):
-    """Who decided which memory to remove."""
+    """The part that chose the memory to remove."""
 
     MODEL = "model"
     RULE = "rule"
@@ -56,7 +56,7 @@ class CompactionReceipt:
 
     Attributes:
         app_id: The app.
-        action: What was done.
+        action: The action.
         decider: Who decided; ``None`` if nothing was done.
         removed: The removed memories.
         edited: The memory with a new text, after the edit.

@@ -195,6 +195,11 @@ class AppViews:
         async with self._store.reading() as sql:
             return Change.from_rows(await sql.changes_of_app(app_id=app_id, limit=limit))
 
+    async def changes_of_all(self, *, since: datetime, limit: int) -> list[Change]:
+        """Return the changes of all memories since a time, newest first; deleted memories are included."""
+        async with self._store.reading() as sql:
+            return Change.from_rows(await sql.changes_of_all(since=format_timestamp(since), limit=limit))
+
     async def figures(self, app_id: str) -> AppFigures:
         """Return usage figures of an app.
 

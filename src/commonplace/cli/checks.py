@@ -10,7 +10,7 @@ import os
 import shlex
 import tempfile
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,12 @@ from commonplace.embedding import BackendName, EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.llm import Script, names_language_model, open_model
 from commonplace.operational import MemoryFilter, OperationalMemory
+from commonplace.projects import Projects
 from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
+from commonplace.storage.backup.archive import disk_errors
+from commonplace.storage.backup.restoring import check as check_restorable
+from commonplace.storage.backup.taking import BackupReceipt
+from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.database import Database
 from commonplace.storage.migrations.runner import Branch
 from commonplace.storage.opening import open_database
@@ -51,7 +56,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """The result of a check: ``found`` says what was seen or what failed."""
+    """The result of a check: ``found`` describes the finding or the failure."""
 
     part: str
     ok: bool
@@ -139,6 +144,12 @@ async def check_workspace(settings: Settings) -> str:
     return f"wrote, read, searched, deleted; {recent} in {settings.workspace}{damaged}"
 
 
+async def check_clock(settings: Settings) -> str:
+    """Compare the clock with the machine's uptime and with the last use of the home."""
+    ClockGuard(settings.home).require()
+    return "plausible; decay, expiry and cleanup may run"
+
+
 async def check_embedding(settings: Settings) -> str:
     """Embed three texts, two of them with the same meaning."""
     engine = EmbeddingEngine(EmbeddingOptions.from_settings(settings))
@@ -165,21 +176,23 @@ async def check_postgres(settings: Settings) -> str:
     """
     found = [await probe_postgres(settings)]
     if os.geteuid() == 0:
-        found += [_left_behind(cluster) for cluster in abandoned_clusters()]
+        found += [_left_behind(clusters)] if (clusters := abandoned_clusters()) else []
     return "; ".join(found)
 
 
-def _left_behind(cluster: AbandonedCluster) -> str:
+def _left_behind(clusters: Sequence[AbandonedCluster]) -> str:
+    links = (f"ln -s {shlex.quote(str(each.directory))} {shlex.quote(str(each.link))}" for each in clusters)
     return (
-        f"{cluster.link} no longer points to its database. If you did not move that home or unmount its disk, delete "
-        f"the database: rm -r {shlex.quote(str(cluster.directory))}"
+        f"no home links to {plural(len(clusters), 'database')} of earlier releases, which may hold the only copy of "
+        "the memories of a moved home, or of a disk that is not mounted. To use one, put its link back: "
+        f"{', '.join(links)}"
     )
 
 
 async def check_knowledge(settings: Settings) -> str:
     """Write, read, search and delete an episode of a separate tenant."""
     async with KnowledgeMemory.open(settings) as memory:
-        stats = await memory.stats()
+        stats, expiring = await memory.stats(), await memory.expiring_episodes()
         scratch = memory.acting_for(tenant_id=TENANT, actor="doctor")
         stored = await scratch.store_episode(content=WORD, butler="doctor")
         if stored.id is None:
@@ -198,7 +211,22 @@ async def check_knowledge(settings: Settings) -> str:
         plural(stats.facts.active, "fact"),
         plural(stats.rules.total - stats.rules.forgotten, "rule"),
     ]
-    return f"wrote, read, searched, deleted; {', '.join(counts)} in {where}"
+    found = f"wrote, read, searched, deleted; {', '.join(counts)} in {where}"
+    return f"{found}; {expiring.advice}" if expiring.episodes else found
+
+
+async def check_project(settings: Settings) -> str:
+    """Name the project of the workspace, and say where its identity is."""
+    projects = Projects(settings.home)
+    found = projects.find(settings.workspace)
+    if found is None:
+        return f"{settings.workspace} is no project yet: its first session makes it one"
+    if not projects.keeps_identity_of(found):
+        return f"{found.id}, identity in {found.file}"
+    return (
+        f"{found.id}, but the project cannot be written, so this home keeps the identity in {found.file}: "
+        "if the directory is moved, it becomes another project"
+    )
 
 
 class _Colour(BaseModel):
@@ -225,6 +253,8 @@ CHECKS: Final[dict[str, Callable[[Settings], Awaitable[str]]]] = {
     "operational memory": check_operational,
     "app memory": check_apps,
     "workspace memory": check_workspace,
+    "project": check_project,
+    "clock": check_clock,
     "embedding": check_embedding,
     MODEL: check_model,
     "PostgreSQL": check_postgres,
@@ -240,16 +270,32 @@ async def run_checks(settings: Settings, *, ask_model: bool = True) -> AsyncIter
         ask_model: Whether to ask the language model a question, which may cost tokens.
     """
     for part, check in CHECKS.items():
-        if part == MODEL and not ask_model:
-            continue
-        began = time.monotonic()
-        try:
-            ok, found = True, await check(settings)
-        except asyncio.CancelledError:
-            raise
-        except CommonplaceError as error:
-            ok, found = False, str(error)
-        except Exception as error:  # the next parts are checked whatever happened to this one
-            log.exception("the check of %s failed", part)
-            ok, found = False, f"{type(error).__name__}: {error}"
-        yield Check(part=part, ok=ok, found=found, took_ms=round((time.monotonic() - began) * 1000))
+        if part != MODEL or ask_model:
+            yield await _outcome(part, check(settings))
+
+
+async def check_backup(file: Path) -> AsyncIterator[Check]:
+    """Unpack a backup to a temporary directory, read each part, and yield the result."""
+    yield await _outcome("backup", _read_backup(file))
+
+
+async def _read_backup(file: Path) -> str:
+    with disk_errors(file), tempfile.TemporaryDirectory(prefix="commonplace-backup-") as staging:
+        manifest = await check_restorable(file, Path(staging))
+    receipt = BackupReceipt.of(file, manifest)
+    databases = ", ".join(receipt.databases) or "no database"
+    return f"{databases} and {plural(receipt.files, 'file')} of {receipt.made_at}, all readable"
+
+
+async def _outcome(part: str, checking: Awaitable[str]) -> Check:
+    began = time.monotonic()
+    try:
+        ok, found = True, await checking
+    except asyncio.CancelledError:
+        raise
+    except CommonplaceError as error:
+        ok, found = False, str(error)
+    except Exception as error:  # the next parts are checked whatever happened to this one
+        log.exception("the check of %s failed", part)
+        ok, found = False, f"{type(error).__name__}: {error}"
+    return Check(part=part, ok=ok, found=found, took_ms=round((time.monotonic() - began) * 1000))

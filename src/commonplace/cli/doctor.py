@@ -1,10 +1,11 @@
 """``commonplace doctor``: checks of every part."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from commonplace.cli.checks import Check, run_checks
+from commonplace.cli.checks import Check, check_backup, run_checks
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import JsonOption, console, shown
 from commonplace.cli.run import settings
@@ -24,6 +25,9 @@ async def doctor(
     model: Annotated[
         bool, typer.Option("--model/--no-model", help="Ask the language model one question.")
     ] = True,
+    backup: Annotated[
+        Path | None, typer.Option(help="Check this backup instead: unpack it and read each part.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> Answer:
     """Check each part by using it: write, read, search and delete. Exit status 1 if a part does not work.
@@ -32,7 +36,7 @@ async def doctor(
     """
     out = console()
     checks: list[Check] = []
-    async for check in run_checks(settings(), ask_model=model):
+    async for check in run_checks(settings(), ask_model=model) if backup is None else check_backup(backup):
         checks.append(check)
         if not as_json:
             out.print(check_line(check))

@@ -1,65 +1,79 @@
-"""``commonplace install``: connects a client to the memories."""
+"""``commonplace install``: connects a host to the memories."""
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from commonplace.cli.claude_code.files import FileChange, apply
-from commonplace.cli.claude_code.installation import Places, Scope, commonplace_command, plan_install
-from commonplace.cli.claude_code.notes import make_directory
-from commonplace.cli.command import Answer, commands
+from commonplace.cli.command import Answer, commands, show
+from commonplace.cli.hosts.files import FileChange, apply
+from commonplace.cli.hosts.installation import Scope, commonplace_command, plan_install
+from commonplace.cli.hosts.notes import make_directory
+from commonplace.cli.hosts.parts import Ours
+from commonplace.cli.hosts.table import HOSTS, Host, Where, hosts_there
+from commonplace.cli.question import confirmed
+from commonplace.cli.run import run
+from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import load_settings
 from commonplace.projects import Projects
 
-app = typer.Typer(add_completion=False, no_args_is_help=True)
+app = typer.Typer(add_completion=False)
 
 ScopeOption = Annotated[
-    Scope,
-    typer.Option(
-        help="project: .mcp.json and .claude/settings.json in this directory. user: all your projects."
-    ),
+    Scope, typer.Option(help="project: settings files in this directory. user: all your projects.")
+]
+ButlerOption = Annotated[
+    str | None, typer.Option(help="The butler of the sessions.", show_default="the id of the project")
 ]
 DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show the changes without making them.")]
 
-TRUST_NOTE = (
-    "Claude Code asks before it uses the tools of a project. Allow them when it asks, or start it with "
-    "--allowedTools 'mcp__commonplace-workspace,mcp__commonplace-knowledge'."
-)
 
-
-@app.callback()
-def group() -> None:
-    """Connect a client to the memories."""
-
-
-@commands(app)("claude-code")
-async def claude_code(
-    *,
-    scope: ScopeOption = Scope.PROJECT,
-    butler: Annotated[
-        str | None, typer.Option(help="The butler of the sessions.", show_default="the id of the project")
-    ] = None,
-    dry_run: DryRunOption = False,
-) -> Answer:
-    """Give Claude Code both MCP servers, a briefing at the start of each session, and an episode at its end.
+@app.callback(invoke_without_command=True)
+def group(
+    context: typer.Context, *, scope: ScopeOption = Scope.PROJECT, dry_run: DryRunOption = False
+) -> None:
+    """Connect an agent host to the memories; without a host, find the hosts on this machine and ask.
 
     Other settings stay as they are. A second installation changes nothing.
     """
-    places = Places.of(scope, project=Path.cwd(), environ=os.environ)
+    if context.invoked_subcommand is None:
+        show(run(_offer(scope, dry_run=dry_run)), as_json=False)
+
+
+async def _offer(scope: Scope, *, dry_run: bool) -> Answer:
+    """Install into the hosts that are there and that the user wants."""
+    there = hosts_there()
+    if not there:
+        return Answer(None, error=f"no host was found: name one of {', '.join(HOSTS)}")
+    answers = [
+        _install(host, scope, None, dry_run=dry_run)
+        for host in there
+        if dry_run or await confirmed(f"Install into {host.title} ({scope})?")
+    ]
+    return Answer(None, "\n".join(str(answer.text) for answer in answers) or "Nothing was installed.")
+
+
+def _install(host: Host, scope: Scope, butler: str | None, *, dry_run: bool) -> Answer:
+    if butler and not host.takes_butler:
+        raise InvalidInputError(
+            "--butler", f"nothing, for the plugin of {host.title} uses the project", butler
+        )
     # Like the hooks, ignore a commonplace.toml in the current directory: it must not move the memories.
     home = load_settings(read_current_directory=False).settings.home
-    plan = plan_install(places, commonplace_command(), home=home, butler=butler)
+    files = host.files(Where(scope=scope, project=Path.cwd(), environ=os.environ))
+    named = ("--butler", butler) if butler else ()
+    ours = Ours(command=commonplace_command(), hook_options=(*host.hook_options, *named))
+    plan = plan_install(files, ours, home=home)
     if not dry_run:
         make_directory(home)
         if scope is Scope.PROJECT and butler is None:
             Projects(home).prepare(Path.cwd())
         apply([*plan.notes, *plan.files])
-    return report(plan.files, scope, dry_run=dry_run, note=TRUST_NOTE if scope is Scope.PROJECT else "")
+    return report(plan.files, host, scope, dry_run=dry_run, note=host.note(scope))
 
 
-def report(changes: list[FileChange], scope: Scope, *, dry_run: bool, note: str = "") -> Answer:
+def report(changes: list[FileChange], host: Host, scope: Scope, *, dry_run: bool, note: str = "") -> Answer:
     """Return the changes that were made, or would be made."""
     files = [{"path": change.path, "action": change.action, "diff": change.diff()} for change in changes]
     lines: list[str] = []
@@ -67,5 +81,20 @@ def report(changes: list[FileChange], scope: Scope, *, dry_run: bool, note: str 
         lines.append(f"{change.action:<6} {change.path}")
         if dry_run and change.action != "keep":
             lines.append(change.diff())
-    document = {"scope": scope, "dry_run": dry_run, "files": files, "note": note}
+    document = {"host": host.name, "scope": scope, "dry_run": dry_run, "files": files, "note": note}
     return Answer(document, "\n".join([*lines, note] if note else lines))
+
+
+def _command(host: Host) -> Any:  # noqa: ANN401 - a coroutine function
+    async def install(
+        *, scope: ScopeOption = Scope.PROJECT, butler: ButlerOption = None, dry_run: DryRunOption = False
+    ) -> Answer:
+        return _install(host, scope, butler, dry_run=dry_run)
+
+    kept = "Other settings stay as they are. A second installation changes nothing."
+    install.__doc__ = f"Give {host.title} {host.adds}.\n\n{kept}"
+    return install
+
+
+for _host in HOSTS.values():
+    commands(app)(_host.name)(_command(_host))

@@ -18,6 +18,7 @@ class Commands(LazyGroup):
 
     entries: ClassVar = {
         "demo": Entry("demo.tour", "Tour of the memories; needs no setup."),
+        "know": Entry("know", "One search over all four memories: what do my agents know?"),
         "ops": Entry("operational.commands", "Operational memory: lessons of a scheduled ops agent."),
         "apps": Entry("apps.commands", "App memory: digests of ended conversations."),
         "workspace": Entry("workspace.commands", "Workspace memory: short facts stored beside the code."),
@@ -27,13 +28,26 @@ class Commands(LazyGroup):
         "review": Entry("review", "Pairs of memories that wait for a decision."),
         "context": Entry("context", "Briefing: one block for a prompt from all four memories."),
         "worker": Entry("worker", "Background work: decay, cleanup and consolidation on a schedule."),
+        "consolidation": Entry(
+            "consolidation", "Whether sessions become knowledge, by which model, at what cost."
+        ),
         "host": Entry("host", "A minimal host: sessions with memory, configured by butler.toml."),
         "mcp": Entry("mcp", "MCP servers on standard input and output."),
         "project": Entry("project", "Projects: whose memory it is; rename, merge, promote."),
-        "install": Entry("install", "Connect Claude Code to the memories."),
-        "uninstall": Entry("uninstall", "Disconnect Claude Code from the memories."),
-        "hook": Entry("hook", "Handle an event of Claude Code."),
+        "install": Entry(
+            "install",
+            "Connect agent hosts, such as Claude Code or Codex, to the memories.",
+        ),
+        "plugin": Entry("plugin", "Write a plugin of Claude Code and its marketplace."),
+        "uninstall": Entry("uninstall", "Disconnect agent hosts from the memories."),
+        "hook": Entry("hook", "Handle an event of an agent host."),
+        "backup": Entry("backup", "Copy all memories to one file, while they are in use."),
+        "restore": Entry("restore", "Bring back a backup."),
+        "export": Entry("export", "Write memories to JSON Lines, or to a folder of Markdown."),
+        "import": Entry("imports", "Store memories of an export or of another program."),
         "doctor": Entry("doctor", "Check each part by using it: write, read, search, delete."),
+        "clock": Entry("clock", "Check the clock that decay and cleanup depend on."),
+        "trust": Entry("trust", "Trust the commonplace.toml of a directory."),
         "config": Entry("config", "Settings and their sources."),
     }
 
@@ -81,6 +95,11 @@ def main() -> None:
     except BrokenPipeError:
         # The reader of the output has closed it, as in `… | head`; the interpreter must not flush to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:  # a full or read-only disk, where no memory has named it
+        if error.filename is None:
+            raise
+        typer.echo(f"error: {error.filename}: {error.strerror}", err=True)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)

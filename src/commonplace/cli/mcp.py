@@ -6,35 +6,48 @@ from typing import Annotated, NoReturn
 
 import typer
 
+from commonplace.mcp.profiles import Profile
+
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
+Project = Annotated[
+    bool,
+    typer.Option("--project", help="Use the project of the workspace where a call names no butler or scope."),
+]
+Prefix = Annotated[
+    str,
+    typer.Option("--prefix", metavar="WORD", help="Begin the name of each tool with WORD and an underscore."),
+]
+Shown = Annotated[
+    Profile,
+    typer.Option("--profile", help="Offer all tools, or only those that an agent needs while it works."),
+]
+
 
 @app.command()
-def workspace() -> None:
+def workspace(*, prefix: Prefix = "", profile: Shown = Profile.FULL) -> None:
     """Serve the memory of the current directory, or of COMMONPLACE_WORKSPACE, until the client disconnects."""
-    _serve("commonplace.mcp.workspace")
+    _serve("commonplace.mcp.workspace", prefix=prefix, profile=profile)
 
 
 @app.command()
-def knowledge(
-    *,
-    project: Annotated[
-        bool,
-        typer.Option(
-            "--project", help="Use the project of the workspace where a call names no butler or scope."
-        ),
-    ] = False,
-) -> None:
+def knowledge(*, project: Project = False, prefix: Prefix = "", profile: Shown = Profile.FULL) -> None:
     """Serve knowledge memory until the client disconnects; the database starts after the handshake."""
-    _serve("commonplace.mcp.knowledge.server", of_project=project)
+    _serve("commonplace.mcp.knowledge.server", project=project, prefix=prefix, profile=profile)
 
 
 @app.command()
-def apps() -> None:
+def apps(*, prefix: Prefix = "") -> None:
     """Serve app memory until the client disconnects; the first call opens the database."""
-    _serve("commonplace.mcp.apps.server")
+    _serve("commonplace.mcp.apps.server", prefix=prefix)
 
 
-def _serve(module: str, **options: bool) -> NoReturn:
+@app.command("all")
+def everything(*, project: Project = False, prefix: Prefix = "", profile: Shown = Profile.FULL) -> None:
+    """Serve knowledge, workspace and app memory together; the tools of the workspace begin with workspace_."""
+    _serve("commonplace.mcp.combined", project=project, prefix=prefix, profile=profile)
+
+
+def _serve(module: str, **options: object) -> NoReturn:
     # Loaded here: a client waits about a second for the handshake, and the servers need different modules.
     sys.exit(import_module(module).main(**options))

@@ -13,7 +13,7 @@ from commonplace.cli.claude_code.sessions import SessionRecords
 from commonplace.cli.command import Answer, commands, listing
 from commonplace.cli.output import shown
 from commonplace.cli.run import ACTOR, settings
-from commonplace.core.errors import NotFoundError
+from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory, ScopeMove
 from commonplace.projects import Project, Projects
 
@@ -115,6 +115,8 @@ async def merge(
     except NotFoundError:
         joining = None
     move = await memory.move_scope(source if joining is None else joining.id, target.id, dry_run=dry_run)
+    if joining is None and not move.count:
+        raise InvalidInputError("source", "a project, or a scope with memories", source)
     if joining is not None and not dry_run:
         projects.set_merged(joining.id, target.id)
     return _moved([move], dry_run=dry_run)
@@ -126,14 +128,18 @@ async def unmerge(memory: KnowledgeMemory, project: ProjectArgument) -> Answer:
     projects = _projects()
     merged = projects.get(project)
     if merged.merged_into is None:
-        raise NotFoundError("merge", f"of project {merged.id}")
-    target = projects.standing_for(merged)
+        raise InvalidInputError("project", "a project that was merged", project)
+    target = projects.get(merged.merged_into)
+    if target.merged_into is not None:
+        raise InvalidInputError(
+            "project",
+            f"a project whose memory was not merged on: run `commonplace project unmerge {target.id}` first",
+            project,
+        )
+    # The memories first: if this is interrupted, a second run does the rest.
+    moves = await memory.undo_scope_moves(merged.id, target.id)
     projects.set_merged(merged.id, None)
-    try:
-        move = await memory.undo_scope_move(await memory.last_scope_move(merged.id, target.id))
-    except NotFoundError:
-        return _moved([])
-    return _moved([move])
+    return _moved(moves)
 
 
 @on_knowledge()
@@ -178,7 +184,7 @@ def _alike(projects: Projects, found: Project) -> list[Project]:
 
 def _moved(moves: Sequence[ScopeMove], *, dry_run: bool = False) -> Answer:
     lines = [line for move in moves for line in _lines(move, "would move" if dry_run else "moved")]
-    return Answer({"dry_run": dry_run, "moves": list(moves)}, "\n".join(lines) or "Nothing to move.")
+    return Answer({"dry_run": dry_run, "moves": list(moves)}, "\n".join(lines) or "No memories to move.")
 
 
 def _lines(move: ScopeMove, moved: str) -> list[str]:

@@ -1,5 +1,6 @@
-"""``commonplace review``: pairs of memories that wait for a decision."""
+"""``commonplace review``: memories, and pairs of memories, that wait for a decision."""
 
+from dataclasses import dataclass, field
 from typing import Annotated, Final, Literal
 
 import typer
@@ -9,7 +10,7 @@ from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import console, shown
 from commonplace.cli.run import ACTOR, settings
 from commonplace.core.errors import SettingsError, StorageError
-from commonplace.knowledge import FactReview, KnowledgeMemory
+from commonplace.knowledge import DuplicatePair, FactReview, KnowledgeMemory, WaitingMemory, short_id
 from commonplace.llm import names_language_model
 from commonplace.operational import GENERAL, Decision, OperationalMemory, Review, decide_after_session
 
@@ -17,20 +18,43 @@ UNDO: Final = "undo"
 OF_FACTS: Final = "k"
 """The first letter of the id of a pair of facts."""
 MOST: Final = 1_000
-Word = Literal["same", "refines", "corrects", "distinct", "undo"]
+Word = Literal["same", "refines", "corrects", "distinct", "undo", "confirm", "forget"]
+KINDS: Final = {"f": "fact", "r": "rule"}
+"""The first letters of short ids, and what they stand for."""
 
 app = typer.Typer(add_completion=False)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Found:
+    """Pairs and memories that wait, or were decided."""
+
+    reviews: list[Review] = field(default_factory=list[Review])
+    fact_reviews: list[FactReview] = field(default_factory=list[FactReview])
+    duplicates: list[DuplicatePair] = field(default_factory=list[DuplicatePair])
+    waiting: list[WaitingMemory] = field(default_factory=list[WaitingMemory])
+
+    def lines(self) -> list[str]:
+        """Return the lines of console markup."""
+        return [
+            *map(review_text, self.reviews),
+            *map(fact_text, self.fact_reviews),
+            *map(pair_text, self.duplicates),
+            *map(waiting_text, self.waiting),
+        ]
 
 
 @commands(app)()
 async def review(
     review_id: Annotated[
-        str | None, typer.Argument(metavar="ID", help="Number of a pair; k and a number for facts.")
+        str | None,
+        typer.Argument(metavar="ID", help="The ID that the list shows: 7, k7, f:3k7q2, f:3k7q2+f:9x2vd."),
     ] = None,
     verdict: Annotated[
         Word | None,
         typer.Argument(
-            metavar="VERDICT", help="How the new memory bears on the old; undo takes a decision back."
+            metavar="VERDICT",
+            help="Relation of the new memory to the old one; undo takes a decision back; confirm or forget a memory.",
         ),
     ] = None,
     *,
@@ -39,35 +63,36 @@ async def review(
         bool, typer.Option("--model", help="Let the model decide the pairs of observations that wait.")
     ] = False,
 ) -> Answer:
-    """List the pairs that wait, or decide one of them.
+    """List what waits for a decision, or decide.
 
-    A pair is of two observations, or of a known fact and the fact of a consolidation that superseded it. The decision
-    is applied to both memories and remembered for the two texts.
+    A pair is of two observations, of a known fact and the fact of a consolidation that superseded it, or of two facts
+    or rules that may say the same. The decision is applied to both memories and remembered. A single memory waits if it
+    was used and will fade soon, or if the memory that it was derived from no longer holds: confirm it, or forget it.
     """
     if review_id is not None and verdict is None and not by_model:
         raise typer.BadParameter(f"expected one of {', '.join(Decision)} or {UNDO}", param_hint="VERDICT")
-    observations: list[Review] = []
-    facts: list[FactReview] = []
+    if review_id is not None and ":" in review_id and verdict is not None:
+        return await _decide_memory(review_id, verdict)
+    found = _Found()
     if by_model:
-        observations = await _by_model()
+        found.reviews = await _by_model()
     elif review_id is None or verdict is None:
-        observations, facts = await _listed(decided=decided)
+        found = await _listed(decided=decided)
     elif review_id.startswith(OF_FACTS):
-        facts = [await _decide_fact(_number(review_id[1:]), verdict)]
+        found.fact_reviews = [await _decide_fact(_number(review_id[1:]), verdict)]
     else:
-        observations = [await _decide(_number(review_id), verdict)]
+        found.reviews = [await _decide(_number(review_id), verdict)]
 
     def text(out: Console) -> None:
-        for one in observations:
-            out.print(review_text(one))
-        for fact in facts:
-            out.print(fact_text(fact))
-        if review_id is None and not observations and not facts:
+        lines = found.lines()
+        for line in lines:
+            out.print(line)
+        if review_id is None and not lines:
             out.print("No pair waits for a decision.")
         elif review_id is None and not decided and not by_model:
             out.print(f"Decide a pair: commonplace review ID VERDICT ({', '.join(Decision)})")
 
-    return Answer({"reviews": observations, "fact_reviews": facts}, text)
+    return Answer(found, text)
 
 
 def _number(review_id: str) -> int:
@@ -76,19 +101,40 @@ def _number(review_id: str) -> int:
     return int(review_id)
 
 
-async def _listed(*, decided: bool) -> tuple[list[Review], list[FactReview]]:
-    """Return the pairs of both memories; an installation without knowledge memory is not given one."""
+async def _listed(*, decided: bool) -> _Found:
+    """Return what waits in both memories; an installation without knowledge memory is not given one."""
     loaded = settings()
+    found = _Found()
     async with OperationalMemory.open(loaded) as memory:
-        observations = await memory.reviews(decided=decided, limit=MOST)
+        found.reviews = await memory.reviews(decided=decided, limit=MOST)
     if loaded.postgres_url is None and not loaded.postgres_directory.exists():
-        return observations, []
+        return found
     try:
         async with KnowledgeMemory.open(loaded, actor=ACTOR) as knowledge:
-            return observations, await knowledge.reviews(decided=decided, limit=MOST)
+            found.fact_reviews = await knowledge.reviews(decided=decided, limit=MOST)
+            if not decided:
+                found.duplicates = await knowledge.list_duplicates()
+                found.waiting = await knowledge.list_waiting()
     except StorageError as error:
-        console(stderr=True).print(f"Pairs of facts are left out: {shown(str(error))}")
-        return observations, []
+        console(stderr=True).print(f"Facts and rules are left out: {shown(str(error))}")
+    return found
+
+
+async def _decide_memory(review_id: str, verdict: Word) -> Answer:
+    """Decide about a memory, or about a pair of memories, by their short ids."""
+    older, _, newer = review_id.partition("+")
+    kind = KINDS.get(review_id[0], "")
+    known = ("same", "distinct") if newer else ("confirm", "forget")
+    if verdict not in known:
+        raise typer.BadParameter(f"expected {' or '.join(known)}, got {verdict}", param_hint="VERDICT")
+    async with KnowledgeMemory.open(settings(), actor=ACTOR) as memory:
+        if newer:
+            await memory.decide_duplicate(kind, older, newer, same=verdict == "same")
+        elif verdict == "confirm":
+            await memory.confirm_memory(kind, older)
+        else:
+            await memory.forget_memory(kind, older)
+    return Answer({"id": review_id, "decision": verdict}, f"{review_id}: {verdict}")
 
 
 async def _decide(review_id: int, verdict: Word) -> Review:
@@ -125,6 +171,20 @@ def review_text(found: Review) -> str:
         why = f": {shown(found.explanation)}" if found.explanation else ""
         lines.append(f"   [green]{found.decision}[/], decided by {shown(found.decided_by or '')}{why}")
     return "\n".join(lines)
+
+
+def waiting_text(found: WaitingMemory) -> str:
+    """Return a memory to confirm or forget as a line of console markup."""
+    return f"[bold]{short_id(found.memory_type, found.id)}[/] {found.reason}: {shown(found.text)}"
+
+
+def pair_text(found: DuplicatePair) -> str:
+    """Return a pair of memories that may say the same as lines of console markup."""
+    older, newer = (short_id(found.memory_type, each) for each in (found.older_id, found.newer_id))
+    return (
+        f"[bold]{older}+{newer}[/] alike in {found.reason}\n"
+        f"   old: {shown(found.older_text)}\n   new: {shown(found.newer_text)}"
+    )
 
 
 def fact_text(found: FactReview) -> str:

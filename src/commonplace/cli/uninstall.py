@@ -3,12 +3,14 @@
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from commonplace.cli.claude_code.files import apply
-from commonplace.cli.claude_code.installation import Places, Scope, plan_uninstall
 from commonplace.cli.command import Answer, commands
+from commonplace.cli.hosts.files import apply
+from commonplace.cli.hosts.installation import Scope, plan_uninstall
+from commonplace.cli.hosts.table import HOSTS, Host, Where
 from commonplace.cli.install import DryRunOption, ScopeOption, report
 from commonplace.core.settings import load_settings
 
@@ -17,20 +19,26 @@ app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 @app.callback()
 def group() -> None:
-    """Disconnect a client from the memories."""
+    """Disconnect an agent host from the memories."""
 
 
-@commands(app)("claude-code")
-async def claude_code(*, scope: ScopeOption = Scope.PROJECT, dry_run: DryRunOption = False) -> Answer:
-    """Remove the servers, hooks and permissions from Claude Code's settings; memories and other settings stay.
+def _command(host: Host) -> Any:  # noqa: ANN401 - a coroutine function
+    async def uninstall(*, scope: ScopeOption = Scope.PROJECT, dry_run: DryRunOption = False) -> Answer:
+        files = host.files(Where(scope=scope, project=Path.cwd(), environ=os.environ))
+        plan = plan_uninstall(files, home=load_settings(read_current_directory=False).settings.home)
+        if not dry_run:
+            apply([*plan.files, *plan.notes])
+            for directory in plan.directories:
+                with suppress(OSError):
+                    directory.rmdir()
+        return report(plan.files, host, scope, dry_run=dry_run)
 
-    The files become what they were before the installation, to the byte unless they were edited since.
-    """
-    places = Places.of(scope, project=Path.cwd(), environ=os.environ)
-    plan = plan_uninstall(places, home=load_settings(read_current_directory=False).settings.home)
-    if not dry_run:
-        apply([*plan.files, *plan.notes])
-        for directory in plan.directories:
-            with suppress(OSError):
-                directory.rmdir()
-    return report(plan.files, scope, dry_run=dry_run)
+    uninstall.__doc__ = (
+        f"Remove commonplace from the settings of {host.title}; memories and other settings stay.\n\n"
+        "The files become what they were before the installation, to the byte unless they were edited since."
+    )
+    return uninstall
+
+
+for _host in HOSTS.values():
+    commands(app)(_host.name)(_command(_host))

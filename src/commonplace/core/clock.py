@@ -10,7 +10,7 @@ Clock = Callable[[], datetime]
 """Returns the current time as an aware UTC datetime; a parameter wherever time matters, so that tests can set it."""
 
 CLOCKS_DIFFER_BY: Final = timedelta(hours=1)
-"""How far ahead a time that another machine wrote may be. A time further ahead comes from a wrong clock, and must not
+"""Limit on how far ahead another machine's time may be. A time further ahead comes from a wrong clock, and must not
 delay work until then."""
 
 

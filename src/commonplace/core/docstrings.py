@@ -1,4 +1,4 @@
-"""Docstrings as documentation: what a docstring says of a thing, and of its parameters or fields."""
+"""Docstrings as documentation: the description of an object, and of its parameters or fields."""
 
 import inspect
 import re

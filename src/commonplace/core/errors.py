@@ -14,6 +14,7 @@
     ├── ListenError                         the service cannot take connections at an address
     ├── AccessError                         a token or an option is missing
     ├── ModuleError                         a module of a host: unknown, in a cycle, or not started
+    ├── ClockError                          the time is implausible, so decay and cleanup wait
     ├── UpkeepError                         a background job failed, or part of it
     ├── EmbeddingError                      the embedding engine
     │   ├── ModelMissingError               the weights are not found
@@ -172,7 +173,7 @@ class ModuleError(CommonplaceError):
 
 
 class AccessError(CommonplaceError):
-    """The service would admit everybody or nobody, because a token or an option is missing."""
+    """The service would admit all clients or no client, because a token or an option is missing."""
 
 
 class EmbeddingError(CommonplaceError):
@@ -198,6 +199,20 @@ class ModelMismatchError(EmbeddingError):
         super().__init__(
             f"{found}: vectors of two models cannot be compared. Restart this process with the model of the memories "
             "(COMMONPLACE_EMBEDDING_MODEL), or move the memories to this one: `commonplace knowledge reembed`"
+        )
+
+
+class ClockError(CommonplaceError):
+    """The time is implausible, so decay, expiry and cleanup wait.
+
+    Args:
+        fault: What the clock says, and what was expected.
+    """
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(
+            f"{fault}: decay, expiry and cleanup wait, because a wrong clock deletes memories. Set the clock, or "
+            "confirm that it is right: commonplace clock --confirm"
         )
 
 

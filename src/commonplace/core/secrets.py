@@ -1,101 +1,21 @@
 """The gate that keeps secrets out of every memory.
 
-Source: WSP-03, R-WSP-3. A wrong refusal costs a rewording, but a stored key ends up in prompts and logs. So ambiguous
-text is refused. Every pattern takes time linear in the length of the text.
+A wrong refusal costs a rewording, but a stored key ends up in prompts and logs. So ambiguous text is refused. Every
+pattern takes time linear in the length of the text. ``benchmarks/secret_gate.py`` measures both rates.
+Source: WSP-03, R-WSP-3, HRD-06.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, cast
 
+from commonplace.core.plain_views import plain_view
+from commonplace.core.secret_forms import FORMS
+from commonplace.core.secret_labels import SecretFinding, find_labelled
 from commonplace.core.text import trim_to
 
 BLOB_CHARS: Final = 40
 """A run of letters of both cases and digits of at least this length is a secret."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecretFinding:
-    """The kind and the place of a secret in a text, without the secret itself.
-
-    Attributes:
-        kind: The kind of secret, for example ``"API key (sk-…)"``.
-        start: The first character of the secret.
-        end: The character after the secret.
-    """
-
-    kind: str
-    start: int
-    end: int
-
-
-_BOUNDARY = r"(?<![A-Za-z0-9\u00c0-\u024f])"
-_NAMING = r"(?!(?:based|keys?|like|prefix|prefixed|style|tokens?|type)(?![\w-]))"
-"""``a glpat-style token`` is about the prefix and is not a token."""
-_LIBRARY = r"(?!(?:learn|image|video)(?![A-Za-z0-9]))"
-
-_SHAPES: Final = tuple(
-    (kind, re.compile(pattern))
-    for kind, pattern in (
-        # Six characters, or three with a digit: shorter ones are words and locales (sk-learn, sk-SK).
-        (
-            "API key (sk-…)",
-            rf"{_BOUNDARY}sk-{_NAMING}{_LIBRARY}(?:(?<![/.]sk-)[\w-]{{6}}|(?=[\w-]{{0,15}}\d)[\w-]{{3}})[\w-]*",
-        ),
-        ("GitHub token", rf"{_BOUNDARY}(?:gh[opsur]_|github_pat_)\w{{3,}}"),
-        ("GitLab token", rf"{_BOUNDARY}glpat-{_NAMING}[\w-]{{3,}}"),
-        ("commonplace token", rf"{_BOUNDARY}cpl_[\w-]{{20,}}"),
-        ("Slack token", rf"{_BOUNDARY}xox[abeprs]-{_NAMING}[\w-]{{3,}}"),
-        (
-            "Slack or Discord webhook",
-            r"hooks\.slack\.com/services/\w{3}|discord(?:app)?\.com/api/webhooks/\d",
-        ),
-        ("AWS access key", r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
-        ("Google API key", rf"{_BOUNDARY}AIza[\w-]{{35}}(?![\w-])"),
-        ("private key", r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY"),
-        ("JSON web token", r"(?<![\w-])eyJ[\w-]{10,}+\.eyJ[\w-]{10,}+"),
-        ("password in a URL", r"://[^\s/@:]*+:(?!(?:\*+|pass(?:word)?|pwd|<[^>\s]*+>|\$\S++)@)[^\s/@]++@"),
-    )
-)
-
-_LABEL = re.compile(
-    r"(?:(?<![A-Za-z])bearer\s|(?<![A-Za-z])(?P<name>token|password)[\"'`*_]{0,3}\s*+[:\uff1a])"
-    r"[\s\"'`*_(\[]*+(?P<value>[^\s\"'`)\],;]++)(?P<alone>[\"'`)\]\s.,;!?]*+(?:\Z|\n)|[\"'`)\],;])?",
-    re.IGNORECASE,
-)
-_OF = r"(?:\s+(?:for|of|to|on|für|von|zu[mr]?|de[rs]|vom|beim)\s[^.:;\n]{1,40}?)?"
-_TOLD = re.compile(
-    rf"(?<![A-Za-z])(?P<name>password|passphrase|passcode|passwort|kennwort){_OF}"
-    r"\s*(?:(?P<value_follows>\blautete?\b)|=|\b(?:is|was|ist|war)\b)(?:\s+(?:now|still|jetzt|nun))?\s*"
-    r"(?P<quote>[\"'`\u201e\u201c]?)(?P<value>[^\s\"'`\u201c\u201d)\],;]++)",
-    re.IGNORECASE,
-)
-"""A password that is told in a sentence: "the password is hunter2", "Das Passwort lautet sommer"."""
-_PIN = re.compile(
-    rf"(?<![A-Za-z])pin(?:[ -]?(?:code|number|nummer))?{_OF}\s*(?::|=|\b(?:is|was|ist|war|lautet))?\s*[\"'`]?"
-    r"(?P<value>\d{4,8})(?!\w)",
-    re.IGNORECASE,
-)
-_TOKEN_LIKE = re.compile(r"\d{4}|(?=.*\d)(?=.*[^\W\d_])(?!\d{1,3}-)|.*[!#$%&*+@^~]|.*[a-z][A-Z]")
-"""A value that is no word of a sentence about a password, such as "required" or "20-character"."""
-
-_PLACEHOLDER = re.compile(r"<|\[hidden|\{|\$\{|\$\(|\$[A-Z_]+\Z|%\w|[*.…x-]+\Z", re.IGNORECASE)
-_ABOUT = frozenset(
-    """
-    a account an and any are as ask auth authentication authorization by can change changed changes
-    comes copied credential credentials empty env environment expire expires false field flow for format
-    from get has have header headers hidden if in into is it its kept key keys length lives long longer
-    managed manager may minimum missing must n/a never no none not null of on only optional or passed
-    read redacted refresh renew required reset rotate rotated rotates same scheme schemes secret see
-    sent set shared should stored str string text that the this to token tokens true type types
-    undefined unknown unset use used uses value vault via was when will with you your
-    """.split()  # noqa: SIM905 - a list of words reads best as words
-)
-"""Words that describe a password or token and are none."""
-
-_WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*[.:!?…]*")
-_LONG_WORD_CHARS = 20
 
 _URL_OR_RUN = re.compile(rf"https?://[^\s?#]++|(?P<run>[A-Za-z0-9+/_=-]{{{BLOB_CHARS},}}+)")
 _SEGMENT = re.compile(r"[A-Za-z0-9]++")
@@ -120,19 +40,33 @@ _WORD_END = re.compile(r"(?=\s)|\Z")
 def find_secret(text: str) -> SecretFinding | None:
     """Return the first secret in a text, or ``None``.
 
-    - The prefixes ``sk- ghp_ gho_ glpat- xoxb- xoxp-`` at the start of a word with a token behind them, and a few
-      further forms of well-known makers.
+    - The prefixes ``sk- ghp_ gho_ glpat- xoxb- xoxp-`` at the start of a word with a token behind them, and the
+      published forms of other makers (:mod:`commonplace.core.secret_forms`).
     - ``Bearer ``, ``token:`` and ``password:`` with a value behind them, in any case. After the two labels any
       word is a value, except for words that describe passwords ("password: reset it weekly").
-    - Passwords and PINs that are told in a sentence: "the password is hunter2", "Das Passwort lautet sommer", "the PIN
-      of the safe is 4711". Behind "is" a plain word is no value ("the password is wrong").
+    - Values in assignments, queries of URLs, options and headers, and passwords and PINs that are told in a sentence
+      (:mod:`commonplace.core.secret_labels`).
     - Runs of 40 and more letters and digits with upper case, lower case and digits; in base64 with ``+/-_``
       only if they look random. Paths of URLs and files, git hashes, UUIDs and checksums pass.
+
+    All are found in the plain view of the text as well: without invisible characters, look-alike letters and
+    percent-encoding (:mod:`commonplace.core.plain_views`).
     """
-    for kind, pattern in _SHAPES:
-        if found := pattern.search(text):
+    found = _find(text)
+    view = None if found else plain_view(text)
+    if view is None:
+        return found
+    hidden = _find(view.text)
+    return hidden and SecretFinding(
+        kind=hidden.kind, start=view.places[hidden.start], end=view.places[hidden.end]
+    )
+
+
+def _find(text: str) -> SecretFinding | None:
+    for kind, needles, pattern in FORMS:
+        if any(needle in text for needle in needles) and (found := pattern.search(text)):
             return SecretFinding(kind=kind, start=found.start(), end=found.end())
-    return _find_labelled(text) or _find_told(text) or _find_blob(text)
+    return find_labelled(text) or _find_blob(text)
 
 
 def find_secret_in_json(value: object) -> SecretFinding | None:
@@ -183,40 +117,6 @@ def _masked_until(text: str, secret: SecretFinding) -> int:
         ending = _KEY_END
     found = ending.search(text, secret.end)
     return found.end() if found else len(text)
-
-
-def _find_labelled(text: str) -> SecretFinding | None:
-    for found in _LABEL.finditer(text):
-        value, name = found["value"], found["name"]
-        if _PLACEHOLDER.match(value):
-            continue
-        is_word = _WORD.fullmatch(value) is not None
-        if is_word and value.rstrip(".:!?…").lower() in _ABOUT:
-            continue
-        # "Bearer" is an English word as well: the value must look like a token, or end the line.
-        if (
-            name is None
-            and is_word
-            and len(value) < _LONG_WORD_CHARS
-            and found["alone"] is None
-            and value.islower()
-        ):
-            continue
-        kind = f"{name.lower()}: with a value" if name else "Bearer with a value"
-        return SecretFinding(kind=kind, start=found.start(), end=found.end("value"))
-    return None
-
-
-def _find_told(text: str) -> SecretFinding | None:
-    if found := _PIN.search(text):
-        return SecretFinding(kind="PIN: with a value", start=found.start(), end=found.end("value"))
-    for found in _TOLD.finditer(text):
-        value = found["value"].rstrip(".:!?…")
-        if _PLACEHOLDER.match(value) or value.lower() in _ABOUT:
-            continue
-        if found["value_follows"] or found["quote"] or _TOKEN_LIKE.match(value):
-            return SecretFinding(kind="password: with a value", start=found.start(), end=found.end("value"))
-    return None
 
 
 def _find_blob(text: str) -> SecretFinding | None:

@@ -2,14 +2,17 @@
 
 Each setting comes from the environment, else from ``commonplace.toml``, else from its default. The file is the first
 that exists of: the file that ``COMMONPLACE_CONFIG`` names, the file in the current directory, the file in
-``COMMONPLACE_HOME``. A process that a client starts inside a workspace (an MCP server, a hook) ignores the current
-directory: a cloned repository must not decide where memories go.
+``COMMONPLACE_HOME``. A cloned repository must not decide where memories go: the file in the current directory must be
+trusted (:mod:`commonplace.core.trust`) unless it sets only what belongs to the workspace, and a process that a client
+starts inside a workspace (an MCP server, a hook) ignores it.
 
 An unknown key in the file, or an unknown ``COMMONPLACE_…`` variable, is an error that names it.
 """
 
 import difflib
+import json
 import os
+import shlex
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +25,7 @@ from platformdirs import user_data_path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from commonplace.core.errors import SettingsError
+from commonplace.core.trust import WORKSPACE_KEYS, is_trusted
 from commonplace.core.urls import mask_url
 from commonplace.core.zones import find_zone
 
@@ -92,6 +96,15 @@ class Settings(BaseModel):
     model_daily_tokens: Annotated[int, Field(ge=0)] = Field(
         default=0, description="tokens that models may use a day (UTC); 0: no limit"
     )
+    consolidation_model: str | None = Field(
+        default=None,
+        description="model of consolidation, named like model; claude-code uses the account of that program; "
+        "unset: model",
+    )
+    consolidation_daily_tokens: Annotated[int, Field(ge=0)] = Field(
+        default=200_000,
+        description="tokens that consolidation_model may use a day (UTC); 0: no limit",
+    )
     time_zone: str | None = Field(
         default=None,
         description="zone of dates in prompts of models, such as Europe/Berlin; unset: this machine's",
@@ -105,6 +118,10 @@ class Settings(BaseModel):
     )
     prompts_directory: Path | None = Field(
         default=None, description="directory of custom tier prompts; unset: the built-in prompts"
+    )
+    prompt_by_file: bool = Field(
+        default=False,
+        description="pass the system prompt of ops run by a file: other users of the machine can read arguments",
     )
     search_mode: Literal["semantic", "keyword", "hybrid", "contextual"] = Field(
         default="contextual",
@@ -126,8 +143,12 @@ class Settings(BaseModel):
     worker_concurrency: Annotated[int, Field(ge=1, le=64)] = Field(
         default=4, description="jobs that a worker runs at once"
     )
-    episode_max_entries: Annotated[int, Field(ge=0)] = Field(
+    episode_max_entries: Annotated[int, Field(ge=0, le=100_000_000)] = Field(
         default=10_000, description="most episodes of a tenant that a cleanup keeps"
+    )
+    resident_idle_s: Annotated[float, Field(ge=0)] = Field(
+        default=1800.0,
+        description="seconds without a hook after which the process that answers hooks ends; 0: none runs",
     )
     otel_endpoint: str | None = Field(
         default=None,
@@ -246,7 +267,10 @@ def load_settings(
     values: dict[str, Any] = {}
     origins = dict.fromkeys(Settings.model_fields, "default")
     if path is not None:
-        values = _read_file(path)
+        content = read_content(path)
+        values = _parse(path, content)
+        if not environ.get(CONFIG_VARIABLE):
+            _refuse_untrusted(path, content, values, home_of(environ))
         origins.update(dict.fromkeys(values, str(path)))
     for field in Settings.model_fields:
         variable = variable_of(field)
@@ -259,19 +283,59 @@ def load_settings(
         raise SettingsError(_explain(error, origins)) from None
 
 
+def home_of(environ: Mapping[str, str]) -> Path:
+    """Return the home that an environment names, or the default home; no file can change it before it is trusted."""
+    named = environ.get(variable_of("home"))
+    return (Path(named).expanduser() if named else user_data_path("commonplace")).absolute()
+
+
+def read_content(path: Path) -> bytes:
+    """Return the content of a settings file.
+
+    Raises:
+        SettingsError: The file cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read: {error}") from None
+
+
+def written_config(*, environ: Mapping[str, str] | None = None) -> Path:
+    """Return the ``commonplace.toml`` that holds for every process of a home, which may not exist yet."""
+    environ = os.environ if environ is None else environ
+    named = environ.get(CONFIG_VARIABLE)
+    return Path(named).expanduser() if named else home_of(environ) / CONFIG_FILE
+
+
+def with_settings(text: str, values: Mapping[str, str | int | None]) -> str:
+    """Return the text of a ``commonplace.toml`` with other values; ``None`` removes a key, the other lines stay."""
+    kept = [line for line in text.splitlines() if line.partition("=")[0].strip() not in values]
+    new = [f"{key} = {json.dumps(value)}" for key, value in values.items() if value is not None]
+    return "".join(f"{line}\n" for line in [*kept, *new])
+
+
 def _config_path(environ: Mapping[str, str], *, read_current_directory: bool) -> Path | None:
-    if named := environ.get(CONFIG_VARIABLE):
-        return Path(named).expanduser()
-    home = Path(environ[variable_of("home")]).expanduser() if environ.get(variable_of("home")) else None
-    candidates = [Path.cwd() / CONFIG_FILE] if read_current_directory else []
-    candidates.append((home or user_data_path("commonplace")) / CONFIG_FILE)
+    written = written_config(environ=environ)
+    if environ.get(CONFIG_VARIABLE):
+        return written
+    candidates = [Path.cwd() / CONFIG_FILE, written] if read_current_directory else [written]
     return next((path for path in candidates if path.is_file()), None)
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def _refuse_untrusted(path: Path, content: bytes, values: Mapping[str, Any], home: Path) -> None:
+    refused = sorted(values.keys() - WORKSPACE_KEYS)
+    if refused and not is_trusted(path, content, home=home):
+        raise SettingsError(
+            f"{path}: sets {', '.join(refused)}, but is not trusted: a cloned repository could redirect your memories. "
+            f"Read the file, then run `commonplace trust {shlex.quote(str(path.parent))}`, or remove these keys"
+        )
+
+
+def _parse(path: Path, content: bytes) -> dict[str, Any]:
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+        values = tomllib.loads(content.decode())
+    except UnicodeDecodeError as error:
         raise SettingsError(f"{path}: cannot be read: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: is not TOML: {error}") from None

@@ -1,4 +1,4 @@
-"""Time zones: dates in prompts of models are told in the zone of the people whom they are about."""
+"""Time zones: prompts give dates in the time zone of the people that they are about."""
 
 import os
 from contextlib import suppress

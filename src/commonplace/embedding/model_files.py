@@ -55,7 +55,7 @@ def find_model(options: EmbeddingOptions) -> ModelFiles:
     """Find the files of the model that the options name.
 
     Raises:
-        ModelMissingError: The files are in none of the places; the message says how to get them.
+        ModelMissingError: The files were not found; the message says how to get them.
     """
     local = Path(options.model).expanduser()
     if local.is_dir():

@@ -13,10 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.errors import SettingsError
+from commonplace.knowledge import GLOBAL_SCOPE
 
 FILE_NAME = "butler.toml"
 
@@ -27,8 +28,15 @@ class ButlerSection(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_.-]+$")]
-    """The butler of its episodes, its scope, and its name in the audit trail."""
+    """The butler of its episodes, its scope, and its name in the audit trail; not ``global``, everybody's scope."""
     tenant_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")] = DEFAULT_TENANT
+
+    @field_validator("name")
+    @classmethod
+    def _own(cls, name: str) -> str:
+        if name == GLOBAL_SCOPE:
+            raise ValueError(f"expected a name other than {GLOBAL_SCOPE}, the scope of all butlers")
+        return name
 
 
 class Butler(BaseModel):

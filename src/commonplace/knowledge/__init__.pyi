@@ -1,6 +1,7 @@
 from commonplace.knowledge.browse.graph import Edge as Edge
 from commonplace.knowledge.browse.graph import Graph as Graph
 from commonplace.knowledge.browse.graph import Node as Node
+from commonplace.knowledge.browse.history import KnowledgeDiff as KnowledgeDiff
 from commonplace.knowledge.browse.lists import ListedEntity as ListedEntity
 from commonplace.knowledge.browse.reading import Linked as Linked
 from commonplace.knowledge.config import DOOR_LIMIT as DOOR_LIMIT
@@ -55,12 +56,15 @@ from commonplace.knowledge.kinds import EpisodeStatus as EpisodeStatus
 from commonplace.knowledge.kinds import Fact as Fact
 from commonplace.knowledge.kinds import Memory as Memory
 from commonplace.knowledge.kinds import MemoryType as MemoryType
+from commonplace.knowledge.kinds import Moment as Moment
 from commonplace.knowledge.kinds import Rule as Rule
 from commonplace.knowledge.kinds import Validity as Validity
 from commonplace.knowledge.lifecycle.feedback import Outcome as Outcome
 from commonplace.knowledge.lifecycle.feedback import RuleApplication as RuleApplication
 from commonplace.knowledge.lifecycle.maturity import Maturity as Maturity
 from commonplace.knowledge.lifecycle.permanence import Permanence as Permanence
+from commonplace.knowledge.lifecycle.review import DuplicatePair as DuplicatePair
+from commonplace.knowledge.lifecycle.review import WaitingMemory as WaitingMemory
 from commonplace.knowledge.links import Direction as Direction
 from commonplace.knowledge.links import Link as Link
 from commonplace.knowledge.links import LinkReceipt as LinkReceipt
@@ -86,6 +90,7 @@ from commonplace.knowledge.search.found import json_fields as json_fields
 from commonplace.knowledge.search.request import DEFAULT_MIN_CONFIDENCE as DEFAULT_MIN_CONFIDENCE
 from commonplace.knowledge.search.request import MAX_QUERY_CHARS as MAX_QUERY_CHARS
 from commonplace.knowledge.serialization import json_safe as json_safe
+from commonplace.knowledge.short_ids import short_id as short_id
 from commonplace.knowledge.upkeep.audit import Event as Event
 from commonplace.knowledge.upkeep.cleanup import CleanupReceipt as CleanupReceipt
 from commonplace.knowledge.upkeep.decay import FAINT as FAINT

@@ -19,7 +19,7 @@ DOOR_LIMIT: Final = 10
 
 
 class SearchMode(StrEnum):
-    """How a search finds its candidates. Source: KNW-07."""
+    """The way in which a search finds its candidates. Source: KNW-07."""
 
     SEMANTIC = "semantic"
     KEYWORD = "keyword"
@@ -76,7 +76,7 @@ class MemoryModuleConfig(BaseModel):
 
     retrieval: RetrievalConfig = RetrievalConfig()
     purpose: Annotated[str, Field(max_length=500)] = ""
-    """What the host is for, in a sentence; consolidation tells the model. Source: CNS-03."""
+    """The purpose of the host, in one sentence; consolidation passes it to the model. Source: CNS-03."""
 
     @classmethod
     def of(cls, settings: Settings, *, default_mode: SearchMode = SearchMode.HYBRID) -> Self:

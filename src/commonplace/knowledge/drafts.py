@@ -60,8 +60,8 @@ def _checked(field: str, value: object, *, allow_secrets: bool) -> object:
             clean = inputs.optional_id(value, field=field)
         case "tags":
             clean = inputs.require_tags(value, allow_secrets=allow_secrets)
-        case "created_at":
-            clean = None if value is None else inputs.require_moment(value, field=field)
+        case "created_at" | "valid_from" | "valid_to":
+            clean = inputs.optional_moment(value, field=field)
         case _:
             clean = value
     return clean

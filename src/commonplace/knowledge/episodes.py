@@ -94,14 +94,18 @@ class EpisodeMethods(KnowledgeSession):
         metadata: Mapping[str, Any] | None = None,
         created_at: datetime | None = None,
         allow_secrets: bool = False,
+        fail_open: bool = True,
     ) -> EpisodeReceipt:
         """Store an episode; if the database or the model is out of reach, log that and say so in the receipt.
 
-        For the parameters see :class:`~commonplace.knowledge.episodes.EpisodeDraft`.
+        For the parameters see :class:`~commonplace.knowledge.episodes.EpisodeDraft`. With ``fail_open=False``, an
+        outage raises its error instead.
 
         Raises:
             InvalidInputError: A value is malformed; nothing was written.
             SecretRefusedError: A text looks like a secret, and ``allow_secrets`` is not set.
+            StorageError: ``fail_open`` is not set, and the database is out of reach.
+            EmbeddingError: ``fail_open`` is not set, and the model cannot be used.
 
         Source: KNW-05.1, KNW-24.2.
         """
@@ -118,6 +122,8 @@ class EpisodeMethods(KnowledgeSession):
                 lambda _: self.store_episodes([draft], allow_secrets=allow_secrets)
             )
         except OUTAGES as error:
+            if not fail_open:
+                raise
             _log.error("an episode of butler %r was not stored: %s", butler, error)
             return EpisodeReceipt(id=None, reason=str(error))
         return receipt

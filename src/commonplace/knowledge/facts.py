@@ -11,7 +11,7 @@ from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.vectors import Embeddings, embed
 from commonplace.knowledge.drafts import checked, columns, known_sources
-from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Moment
 from commonplace.knowledge.lifecycle.permanence import DECAY_RATES, Permanence
 from commonplace.storage.database import Statements
 
@@ -38,6 +38,9 @@ class FactDraft:
         source_butler: The butler that learned the fact.
         source_episode_id: The episode that the fact was learned from.
         metadata: A JSON object without the key ``status``.
+        valid_from: When the fact began to hold; when it was stored if ``None``.
+        valid_to: When the fact ceases to hold, after ``valid_from``; from then on only reads with ``valid_at``
+            find it.
     """
 
     subject: str
@@ -51,6 +54,8 @@ class FactDraft:
     source_butler: str | None = None
     source_episode_id: UUID | str | None = None
     metadata: Mapping[str, Any] | None = None
+    valid_from: Moment | None = None
+    valid_to: Moment | None = None
 
     @property
     def key(self) -> str:
@@ -83,6 +88,8 @@ class FactMethods(KnowledgeSession):
         source_butler: str | None = None,
         source_episode_id: UUID | str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        valid_from: Moment | None = None,
+        valid_to: Moment | None = None,
         allow_secrets: bool = False,
     ) -> FactReceipt:
         """Store a fact; it supersedes the active fact of the same key.
@@ -103,6 +110,8 @@ class FactMethods(KnowledgeSession):
             source_butler=source_butler,
             source_episode_id=source_episode_id,
             metadata=metadata,
+            valid_from=valid_from,
+            valid_to=valid_to,
         )
         (receipt,) = await self.store_facts([draft], allow_secrets=allow_secrets)
         return receipt
@@ -112,8 +121,10 @@ class FactMethods(KnowledgeSession):
     ) -> list[FactReceipt]:
         """Store up to 5,000 facts with one computation of vectors and one statement, all or none.
 
-        A fact supersedes the active fact of its key, ``(scope, subject, predicate)`` or ``(scope, entity, predicate)``;
-        of two drafts with one key the later supersedes the earlier.
+        A fact supersedes the active fact of its key, ``(scope, subject, predicate)`` or ``(scope, entity, predicate)``,
+        which ends where the new fact begins; of two drafts with one key the later supersedes the earlier. A fact in the
+        same words inherits the references and the beginning of the fact before it, and its importance, unless the
+        draft has another than the default.
 
         Returns:
             A receipt for each draft, in the order of the drafts.
@@ -144,7 +155,16 @@ store_facts = storage_function(FactMethods, FactMethods.store_facts, needs_engin
 
 def checked_fact(draft: FactDraft, *, allow_secrets: bool = False) -> FactDraft:
     """Return a draft that can be stored; see :func:`~commonplace.knowledge.drafts.checked`."""
-    return checked(draft, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
+    fact = checked(draft, reserved=RESERVED_METADATA, allow_secrets=allow_secrets)
+    if (
+        isinstance(fact.valid_from, datetime)
+        and isinstance(fact.valid_to, datetime)
+        and fact.valid_to <= fact.valid_from
+    ):
+        raise InvalidInputError(
+            "valid_to", f"a moment after valid_from, {fact.valid_from}", str(fact.valid_to)
+        )
+    return fact
 
 
 def fact_text(fact: FactDraft) -> str:
@@ -186,6 +206,7 @@ async def insert_facts(
         stored = await sql.insert_facts(
             **columns(facts, [fact_text(fact) for fact in facts], embeddings),
             decay_rate=[DECAY_RATES[Permanence(fact.permanence)] for fact in facts],
+            default_importance=DEFAULT_IMPORTANCE,
             now=now,
         )
     return [FactReceipt(id=row["id"], superseded_id=row["supersedes_id"]) for row in stored]

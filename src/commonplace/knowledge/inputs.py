@@ -128,6 +128,22 @@ def require_moment(value: object, *, field: str) -> datetime:
     return value.astimezone(UTC)
 
 
+def optional_moment(value: object, *, field: str) -> datetime | None:
+    """Return a moment in UTC, or ``None`` for ``None``; a text is a date or a time in ISO 8601, in UTC without offset.
+
+    Raises:
+        InvalidInputError: The value is neither such a text nor a datetime with a time zone.
+    """
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value.strip())
+        except ValueError:
+            form = "a date or a time in ISO 8601, such as 2026-05-01 or 2026-05-01T12:00:00Z"
+            raise InvalidInputError(field, form, value) from None
+        value = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return None if value is None else require_moment(value, field=field)
+
+
 def require_metadata(value: object, *, reserved: Collection[str] = (), allow_secrets: bool) -> dict[str, Any]:
     """Return metadata with cleaned texts.
 

@@ -23,6 +23,10 @@ GLOBAL_SCOPE: Final = "global"
 """The scope of facts and rules that are for every butler."""
 
 
+Moment = datetime | str
+"""An aware datetime, or a date or a time in ISO 8601; in UTC if it names no offset."""
+
+
 class MemoryType(StrEnum):
     """The three kinds of memory."""
 
@@ -105,6 +109,8 @@ class Fact(_Read):
         decay_rate: Share of the confidence lost per day, continuously.
         scope: ``"global"``, or the butler that the fact is for.
         supersedes_id: The fact of the same key that this fact replaced.
+        valid_from: When the fact began to hold (aware UTC); ``None`` if only ``created_at`` is known.
+        valid_to: When it ceased or ceases to hold (aware UTC); ``None`` if no end is known.
     """
 
     memory_type: MemoryType = field(default=MemoryType.FACT, init=False)
@@ -123,6 +129,8 @@ class Fact(_Read):
     source_butler: str | None
     source_episode_id: UUID | None
     supersedes_id: UUID | None
+    valid_from: datetime | None
+    valid_to: datetime | None
     created_at: datetime
     last_confirmed_at: datetime | None
     reference_count: int

@@ -62,7 +62,7 @@ class LinkMethods(KnowledgeSession):
         """Link two memories; two memories have at most one link in each direction, and the first one stays.
 
         Raises:
-            InvalidInputError: A type, an id or the relation is not valid.
+            InvalidInputError: A type, an id or the relation is not valid, or both ends are the same memory.
             NotFoundError: One of the memories does not exist in this tenant.
             StorageUnavailableError: The server cannot be reached.
 
@@ -72,6 +72,8 @@ class LinkMethods(KnowledgeSession):
         target = inputs.require_id(target_id, field="target_id")
         from_type = inputs.require_memory_type(source_type, field="source_type")
         to_type = inputs.require_memory_type(target_type, field="target_type")
+        if (from_type, source) == (to_type, target):
+            raise InvalidInputError("target_id", "the id of another memory than the source", str(target))
         async with self._writing() as sql:
             outcome = await sql.create_link(
                 source_type=from_type,

@@ -5,6 +5,7 @@ import logging
 import asyncpg
 
 from commonplace.knowledge.browse.graph import GraphMethods
+from commonplace.knowledge.browse.history import HistoryMethods
 from commonplace.knowledge.browse.lists import ListMethods
 from commonplace.knowledge.browse.reading import ReadingMethods
 from commonplace.knowledge.connection.outage import OUTAGES
@@ -16,8 +17,10 @@ from commonplace.knowledge.entities.resolution import ResolutionMethods
 from commonplace.knowledge.entities.unmerging import UnmergingMethods
 from commonplace.knowledge.episodes import EpisodeMethods
 from commonplace.knowledge.facts import FactMethods
+from commonplace.knowledge.kinds import Moment
 from commonplace.knowledge.lifecycle.any_memory import AnyMemoryMethods
 from commonplace.knowledge.lifecycle.feedback import FeedbackMethods
+from commonplace.knowledge.lifecycle.review import ReviewMethods
 from commonplace.knowledge.links import LinkMethods
 from commonplace.knowledge.reembedding.leftovers import LeftoverMethods
 from commonplace.knowledge.reembedding.moving import MovingMethods
@@ -42,10 +45,12 @@ class KnowledgeMemory(
     LinkMethods,
     AnyMemoryMethods,
     FeedbackMethods,
+    ReviewMethods,
     SearchMethods,
     RecallMethods,
     ListMethods,
     ReadingMethods,
+    HistoryMethods,
     GraphMethods,
     RegistryMethods,
     ResolutionMethods,
@@ -66,7 +71,7 @@ class KnowledgeMemory(
     Use :meth:`open`. All methods are safe to call from several tasks at once, and from several processes on one
     database. A method that names one memory raises ``NotFoundError`` if the memory does not exist; lists and searches
     return an empty list. Every store returns a receipt. :meth:`context` and :meth:`store_episode` never fail because
-    the database is out of reach (KNW-24).
+    the database is out of reach, unless ``fail_open=False`` (KNW-24).
     """
 
     async def context(
@@ -80,6 +85,9 @@ class KnowledgeMemory(
         with_note: bool = True,
         with_ids: bool = False,
         with_dates: bool = False,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
+        fail_open: bool = True,
     ) -> str:
         """Return the block for a prompt; if the database or the model is out of reach, log that and return "".
 
@@ -89,9 +97,16 @@ class KnowledgeMemory(
             token_budget: At four characters a token; the configured budget if ``None``.
             quotas: What each section may take; the configured quotas if ``None``.
             min_relevance: The floor; the configured one if ``None``.
-            with_note: Whether to say what the lines are; a caller that says it for several blocks leaves it out.
+            with_note: Whether to explain the lines; a caller that explains several blocks at once leaves it out.
             with_ids: Whether lines end with a short id that the methods of feedback take, such as ``[f:3k7q2]``.
             with_dates: Whether facts have the date of their last confirmation.
+            as_of: Show what was known at this moment.
+            valid_at: Show the facts that were true at this moment.
+            fail_open: Whether the session goes on during an outage; ``False`` raises the error of the outage.
+
+        Raises:
+            StorageError: ``fail_open`` is not set, and the database is out of reach.
+            EmbeddingError: ``fail_open`` is not set, and the model cannot be used.
 
         Source: KNW-20, KNW-24.1.
         """
@@ -111,11 +126,15 @@ class KnowledgeMemory(
                 with_note=with_note,
                 with_ids=with_ids,
                 with_dates=with_dates,
+                as_of=as_of,
+                valid_at=valid_at,
                 clock=self.clock,
             )
 
         try:
             return await self._unless_out_of_reach(assemble)
         except OUTAGES as error:
+            if not fail_open:
+                raise
             _log.error("no memory for a session of butler %r: %s", butler, error)
             return ""

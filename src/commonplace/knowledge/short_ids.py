@@ -12,7 +12,6 @@ from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.text import collapse_whitespace, trim_to
-from commonplace.knowledge.inputs import require_id
 from commonplace.knowledge.kinds import MemoryType
 from commonplace.storage.database import Row, Statements
 
@@ -50,7 +49,11 @@ def parse_id(value: UUID | str, memory_type: MemoryType, *, field: str) -> UUID 
     """
     match = re.fullmatch(SHORT_ID_FORM, value.strip()) if isinstance(value, str) else None
     if match is None:
-        return require_id(value, field=field)
+        try:
+            return value if isinstance(value, UUID) else UUID(value)
+        except (ValueError, TypeError, AttributeError):
+            example = f"{memory_type[0]}:3k7q2"
+            raise InvalidInputError(field, f"a UUID or a short id, such as {example}", value) from None
     letter, digits = match[1].lower(), match[2].lower()
     if _TYPES[letter] is not memory_type:
         raise InvalidInputError(field, f"the id of a memory of type {memory_type}", value)

@@ -7,7 +7,7 @@ from typing import Final
 from commonplace.language.signals import MONTHS, plain
 
 PAST_COUNTS: Final = 3
-"""The factor by which past days count as farther away, because people note what is ahead of them."""
+"""The factor by which past days count as farther away, because people note things that are ahead of them."""
 
 _ISO: Final = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _DAY_MONTH: Final = re.compile(

@@ -11,7 +11,13 @@ from commonplace.llm.backend import ModelBackend, Reply, Request, Usage
 from commonplace.llm.fence import data_notice, fence, fenced_texts
 from commonplace.llm.ledger import Ledger, Totals
 from commonplace.llm.model import Completion, Model
-from commonplace.llm.opening import names_language_model, open_model
+from commonplace.llm.opening import (
+    can_consolidate,
+    consolidation_ledger,
+    names_language_model,
+    open_consolidation_model,
+    open_model,
+)
 from commonplace.llm.scripted import Hang, Script
 
 __all__ = [
@@ -25,9 +31,12 @@ __all__ = [
     "Script",
     "Totals",
     "Usage",
+    "can_consolidate",
+    "consolidation_ledger",
     "data_notice",
     "fence",
     "fenced_texts",
     "names_language_model",
+    "open_consolidation_model",
     "open_model",
 ]

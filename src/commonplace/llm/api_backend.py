@@ -143,7 +143,7 @@ class ApiBackend:
         )
 
     def _begin_with(self, dialect: Dialect | None) -> None:
-        """Begin with what the server accepted in an earlier process; it may have changed since."""
+        """Begin with the dialect that the server accepted in an earlier process; it may have changed since."""
         if dialect is not None and dialect.form in self._forms and dialect.limit in self._clients:
             self._form, self._limit = dialect.form, dialect.limit
 

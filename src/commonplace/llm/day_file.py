@@ -1,12 +1,18 @@
-"""Tokens used today by all processes of this machine: one file per day, one line per answer.
+"""Tokens used today by all processes of this machine, and their price: one file per day, one line per answer.
 
 A budget that each process counts for itself would start from zero with every command. Each line is appended in one
 write, which the system does not mix with others, so no lock is needed.
 """
 
 import os
+import re
 from datetime import date
 from pathlib import Path
+from typing import Final
+
+from commonplace.core.directories import make_directories
+
+_LINE: Final = re.compile(r"(\d+)(?: (\d+\.\d+))?", re.ASCII)
 
 
 class DayFile:
@@ -19,8 +25,8 @@ class DayFile:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def add(self, day: date, tokens: int) -> None:
-        """Add used tokens to a day.
+    def add(self, day: date, tokens: int, *, cost_usd: float | None = None) -> None:
+        """Add used tokens to a day, and their price if it is known.
 
         Raises:
             OSError: The file cannot be written.
@@ -30,7 +36,8 @@ class DayFile:
             self._begin(path)
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
-            os.write(descriptor, f"{tokens}\n".encode())
+            price = "" if cost_usd is None else f" {cost_usd:.6f}"
+            os.write(descriptor, f"{tokens}{price}\n".encode())
         finally:
             os.close(descriptor)
 
@@ -40,14 +47,26 @@ class DayFile:
         Raises:
             OSError: The file exists and cannot be read.
         """
+        return sum(tokens for tokens, _ in self._read(day))
+
+    def cost_usd(self, day: date) -> float:
+        """Return the price of the tokens used on a day, as far as it is known.
+
+        Raises:
+            OSError: The file exists and cannot be read.
+        """
+        return sum(price for _, price in self._read(day))
+
+    def _read(self, day: date) -> list[tuple[int, float]]:
         try:
             text = (self._directory / day.isoformat()).read_text(encoding="ascii", errors="replace")
         except FileNotFoundError:
-            return 0
-        return sum(int(line) for line in text.splitlines() if line.isdecimal())
+            return []
+        found = map(_LINE.fullmatch, text.splitlines())
+        return [(int(line[1]), float(line[2] or 0)) for line in found if line]
 
     def _begin(self, today: Path) -> None:
-        self._directory.mkdir(parents=True, exist_ok=True)
+        make_directories(self._directory)
         for path in self._directory.iterdir():
             if path.name < today.name:
                 path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What a server of OpenAI's protocol accepts: how it takes the form of an answer, and how it names the token limit.
+"""Dialects of OpenAI's protocol: how a server takes the form of an answer, and how it names the token limit.
 
 Servers differ, and few report what they support. The first request with a form tries it, and the result is remembered
 for the model and the address.
@@ -13,6 +13,8 @@ from enum import StrEnum
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final
+
+from commonplace.core.directories import make_directories
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +53,7 @@ class LimitName(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """What a server accepts."""
+    """The form of answers and the name of the token limit that a server accepts."""
 
     form: AnswerForm
     limit: LimitName
@@ -74,7 +76,7 @@ class DialectFile:
         return cls(path=directory / f"{digest[:24]}.json")
 
     def load(self) -> Dialect | None:
-        """Return the remembered dialect; ``None`` if there is none that can be read."""
+        """Return the remembered dialect; ``None`` if no dialect can be read."""
         try:
             stored = json.loads(self.path.read_text(encoding="utf-8"))
             return Dialect(form=AnswerForm(stored["form"]), limit=LimitName(stored["limit"]))
@@ -84,12 +86,12 @@ class DialectFile:
     def save(self, dialect: Dialect) -> None:
         """Remember a dialect; a failure is logged, because the next process can try again."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_directories(self.path.parent)
             with NamedTemporaryFile("w", dir=self.path.parent, delete=False, encoding="utf-8") as file:
                 json.dump(asdict(dialect), file)
             Path(file.name).replace(self.path)
         except OSError as error:
-            _log.warning("cannot remember what the model's server accepts: %s", error)
+            _log.warning("cannot remember the dialect of the model's server: %s", error)
 
 
 def refuses_form(status: int, message: str, *, proven: bool) -> bool:

@@ -11,25 +11,15 @@ import re
 import unicodedata
 from typing import Final
 
+from commonplace.core.data_lines import ESCAPED_OPENER, OPENERS, SLASHES, UNSEEN
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.text import clean_text
 
-_OPENERS: Final = (
-    "<\uff1c\ufe64\u2039\u3008\u2329\u27e8\u276e\u2770\u29fc\u1438\u02c2\u227a\u226a\u226e\u00ab\u300a"
-)
-_SLASHES: Final = "/\\\\\uff0f\uff3c\ufe68\u2044\u2215\u2216\u29f8\u29f5\u2571\u2572\u1735"
-_UNSEEN: Final = (
-    r"\s\x00-\x1f\x7f-\xa0\xad\u034f\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    r"\u2028-\u202f\u205f-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
-)
-"""Blanks, controls, joiners, variation selectors and marks, which are invisible between two characters."""
-
-_OPENER: Final = re.compile(f"[{_OPENERS}](?=(?P<slash>[{_UNSEEN}]*[{_SLASHES}])?)")
-_UNSEEN_RUN: Final = re.compile(f"[{_UNSEEN}]+")
+_OPENER: Final = re.compile(f"[{OPENERS}](?=(?P<slash>[{UNSEEN}]*[{SLASHES}])?)")
+_UNSEEN_RUN: Final = re.compile(f"[{UNSEEN}]+")
 _TAG: Final = re.compile(r"[a-z][a-z0-9_]*")
 _FENCED: Final = re.compile(r"<([a-z][a-z0-9_]*)>\n(.*?)\n</\1>", re.DOTALL)
 _LOOK_AHEAD_CHARS: Final = 256
-_ESCAPED: Final = "&lt;"
 
 
 def fence(text: str, tag: str) -> str:
@@ -69,7 +59,7 @@ def fenced_texts(prompt: str) -> list[str]:
 def _neutralise(text: str, tag: str) -> str:
     def escaped(match: re.Match[str]) -> str:
         if match["slash"] is not None or _opens(text, match.end(), tag):
-            return _ESCAPED
+            return ESCAPED_OPENER
         return match[0]
 
     return _OPENER.sub(escaped, text)

@@ -43,15 +43,21 @@ class Ledger:
     Args:
         daily_tokens: Tokens allowed per day, input and output together, over all purposes; 0 for no limit.
         clock: Its UTC date is the day.
-        day_file: The tokens of all processes of this machine; ``None`` counts only this process.
+        day_file: The usage of all processes of this machine; ``None`` counts only this process.
+        always_shared: Write the day file without a limit too.
     """
 
     def __init__(
-        self, *, daily_tokens: int = 0, clock: Clock = utc_now, day_file: DayFile | None = None
+        self,
+        *,
+        daily_tokens: int = 0,
+        clock: Clock = utc_now,
+        day_file: DayFile | None = None,
+        always_shared: bool = False,
     ) -> None:
         self._daily_tokens = daily_tokens
         self._clock = clock
-        self._day_file = day_file if daily_tokens else None
+        self._day_file = day_file if daily_tokens or always_shared else None
         self._totals: dict[str, Totals] = {}
         self._day: date | None = None
         self._spent = 0
@@ -78,6 +84,15 @@ class Ledger:
             _log.warning("cannot read today's tokens of other processes; only this process counts: %s", error)
             return self._spent
 
+    @property
+    def cost_today_usd(self) -> float:
+        """The price of today's answers with a known price, of all processes that share the day file."""
+        try:
+            return 0.0 if self._day_file is None else self._day_file.cost_usd(self._today())
+        except OSError as error:
+            _log.warning("cannot read today's cost: %s", error)
+            return 0.0
+
     def require_budget(self) -> None:
         """Check that tokens are left. Running calls are not stopped, so they can exceed the limit.
 
@@ -102,7 +117,7 @@ class Ledger:
         self._spent += usage.tokens
         if self._day_file is not None and usage.tokens:
             try:
-                self._day_file.add(today, usage.tokens)
+                self._day_file.add(today, usage.tokens, cost_usd=usage.cost_usd)
             except OSError as error:
                 _log.warning("cannot write today's tokens for other processes: %s", error)
 

@@ -24,6 +24,9 @@ from commonplace.llm.options import EXTRACTIVE, ApiKind, ApiOptions, ClaudeOptio
 MODEL_FORMS: Final = (
     "anthropic:MODEL, gemini:MODEL, openai:MODEL, ollama:MODEL, claude-code, claude-code:MODEL, extractive"
 )
+CONSOLIDATION_TOKENS: Final = "consolidation-tokens"
+"""The directory in the home with the tokens of each day."""
+
 OLLAMA_PORT: Final = 11434
 
 NO_KEY: Final = "none"
@@ -54,6 +57,45 @@ Connect = Callable[[], Awaitable[ModelBackend]]
 def names_language_model(settings: Settings) -> bool:
     """Return whether the settings name a language model; the extractive model only picks sentences."""
     return (settings.model or EXTRACTIVE) != EXTRACTIVE
+
+
+def can_consolidate(settings: Settings) -> bool:
+    """Return whether the settings name a language model for consolidation."""
+    return names_language_model(_of_consolidation(settings))
+
+
+def consolidation_ledger(settings: Settings, *, clock: Clock = utc_now) -> Ledger:
+    """Return the ledger of ``consolidation_model``, which all processes of a home share."""
+    return Ledger(
+        daily_tokens=settings.consolidation_daily_tokens,
+        clock=clock,
+        day_file=DayFile(settings.home / CONSOLIDATION_TOKENS),
+        always_shared=True,
+    )
+
+
+@asynccontextmanager
+async def open_consolidation_model(settings: Settings, *, clock: Clock = utc_now) -> AsyncGenerator[Model]:
+    """Yield the model of consolidation: ``consolidation_model`` with its own budget, or ``model``.
+
+    Args:
+        settings: See :func:`open_model`.
+        clock: Gives the day of the token budget.
+
+    Raises:
+        SettingsError: See :func:`open_model`.
+    """
+    ledger = None if settings.consolidation_model is None else consolidation_ledger(settings, clock=clock)
+    async with open_model(_of_consolidation(settings), ledger=ledger, clock=clock) as model:
+        yield model
+
+
+def _of_consolidation(settings: Settings) -> Settings:
+    """Return settings whose ``model`` is that of consolidation; address and key belong to the other one."""
+    if settings.consolidation_model is None:
+        return settings
+    own = {"model": settings.consolidation_model, "model_base_url": None, "model_api_key_file": None}
+    return settings.model_copy(update=own)
 
 
 @asynccontextmanager

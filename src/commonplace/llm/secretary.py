@@ -59,10 +59,10 @@ LONG_SENTENCE: Final = 110
 """The length in characters up to which an assistant's sentence stays whole."""
 
 REPEATED: Final = 1.0
-"""What a user's clause must be worth beyond that for any notes, if the answer repeats a word but does not note it."""
+"""Extra worth that a user's clause needs to be noted if the answer repeats one of its words but does not note it."""
 
 IGNORED: Final = 1.5
-"""The same, if the answer does not repeat a word."""
+"""Extra worth that a user's clause needs to be noted if the answer repeats no word of it."""
 
 DISCLOSED: Final = 2.0
 """The worth that a user's clause gains if the answer gives thanks for the information."""

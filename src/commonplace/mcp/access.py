@@ -13,13 +13,14 @@ from fastmcp.tools import Tool, ToolResult
 
 from commonplace.access import Principal, Role
 from commonplace.mcp.apps.tools import OFFERS as APP_OFFERS
+from commonplace.mcp.briefing import URI as BRIEFING_URI
 from commonplace.mcp.knowledge.server import OFFERS
 from commonplace.mcp.tool import refusal
 from commonplace.workspace import TOOLS
 
 ROLES: Final[Mapping[str, Role]] = {
     **{tool.name: Role.READER if tool.reads_only else Role.WRITER for tool in TOOLS},
-    **{offer.run.__name__: offer.role for offer in (*OFFERS, *APP_OFFERS)},
+    **{offer.name: offer.role for offer in (*OFFERS, *APP_OFFERS)},
 }
 """The tools of all servers; any other tool requires an admin."""
 
@@ -62,13 +63,13 @@ class RoleGate(Middleware):
     async def check_resource_access(
         self, context: MiddlewareContext[mcp_types.ReadResourceRequestParams]
     ) -> None:
-        """Refuse resources to other tenants, because resources show memories of the installation.
+        """Refuse the briefing to other tenants, because it shows memories of the installation.
 
         Raises:
             AuthorizationError: The caller belongs to another tenant.
         """
         who = self._caller()
-        if not who.of_installation:
+        if str(context.message.uri).startswith(BRIEFING_URI) and not who.of_installation:
             raise AuthorizationError(
                 f"{context.message.uri} belongs to the installation, but the token belongs to tenant {who.tenant_id!r}"
             )

@@ -1,11 +1,13 @@
 """Serving an MCP server on standard input and output."""
 
 import asyncio
+import io
 import os
+import re
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Final
+from typing import BinaryIO, Final, cast
 
 from fastmcp import FastMCP
 
@@ -13,6 +15,9 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.core.settings import Settings, load_settings
 
 STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
+_ESCAPES: Final = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\."
+)
 
 
 def serve(server: Callable[[Settings], Coroutine[None, None, None]]) -> int:
@@ -52,6 +57,31 @@ def on_signal(release: Callable[[], Awaitable[None]]) -> None:
         loop.add_signal_handler(number, begin_to_end, number)
 
 
+class WholeCharacters(io.BufferedIOBase):
+    r"""Lines of JSON with U+FFFD in place of half a character, such as ``\ud83d`` alone.
+
+    Models cut text in the middle of an emoji. JSON may hold the half, but the protocol's library drops the message, and
+    the client would wait for its answer in vain.
+    """
+
+    def __init__(self, lines: BinaryIO) -> None:
+        super().__init__()
+        self._lines = lines
+
+    def readable(self) -> bool:
+        """Return true."""
+        return True
+
+    def read1(self, size: int = -1, /) -> bytes:  # noqa: ARG002 - a line is never cut
+        """Return the next line, or nothing at the end of the input."""
+        return _ESCAPES.sub(
+            lambda escape: b"\\ufffd" if escape["half"] else escape[0], self._lines.readline()
+        )
+
+
 async def run(server: FastMCP) -> None:
     """Run an MCP server on standard input and output."""
+    # The library reads the buffer of sys.stdin.
+    lines = cast("BinaryIO", WholeCharacters(sys.stdin.buffer))
+    sys.stdin = io.TextIOWrapper(lines, encoding="utf-8", errors="replace")
     await server.run_stdio_async(show_banner=False, log_level="WARNING")

@@ -5,13 +5,18 @@ the docstring becomes the description, and the result becomes JSON. A ``str`` st
 show a model no text.
 """
 
+import asyncio
 import inspect
+import itertools
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, Final, get_type_hints
+from typing import Annotated, Any, Final, cast, get_type_hints
 
+from fastmcp.server.dependencies import get_context
 from fastmcp.tools import Tool, ToolResult
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, create_model
@@ -28,12 +33,17 @@ from commonplace.core.errors import (
 )
 from commonplace.core.text import trim_to
 from commonplace.knowledge import json_safe
+from commonplace.mcp.outputs import output_schema
+from commonplace.mcp.profiles import Names, Profile
 
 ToolFunction = Callable[..., Awaitable[object]]
 
 SECRET_HINT: Final = "Leave the secret out and store only that it exists and where it is kept."  # noqa: S105 - advice
 OUTAGE_HINT: Final = "Nothing is wrong with the call. Go on without memory, and try again later, not at once."
 REPEAT_HINT: Final = "Correct this one parameter and call again; the same call will be refused again."
+
+PROGRESS_S: Final = 5.0
+"""The time between two reports of progress. Clients give up a call after a minute without a sign of life."""
 
 NO_DEFAULTS: Final[Mapping[str, object]] = MappingProxyType({})
 
@@ -51,6 +61,8 @@ class Offer:
         destroys: Whether the tool takes memories out of searches.
         repeatable: Whether a second call with the same arguments changes nothing.
         needs: The role that the tool requires over HTTP; by default a reader's if it only reads, else a writer's.
+        agent: The parameters that :attr:`.Profile.AGENT` shows; ``None`` if it leaves the tool out.
+        is_long: Whether a call may take longer than clients wait for an answer.
     """
 
     run: ToolFunction
@@ -59,6 +71,13 @@ class Offer:
     destroys: bool = False
     repeatable: bool = False
     needs: Role | None = None
+    agent: tuple[str, ...] | None = None
+    is_long: bool = False
+
+    @property
+    def name(self) -> str:
+        """The name of the tool without a prefix."""
+        return self.run.__name__
 
     @property
     def role(self) -> Role:
@@ -73,6 +92,7 @@ class MemoryTool(Tool):
     _arguments: type[BaseModel] = PrivateAttr()
     _caller: Callable[[], Awaitable[object]] = PrivateAttr()
     _hints: Mapping[str, str] = PrivateAttr()
+    _names: Names = PrivateAttr()
 
     @classmethod
     def make(
@@ -80,27 +100,31 @@ class MemoryTool(Tool):
         offer: Offer,
         caller: Callable[[], Awaitable[object]],
         *,
+        names: Names,
         hints: Mapping[str, str],
         defaults: Mapping[str, object] = NO_DEFAULTS,
+        profile: Profile = Profile.FULL,
     ) -> "MemoryTool":
         """Return the tool of an offer.
 
         Args:
             offer: The function of the tool and its effects.
             caller: Returns the memory of the caller; called for each call of the tool.
+            names: The names of all tools of the server.
             hints: Hints for a parameter that was refused.
             defaults: Values that replace the defaults of the function.
+            profile: What the client sees of the tool; a call may pass all parameters in any profile.
         """
-        arguments = arguments_of(offer.run, defaults)
-        schema = arguments.model_json_schema()
-        schema.pop("title")
-        for each in schema["properties"].values():
-            each.pop("title", None)
+        arguments, schema = _form(offer.run, frozenset(defaults.items()))
+        description = documented(offer.run)[0]
         tool = cls(
-            name=offer.run.__name__,
+            name=names.shown(offer.name),
             title=offer.title,
-            description=documented(offer.run)[0],
-            parameters=schema,
+            description=names.within(
+                description.partition("\n\n")[0] if profile is Profile.AGENT else description
+            ),
+            parameters=_shown_schema(schema, offer.agent if profile is Profile.AGENT else None, names),
+            output_schema=output_schema(offer.run),
             annotations=ToolAnnotations(
                 read_only_hint=offer.reads_only,
                 destructive_hint=offer.destroys,
@@ -108,7 +132,9 @@ class MemoryTool(Tool):
                 open_world_hint=False,
             ),
         )
-        tool._offer, tool._arguments, tool._caller, tool._hints = offer, arguments, caller, hints
+        tool._offer, tool._arguments, tool._caller = offer, arguments, caller
+        tool._names = names
+        tool._hints = {parameter: names.within(hint) for parameter, hint in hints.items()}
         return tool
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
@@ -123,14 +149,16 @@ class MemoryTool(Tool):
             }
             if "tenant_id" in given and "tenant_id" not in checked.model_fields_set:
                 given["tenant_id"] = getattr(memory, "tenant_id", None)
-            result = await self._offer.run(memory, **given)
+            async with _progress(self.title or self.name) if self._offer.is_long else nullcontext():
+                result = json_safe(await self._offer.run(memory, **given))
         except Exception as error:  # noqa: BLE001 - an outer door: whatever it was, the model gets an answer
             return self._refused(error)
-        return (
-            ToolResult(content=result)
-            if isinstance(result, str)
-            else ToolResult(structured_content=json_safe(result))
-        )
+        if isinstance(result, str):
+            return ToolResult(content=result)
+        answer = cast("dict[str, Any]", result)
+        if "hint" in answer:
+            answer["hint"] = self._names.within(answer["hint"])
+        return ToolResult(structured_content=answer)
 
     def _refused(self, error: Exception) -> ToolResult:
         match error:
@@ -167,6 +195,15 @@ def refusal(message: str, *, hint: str, **details: str) -> ToolResult:
     return ToolResult(content=f"{message}. {hint}", structured_content={"error": fault}, is_error=True)
 
 
+@cache
+def _form(
+    run: ToolFunction, defaults: frozenset[tuple[str, object]]
+) -> tuple[type[BaseModel], dict[str, Any]]:
+    """Return the pydantic model of a function's parameters, and its JSON schema."""
+    arguments = arguments_of(run, dict(defaults))
+    return arguments, arguments.model_json_schema()
+
+
 def arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[BaseModel]:
     """Return the pydantic model of a function's parameters, described by its docstring, without the memory."""
     hints, (_, descriptions) = get_type_hints(run, include_extras=True), documented(run)
@@ -182,6 +219,38 @@ def arguments_of(run: ToolFunction, defaults: Mapping[str, object]) -> type[Base
         )
     config = ConfigDict(extra="forbid")
     return create_model(run.__name__, __config__=config, **fields)
+
+
+def _shown_schema(schema: Mapping[str, Any], shown: tuple[str, ...] | None, names: Names) -> dict[str, Any]:
+    """Return the JSON Schema of arguments, without titles and without the parameters that are not shown."""
+    properties = {
+        name: {
+            key: names.within(value) if key == "description" else value
+            for key, value in each.items()
+            if key != "title"
+        }
+        for name, each in schema["properties"].items()
+        if shown is None or name in shown
+    }
+    return {key: value for key, value in schema.items() if key != "title"} | {"properties": properties}
+
+
+@asynccontextmanager
+async def _progress(title: str) -> AsyncGenerator[None]:
+    """Report the seconds that a call has taken, until the block ends, to a client that asked for progress."""
+
+    async def report() -> None:
+        for tick in itertools.count():
+            seconds = tick * PROGRESS_S
+            await get_context().report_progress(seconds, message=f"{title}: {seconds:.0f} s")
+            await asyncio.sleep(PROGRESS_S)
+
+    reporting = asyncio.create_task(report())
+    try:
+        yield
+    finally:
+        reporting.cancel()
+        await asyncio.gather(reporting, return_exceptions=True)  # A client that is gone needs no report.
 
 
 def _refused_arguments(error: ValidationError, known: list[str], hints: Mapping[str, str]) -> ToolResult:

@@ -5,7 +5,8 @@ so nothing imported here needs a database or a model.
 """
 
 import sys
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
 from fastmcp import FastMCP
 from fastmcp.tools import Tool as McpTool
@@ -16,9 +17,41 @@ from pydantic import PrivateAttr
 from commonplace.core.settings import Settings
 from commonplace.mcp import stdio
 from commonplace.mcp.briefing import add_briefing, from_settings
+from commonplace.mcp.profiles import Names, Profile
+from commonplace.mcp.server import new_server
 from commonplace.workspace import TOOLS, Tool, WorkspaceMemory, call_tool, system_prompt_section
 
 SERVER_NAME = "workspace"
+
+
+def _answers(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    """Return the output schema of a tool that answers with these properties, or with ``ok: false`` and an error."""
+    refusal = {"ok": {"type": "boolean"}, "error": {"type": "string", "description": "What to do."}}
+    return {
+        "type": "object",
+        "properties": {**refusal, **properties},
+        "anyOf": [{"required": list(required)}, {"required": ["ok", "error"]}],
+    }
+
+
+_FOUND: Final = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "text": {"type": "string"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "ts": {"type": "string", "format": "date-time"},
+    },
+    "required": ["id", "text", "tags", "ts"],
+}
+OUTPUTS: Final = {
+    "memory_store": _answers({"id": {"type": "string"}}, "ok", "id"),
+    "memory_search": _answers(
+        {"count": {"type": "integer"}, "memories": {"type": "array", "items": _FOUND}}, "count", "memories"
+    ),
+    "memory_delete": _answers({}, "ok"),
+}
+"""The output schema of each tool. Source: WSP-02, WSP-05, WSP-06."""
 
 
 class _WorkspaceTool(McpTool):
@@ -29,14 +62,20 @@ class _WorkspaceTool(McpTool):
     """
 
     _memory: WorkspaceMemory = PrivateAttr()
+    _tool: Tool = PrivateAttr()
+    _names: Names = PrivateAttr()
 
     @classmethod
-    def wrap(cls, tool: Tool, memory: WorkspaceMemory) -> "_WorkspaceTool":
+    def wrap(cls, tool: Tool, memory: WorkspaceMemory, *, names: Names, profile: Profile) -> "_WorkspaceTool":
+        is_short = profile is Profile.AGENT
         wrapped = cls(
-            name=tool.name,
+            name=names.shown(tool.name),
             title=tool.title,
-            description=tool.description,
+            description=names.within(
+                tool.description.partition(". ")[0] + "." if is_short else tool.description
+            ),
             parameters=tool.parameters,
+            output_schema=OUTPUTS[tool.name],
             annotations=ToolAnnotations(
                 read_only_hint=tool.reads_only,
                 destructive_hint=tool.destroys,
@@ -44,40 +83,72 @@ class _WorkspaceTool(McpTool):
                 open_world_hint=False,
             ),
         )
-        wrapped._memory = memory
+        wrapped._memory, wrapped._tool, wrapped._names = memory, tool, names
         return wrapped
 
     async def run(self, arguments: dict[str, Any]) -> ToolResult:
-        return ToolResult(structured_content=await call_tool(self._memory, self.name, arguments))
+        answer = await call_tool(self._memory, self._tool.name, arguments)
+        if "error" in answer:
+            answer["error"] = self._names.within(answer["error"])
+        return ToolResult(structured_content=answer)
 
 
-def build_server(memory: WorkspaceMemory) -> FastMCP:
+def build_server(memory: WorkspaceMemory, *, prefix: str = "", profile: Profile = Profile.FULL) -> FastMCP:
     """Return an MCP server with ``memory_store``, ``memory_search`` and ``memory_delete`` over an open memory.
 
     Its instructions are the section of the system prompt in the specification (WSP-12).
+
+    Args:
+        memory: An open memory.
+        prefix: Stands before the names of the tools.
+        profile: With :attr:`.Profile.AGENT`, descriptions are short.
+
+    Raises:
+        InvalidInputError: The prefix cannot be part of a name.
     """
-    server = FastMCP(SERVER_NAME, instructions=system_prompt_section())
-    for tool in TOOLS:
-        server.add_tool(_WorkspaceTool.wrap(tool, memory))
+    server = new_server(SERVER_NAME, instructions_for(prefix=prefix))
+    add_tools(server, memory, prefix=prefix, profile=profile)
     return server
 
 
-async def serve_stdio(settings: Settings) -> None:
+def instructions_for(*, prefix: str = "") -> str:
+    """Return the instructions of a server whose tools have a prefix."""
+    return _names(prefix).within(system_prompt_section())
+
+
+def add_tools(
+    server: FastMCP, memory: WorkspaceMemory, *, prefix: str = "", profile: Profile = Profile.FULL
+) -> None:
+    """Add the tools to a server; see :func:`build_server` for the arguments."""
+    for tool in TOOLS:
+        server.add_tool(_WorkspaceTool.wrap(tool, memory, names=_names(prefix), profile=profile))
+
+
+def _names(prefix: str) -> Names:
+    return Names.of((tool.name for tool in TOOLS), prefix=prefix)
+
+
+async def serve_stdio(settings: Settings, *, prefix: str = "", profile: Profile = Profile.FULL) -> None:
     """Serve the workspace of the settings on standard input and output until the client closes it.
+
+    Args:
+        settings: The settings.
+        prefix: Stands before the names of the tools.
+        profile: See :func:`build_server`.
 
     Raises:
         InvalidInputError: The workspace is not a directory.
         SettingsError: Its ``agent.json`` cannot be used.
     """
     async with WorkspaceMemory.open(settings) as memory:
-        server = build_server(memory)
+        server = build_server(memory, prefix=prefix, profile=profile)
         add_briefing(server, from_settings(settings))
         await stdio.run(server)
 
 
-def main() -> int:
+def main(*, prefix: str = "", profile: Profile = Profile.FULL) -> int:
     """Serve the workspace of the settings, by default the current directory, and return the exit status."""
-    return stdio.serve(serve_stdio)
+    return stdio.serve(partial(serve_stdio, prefix=prefix, profile=profile))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Operational memory: what a scheduled ops agent learned about the services it looks after.
+"""Operational memory: observations of a scheduled ops agent about the services that it looks after.
 
 The agent prints markers. :class:`OperationalMemory` stores them in a database with a confidence that grows by
 reinforcement and shrinks by contradiction and age, and puts the most trusted ones into the next system prompt.

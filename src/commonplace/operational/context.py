@@ -14,7 +14,7 @@ from typing import Final
 
 from commonplace.core.budgets import CHARS_PER_TOKEN, budget_chars, estimate_tokens
 from commonplace.core.confidence import ACTIVE_THRESHOLD, to_decimal
-from commonplace.core.text import collapse_whitespace, visible
+from commonplace.core.data_lines import data_line
 from commonplace.operational.transcript.markers import GENERAL
 from commonplace.storage.database import Statements
 
@@ -101,12 +101,11 @@ def render_heading(name: str) -> str:
 
 
 def render_bullet(candidate: Candidate) -> str:
-    """Return a memory as one line without markers.
+    """Return a memory as one line of data without markers.
 
-    A line break in an observation cannot start a second line, and a marker in an observation loses its bracket: an
-    agent that repeats the block must not store it again.
+    A marker in an observation loses its bracket: an agent that repeats the block must not store it again.
     """
-    observation = visible(_MARKER.sub("(", collapse_whitespace(candidate.observation)))
+    observation = _MARKER.sub("(", data_line(candidate.observation))
     return f"- [{candidate.category}] {observation} (confidence: {format_confidence(candidate.confidence)})"
 
 

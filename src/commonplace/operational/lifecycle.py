@@ -27,7 +27,7 @@ STALENESS: Final = "staleness"
 
 
 class Outcome(StrEnum):
-    """What a memory marker led to."""
+    """Result of a memory marker."""
 
     CREATED = "created"
     REINFORCED = "reinforced"
@@ -37,7 +37,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
-    """How one memory's confidence moved, and why."""
+    """A change of one memory's confidence, and its reason."""
 
     memory_id: int
     observation: str
@@ -49,7 +49,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningReceipt:
-    """What an observation led to.
+    """Result of an observation.
 
     Attributes:
         outcome: Whether a memory was created, reinforced or refined, or nothing had to change.
@@ -70,7 +70,7 @@ _Judged = tuple[Memory, Judgement]
 async def learn(
     sql: Statements, marker: MemoryMarker, author: Author, *, asks_model: bool = False
 ) -> LearningReceipt:
-    """Take in an observation: reinforce, refine or correct the known memories, or remember it as another one.
+    """Learn an observation: reinforce, refine or correct known memories, or store it as a new one.
 
     It is compared with each active memory of the same service and category on its own. All that it corrects lose
     confidence. The closest that says the same is reinforced; else the closest that it refines takes its words in, if

@@ -18,13 +18,13 @@ from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
 
 DEFAULT_CONFIDENCE: Final = 0.7
-"""Of a memory that the agent creates. Source: OPS-08.1."""
+"""Confidence of a memory that the agent creates. Source: OPS-08.1."""
 
 Sort = Literal["service", "confidence", "recency"]
 
 
 class ChangeKind(StrEnum):
-    """What happened to a memory; the word that its history uses."""
+    """A kind of change to a memory, as its history names it."""
 
     CREATED = "created"
     REINFORCED = "reinforced"
@@ -44,8 +44,8 @@ class Memory(Noun):
     Attributes:
         id: Never used again, also after deletion.
         service: ``None`` for a general memory.
-        category: What it is about.
-        observation: What was learned.
+        category: Its subject.
+        observation: The text that was learned.
         confidence: 0.0 to 1.0.
         active: Whether it may be shown to the agent.
         created_at: Aware UTC.
@@ -98,7 +98,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Author:
-    """Who makes a change and when: the actor's name, and the session where it is the agent."""
+    """Author and time of a change: the actor's name, and the session if the actor is the agent."""
 
     actor: str
     now: datetime
@@ -142,7 +142,7 @@ async def get(sql: Statements, memory_id: int) -> Memory:
 
 
 async def lock(sql: Statements, memory_id: int) -> Memory:
-    """Return one memory, to be changed: nobody else changes it until the transaction ends.
+    """Return one memory and lock it: no other process changes it until the transaction ends.
 
     Who locks several goes by ascending id, so that no two wait for each other.
 
@@ -280,10 +280,10 @@ async def replace(
         sql: The transaction in which ``before`` was locked.
         before: The memory as it stands in the database.
         after: The memory as it is to be.
-        kind: What happened to it.
+        kind: The kind of change.
         author: Who did it, and when.
         reason: Why.
-        wording: What the agent emitted; kept where the memory says it in other words.
+        wording: The emitted text; kept if the memory says it in other words.
         related_id: The other memory that the change is about.
 
     Returns:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.choices import require_one_of
-from commonplace.core.clock import Clock, utc_now
+from commonplace.core.clock import Clock, parse_timestamp, utc_now
 from commonplace.core.confidence import clamp
 from commonplace.core.context import current_context
 from commonplace.core.errors import InvalidInputError
@@ -34,6 +34,7 @@ from commonplace.operational.transcript.markers import (
 from commonplace.operational.transcript.recorder import Recorder
 from commonplace.operational.transcript.stream import Damaged, read_events
 from commonplace.operational.views import OperationalViews
+from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.database import Database
 from commonplace.storage.opening import open_database
 from commonplace.storage.store import Store
@@ -56,7 +57,9 @@ class OperationalMemory:
         clock: Clock = utc_now,
         budget_tokens: int = 2000,
         asks_model: bool = False,
+        home: Path | None = None,
     ) -> None:
+        self._home, self._clock = home, clock
         self._store = store = Store(database, SQL_DIRECTORY, clock)
         self._recorder = partial(Recorder, store, asks_model=asks_model)
         self._budget_tokens = budget_tokens
@@ -75,12 +78,14 @@ class OperationalMemory:
         """
         settings = settings or load_settings().settings
         database = await open_database(settings, "operational")
+        ClockGuard(settings.home).fault()
         try:
             yield cls(
                 database,
                 clock=clock,
                 budget_tokens=settings.memory_budget,
                 asks_model=settings.judge == "model",
+                home=settings.home,
             )
         finally:
             await database.close()
@@ -176,7 +181,14 @@ class OperationalMemory:
 
         Returns:
             The memories whose confidence changed, by id; a second call changes none.
+
+        Raises:
+            ClockError: The time is implausible; nothing was changed.
         """
+        if self._home is not None:
+            async with self._store.reading() as sql:
+                newest = await sql.newest_update()
+            ClockGuard(self._home, clock=self._clock).require(newest and parse_timestamp(newest))
         async with self._store.writing(lock="operational:decay") as sql:
             return await lifecycle.run_decay(sql, self._store.now())
 

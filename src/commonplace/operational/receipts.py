@@ -9,7 +9,7 @@ from commonplace.operational.sessions import Session
 
 
 class ReceiptKind(StrEnum):
-    """What a receipt is for."""
+    """The kind of marker that a receipt answers."""
 
     MEMORY = "memory"
     EVENT = "event"
@@ -28,7 +28,7 @@ class ReceiptOutcome(StrEnum):
     REFINED = "refined"
     """A memory now holds the new wording as well as its own."""
     UNCHANGED = "unchanged"
-    """This session reinforced the memory before."""
+    """The session has reinforced the memory before."""
     RECORDED = "recorded"
     REPEATED = "repeated"
     """The marker was stored when this transcript was read before."""
@@ -44,7 +44,7 @@ class Receipt:
 
     Attributes:
         session: The id of the session's row; ``None`` before the first session of a stream.
-        kind: What the receipt is for.
+        kind: The kind of marker that the receipt answers.
         outcome: The outcome.
         text: The observation, message or reason, or the start of the line.
         category: The category of a memory, the level of an event, or the action of a cooldown.

@@ -1,7 +1,7 @@
 """The review queue: pairs of memories that the judge could not decide, and the decisions.
 
-A decision is remembered for the pair of texts, so that nobody is asked twice. Each memory keeps its own queue in this
-form; `kind` says what the pair is of, so that other memories can add theirs.
+A decision is remembered for the pair of texts, so that the same pair is not asked about twice. Each memory keeps its
+own queue in this form; `kind` names the kind of the texts, so that other memories can add theirs.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ class Review(Noun):
 
     Attributes:
         id: Never used again.
-        kind: What the pair is of.
+        kind: The kind of the two texts.
         service: Of both memories; `None` for general ones.
         category: Of both memories.
         old_id: The memory that was there.

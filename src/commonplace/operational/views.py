@@ -12,6 +12,7 @@ from commonplace.operational.events import Event
 from commonplace.operational.memories import Memory, MemoryFilter
 from commonplace.operational.sessions import Session, SessionStatus
 from commonplace.operational.transcript.markers import EventLevel
+from commonplace.storage.nouns import Noun
 from commonplace.storage.store import Store
 
 T = TypeVar("T")
@@ -46,6 +47,20 @@ class ServiceCount:
 
     service: str | None
     memories: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedChange(Noun):
+    """A change of a memory with the text and service that the memory has now; both ``None`` if it was deleted."""
+
+    memory_id: int
+    kind: memories.ChangeKind
+    actor: str
+    session_id: int | None
+    reason: str
+    created_at: datetime
+    service: str | None
+    observation: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +193,12 @@ class OperationalViews:
         async with self._store.reading() as sql:
             rows = await sql.learned_by_day(since=format_timestamp(since))
         return {date.fromisoformat(row["day"]): row["memories"] for row in rows}
+
+    async def changes(self, *, since: datetime, limit: int) -> list[ListedChange]:
+        """Return the changes of all memories since a time, newest first."""
+        async with self._store.reading() as sql:
+            rows = await sql.changes_since(since=format_timestamp(since), limit=limit)
+        return ListedChange.from_rows(rows)
 
     def now(self) -> datetime:
         """Return the current time of this memory's clock."""

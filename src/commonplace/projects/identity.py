@@ -2,6 +2,7 @@
 
 In a Git repository the ids are in ``commonplace.json`` of Git's common directory: one for the repository, and one for
 each sub-directory that was installed into on its own. Elsewhere the id is in ``.commonplace/project.json``.
+Where neither can be written, the id is in ``projects/`` of the home, under the path of the file that it stands for.
 
     {"projects": {"": {"id": "api-7k3m2q9t", "name": "api"}, "services/pay": {…}}}
 
@@ -17,23 +18,27 @@ import time
 import unicodedata
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, cast
 
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import SettingsError, StorageUnavailableError
 from commonplace.core.text import clean_text
 from commonplace.storage.file_locks import FileLock
 
 IN_GIT: Final = "commonplace.json"
 ELSEWHERE: Final = Path(".commonplace", "project.json")
+IN_HOME: Final = "projects"
 NAMELESS: Final = "project"
 MAX_NAME_CHARS: Final = 60
 _ALPHABET: Final = "23456789abcdefghijkmnpqrstuvwxyz"
-"""Letters and digits that nobody confuses."""
+"""Letters and digits that look different from each other."""
 
 _RANDOM_CHARS: Final = 8
 _MAX_FILE_BYTES: Final = 1_000_000
+_FILE_NAME_CHARS: Final = 32
 LOCK_TIMEOUT_S: Final = 5.0
 
 
@@ -62,11 +67,13 @@ class Place:
         file: The file with the identities.
         top: The top directory of the working tree, or the directory itself where there is no Git.
         inner: The directory below the top, as a relative POSIX path; empty for the top.
+        git: Git's common directory; ``None`` where there is no Git.
     """
 
     file: Path
     top: Path
     inner: str
+    git: Path | None = None
 
     @classmethod
     def of(cls, directory: Path) -> "Place":
@@ -77,13 +84,13 @@ class Place:
         directory = directory.resolve()
         for top in (directory, *directory.parents):
             if common := _git_common_directory(top):
-                return cls(file=common / IN_GIT, top=top, inner=_inner(directory, top))
+                return cls(file=common / IN_GIT, top=top, inner=_inner(directory, top), git=common)
         return cls(file=directory / ELSEWHERE, top=directory, inner="")
 
-    @property
-    def is_in_git(self) -> bool:
-        """Whether the identity is kept in Git's common directory."""
-        return self.file.name == IN_GIT
+    def kept_in(self, home: Path) -> "Place":
+        """Return the place in a home that stands for this one if its file cannot be written."""
+        name = sha256(str(self.file).encode("utf-8", "surrogateescape")).hexdigest()[:_FILE_NAME_CHARS]
+        return replace(self, file=home / IN_HOME / f"{name}.json")
 
     def read(self) -> dict[str, Identity]:
         """Return the identities by directory below the top; an empty dictionary if there is no file.
@@ -95,7 +102,7 @@ class Place:
             document = json.loads(self.file.read_bytes()[:_MAX_FILE_BYTES])
             entries = cast("Mapping[str, Any]", document["projects"])
             return {inner: Identity(id=entry["id"], name=entry["name"]) for inner, entry in entries.items()}
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise SettingsError(
@@ -126,7 +133,7 @@ def write_json(path: Path, document: Mapping[str, object], *, mode: int) -> None
     """
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(mode=mode, parents=True, exist_ok=True)
+        make_directories(path.parent, mode=mode)
         with temporary.open("w", encoding="utf-8") as file:
             file.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
             file.flush()
@@ -145,15 +152,27 @@ def locked(path: Path, *, mode: int) -> Generator[None]:
     Raises:
         StorageUnavailableError: The directory cannot be written, or another process held the lock for five seconds.
     """
-    try:
-        path.parent.mkdir(mode=mode, parents=True, exist_ok=True)
-        lock = FileLock(path.with_name(f"{path.name}.lock"))
-    except OSError as error:
-        raise StorageUnavailableError(f"{path.parent}: {error.strerror}") from error
-    with lock:
+    with _lock_of(path, mode=mode) as lock:
         if not lock.wait(deadline=time.monotonic() + LOCK_TIMEOUT_S):
             raise StorageUnavailableError(f"{path} has been locked for {LOCK_TIMEOUT_S:g} s")
         yield
+
+
+def is_writable(path: Path, *, mode: int) -> bool:
+    """Tell whether a file can be locked, as for writing it; ``mode`` is that of a new directory."""
+    try:
+        _lock_of(path, mode=mode).close()
+    except StorageUnavailableError:
+        return False
+    return True
+
+
+def _lock_of(path: Path, *, mode: int) -> FileLock:
+    try:
+        make_directories(path.parent, mode=mode)
+        return FileLock(path.with_name(f"{path.name}.lock"))
+    except OSError as error:
+        raise StorageUnavailableError(f"{path.parent}: {error.strerror}") from error
 
 
 def _inner(directory: Path, top: Path) -> str:

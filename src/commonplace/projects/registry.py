@@ -1,12 +1,14 @@
 """The projects that a home has seen: ``projects.json`` in the home.
 
 The identity of a project is kept with the project. The home knows its readable name, the path where it was last seen,
-the project that it was merged into, and the clues by which a person recognises a clone.
+the project that it was merged into, and the clues by which a person recognises a clone. It also keeps the identities
+of projects whose own files cannot be written.
 Source: PRJ-01.
 """
 
 import json
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +18,7 @@ from commonplace.core.clock import Clock, parse_timestamp, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError
 from commonplace.core.text import clean_text
 from commonplace.projects.clues import Clues
-from commonplace.projects.identity import MAX_NAME_CHARS, Identity, Place, locked, write_json
+from commonplace.projects.identity import MAX_NAME_CHARS, Identity, Place, is_writable, locked, write_json
 
 FILE: Final = "projects.json"
 SEEN_EVERY_S: Final = 86_400
@@ -31,7 +33,7 @@ class Project:
         id: Its id, which is its butler and its scope in knowledge memory.
         name: Its readable name, which may be changed; two projects may have the same one.
         path: The directory where it was last seen.
-        file: The file that holds its identity.
+        file: The file that holds its identity; in the home if the project's own file cannot be written.
         seen_at: The time when it was last seen, to the day.
         clues: The clues by which a clone or a copy is recognised.
         merged_into: The id of the project whose memory it uses instead of its own.
@@ -57,6 +59,7 @@ class Projects:
     """
 
     def __init__(self, home: Path, *, clock: Clock = utc_now) -> None:
+        self._home = home
         self._file = home / FILE
         self._clock = clock
 
@@ -70,14 +73,14 @@ class Projects:
             SettingsError: A file with identities cannot be read.
             StorageUnavailableError: A new identity cannot be written.
         """
-        place = Place.of(directory)
-        identities = place.read()
+        own = Place.of(directory)
+        place, identities = self._held(own)
         key = place.nearest(identities)
         if key is not None:
             known = self._read().get(identities[key].id)
             if known is not None and self._is_current(known, place, key):
                 return known
-        return self._settle(place, key="")
+        return self._settle(own, key="")
 
     def find(self, directory: Path) -> Project | None:
         """Return the project of a directory that this home has seen there; ``None`` if there is none.
@@ -85,8 +88,7 @@ class Projects:
         Raises:
             SettingsError: A file with identities cannot be read.
         """
-        place = Place.of(directory)
-        identities = place.read()
+        place, identities = self._held(Place.of(directory))
         key = place.nearest(identities)
         known = None if key is None else self._read().get(identities[key].id)
         return known if known is not None and known.file == place.file else None
@@ -110,7 +112,7 @@ class Projects:
             SettingsError: A file with identities cannot be read.
             StorageUnavailableError: A new identity cannot be written.
         """
-        if Place.of(directory).is_in_git:
+        if Place.of(directory).git is not None:
             self.create(directory)
 
     def butler_at(self, directory: Path) -> str:
@@ -190,13 +192,27 @@ class Projects:
         age_s = (self._clock() - known.seen_at).total_seconds()
         return known.file == place.file and known.path == place.top / key and abs(age_s) < SEEN_EVERY_S
 
-    def _settle(self, place: Place, *, key: str, exact: bool = False) -> Project:
+    def keeps_identity_of(self, project: Project) -> bool:
+        """Tell whether the home keeps a project's identity, because the project's own file could not be written."""
+        return project.file.is_relative_to(self._home)
+
+    def _held(self, own: Place) -> tuple[Place, dict[str, Identity]]:
+        """Return the place that holds the identities of a place, and these: itself, or its stand-in in the home."""
+        stand_in = own.kept_in(self._home)
+        if kept := stand_in.read():
+            return stand_in, kept
+        return own, own.read()
+
+    def _settle(self, own: Place, *, key: str, exact: bool = False) -> Project:
         """Create an identity where there is none, tell a copy from a move, and note the visit."""
-        if not (place.top / place.inner).is_dir():
-            raise InvalidInputError("directory", "an existing directory", str(place.top / place.inner))
-        with locked(self._file, mode=0o700), locked(place.file, mode=0o755):
-            known, kept = self._read(), place.read()
-            copied_from = self._copied_from(place, kept, known)
+        if not (own.top / own.inner).is_dir():
+            raise InvalidInputError("directory", "an existing directory", str(own.top / own.inner))
+        with locked(self._file, mode=0o700), ExitStack() as stack:
+            if writable := is_writable(own.file, mode=0o755):
+                stack.enter_context(locked(own.file, mode=0o755))
+            place, kept = self._held(own)
+            known = self._read()
+            copied_from = self._copied_from(own, kept, known)
             identities = (
                 kept if not copied_from else {at: Identity.new(each.name) for at, each in kept.items()}
             )
@@ -204,8 +220,13 @@ class Projects:
             if nearest is None or (exact and nearest != key):
                 nearest = key
                 identities = identities | {key: Identity.new((place.top / key).name)}
-            if identities != kept:
+            stand_in = own.kept_in(self._home)
+            is_own = writable and (place == own or own.read() in ({}, kept))
+            if identities != kept or (is_own and place == stand_in):
+                place = own if is_own else stand_in
                 place.write(identities)
+            if is_own:
+                stand_in.file.unlink(missing_ok=True)
             project = self._visited(place, nearest, identities[nearest], known, copied_from)
             self._write(known | {project.id: project})
             return project
@@ -219,7 +240,7 @@ class Projects:
         copied_from: tuple[str, ...],
     ) -> Project:
         before = known.get(identity.id)
-        clues = Clues.of(place.file.parent) if before is None else before.clues
+        clues = before.clues if before is not None else Clues.of(place.git) if place.git else Clues()
         alike = [each.id for each in known.values() if each.file != place.file and each.clues.agree(clues)]
         return Project(
             id=identity.id,
@@ -235,13 +256,14 @@ class Projects:
         )
 
     def _copied_from(
-        self, place: Place, identities: Mapping[str, Identity], known: Mapping[str, Project]
+        self, own: Place, identities: Mapping[str, Identity], known: Mapping[str, Project]
     ) -> tuple[str, ...]:
-        """Return the ids in the file if it is a copy: another file, still there, has the same ones."""
+        """Return the ids of a place if it is a copy: the file of another place, still there, has the same ones."""
+        stand_in = own.kept_in(self._home).file
         ids = tuple(each.id for each in identities.values())
         for each in ids:
             other = known.get(each)
-            if other is None or other.file == place.file or _is_same_file(other.file, place.file):
+            if other is None or other.file == stand_in or _is_same_file(other.file, own.file):
                 continue
             elsewhere = Place(file=other.file, top=other.path, inner="")
             try:

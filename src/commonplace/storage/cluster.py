@@ -1,14 +1,16 @@
-"""The directory of the embedded server: its place, its contents, and its creation.
+"""The directory of the embedded server: its contents, and its creation.
 
     start.lock, users.lock, server.lock, reaper.lock      see commonplace.storage.embedded
-    commonplace.conf, pg_hba.conf, pg_ident.conf          rewritten at every start
     data/                                                 PostgreSQL's own, 0700; postgresql.conf in it may be edited
+    data/commonplace.conf, pg_hba.conf, pg_ident.conf     rewritten at every start
     run/                                                  its socket, 0700
     log/                                                  logs of seven days
-    home                                                  for root: the path of the link to this directory
 
-The mode of an existing directory never changes. For root the directory lies below ``/var/lib/commonplace``, where the
-server's account can reach it, and the home has a symbolic link to it.
+It lies in the home and holds no path of its own, so a copy of a home, made while no server runs, is complete.
+
+Root's server runs under another account, which cannot enter private directories above the home. It does not need to:
+root starts each program inside the data directory, and PostgreSQL's name for that directory is ``/proc/self/cwd``.
+The directory itself belongs to root, so that the account cannot replace the locks.
 """
 
 import hashlib
@@ -21,18 +23,24 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import EmbeddedPostgresError
 from commonplace.storage.file_locks import FileLock
+from commonplace.storage.linked import SYSTEM_DIRECTORY, bring_home, finish_bringing
 from commonplace.storage.postgres_binaries import POSTGRES_MAJOR, bundled_programs, usable_programs
 from commonplace.storage.server_account import ServerAccount, server_account
 
-SYSTEM_DIRECTORY = Path("/var/lib/commonplace")
-HOME_FILE = "home"
+WORKING_DIRECTORY = Path("/proc/self/cwd")
+CONFIGURATION = "commonplace.conf"
 SUPERUSER = "postgres"
 APPLICATION_ROLE = "commonplace"
 DATABASE = "commonplace"
 PORT = 5432
 """Only a part of the socket's name; the server listens on no network."""
+
+INCLUDE = f"include '{CONFIGURATION}'"
+OLD_INCLUDE = f"include '../{CONFIGURATION}'"
+"""The line of clusters from earlier releases, whose configuration lay beside the data."""
 
 SOCKET_NAME = f".s.PGSQL.{PORT}"
 
@@ -40,6 +48,7 @@ MAX_SOCKET_PATH_BYTES = 100
 """Linux allows 107, macOS 103."""
 
 INITDB_TIMEOUT_S = 120
+SHARED_MODE = 0o750
 
 TUNING = {
     "max_connections": "100",
@@ -87,6 +96,16 @@ class Cluster:
         """The directory of the server's logs."""
         return self.directory / "log"
 
+    @property
+    def run(self) -> Path:
+        """The directory of the socket, if its path is short enough."""
+        return self.directory / "run"
+
+    @property
+    def data_inside(self) -> str:
+        """The name of the data directory for a program that runs inside of it, also where it cannot go up."""
+        return str(WORKING_DIRECTORY) if self.account.switches and WORKING_DIRECTORY.exists() else "."
+
     def lock(self, name: str) -> FileLock:
         """Return one of the cluster's locks, not yet taken."""
         return FileLock(self.directory / f"{name}.lock")
@@ -106,7 +125,7 @@ def locate_cluster(requested: Path) -> Cluster:
         if os.geteuid() == 0:
             return _locate_for_root(requested.absolute())
         account = server_account()
-        requested.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(requested)
         return Cluster(directory=requested.resolve(), account=account, programs=bundled_programs())
     except OSError as error:
         raise EmbeddedPostgresError(f"cannot create the database's directory {requested}: {error}") from error
@@ -115,55 +134,31 @@ def locate_cluster(requested: Path) -> Cluster:
 def _locate_for_root(requested: Path) -> Cluster:
     if not SYSTEM_DIRECTORY.is_dir():
         SYSTEM_DIRECTORY.mkdir(parents=True, exist_ok=True)
-        # Set regardless of the umask, because the server's account must reach the directories below.
+        # Set regardless of the umask, because the server's account must reach the programs below.
         SYSTEM_DIRECTORY.chmod(0o755)
     with FileLock(SYSTEM_DIRECTORY / "install.lock") as lock:
         if not lock.wait(deadline=time.monotonic() + INITDB_TIMEOUT_S):
             raise EmbeddedPostgresError(f"another process holds {SYSTEM_DIRECTORY / 'install.lock'}")
         account = server_account()
         programs = usable_programs(bundled_programs(), account, copies=SYSTEM_DIRECTORY)
-        directory = _linked_directory(requested) or _link_new_directory(requested, account)
-        _note_home(directory, requested)
+        finish_bringing(requested)
+        directory = bring_home(requested) if requested.is_symlink() else requested
+        _share_with_account(directory, account)
     return Cluster(directory=directory, account=account, programs=programs)
 
 
-def _linked_directory(requested: Path) -> Path | None:
-    if not requested.is_symlink():
-        if requested.exists():
-            raise EmbeddedPostgresError(
-                f"{requested} already exists: root keeps the database in {SYSTEM_DIRECTORY} and puts a link to it "
-                f"there. Run commonplace as its owner (user id {requested.stat().st_uid}), or "
-                "choose another COMMONPLACE_HOME"
-            )
-        return None
-    target = requested.readlink()
-    if target.parent != SYSTEM_DIRECTORY or not target.is_dir():
+def _share_with_account(directory: Path, account: ServerAccount) -> None:
+    """Create root's directory, or check it. The account may enter it but not change it: the locks stay root's."""
+    make_directories(directory)
+    found = directory.stat()
+    if found.st_uid != 0:
         raise EmbeddedPostgresError(
-            f"the database of {requested} was in {target}, which is gone: restore it (in a container, keep "
-            f"{SYSTEM_DIRECTORY} on a volume), or remove the symbolic link to start with an empty database"
+            f"{directory} belongs to user id {found.st_uid}: run commonplace as that user, choose another "
+            f"COMMONPLACE_HOME, or, if this is a copy for root, run chown root {directory}"
         )
-    return target
-
-
-def _link_new_directory(requested: Path, account: ServerAccount) -> Path:
-    """Create a new directory: a home that was deleted and created again does not get its old memories back."""
-    requested.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    digest = hashlib.sha256(os.fsencode(requested)).hexdigest()[:12]
-    directory = Path(tempfile.mkdtemp(prefix=f"{digest}-", dir=SYSTEM_DIRECTORY))
-    # The account may read the directory but not change it: locks and rules of access stay root's.
-    os.chown(directory, 0, account.gid)
-    directory.chmod(0o750)
-    requested.symlink_to(directory)
-    return directory
-
-
-def _note_home(directory: Path, requested: Path) -> None:
-    """Write the path of the link to a directory, again if its home was moved."""
-    path, wanted = directory / HOME_FILE, os.fsencode(requested)
-    if not path.exists() or path.read_bytes() != wanted:
-        draft = directory / f"{HOME_FILE}.draft"
-        draft.write_bytes(wanted)
-        draft.replace(path)
+    if (found.st_gid, stat.S_IMODE(found.st_mode)) != (account.gid, SHARED_MODE):
+        os.chown(directory, 0, account.gid)
+        directory.chmod(SHARED_MODE)
 
 
 def create_data(cluster: Cluster, server_lock: FileLock) -> None:
@@ -191,13 +186,13 @@ def create_data(cluster: Cluster, server_lock: FileLock) -> None:
 
 def _initdb(cluster: Cluster, draft: Path, server_lock: FileLock) -> None:
     options = [
-        *("--pgdata", draft, "--username", SUPERUSER, "--auth", "peer", "--encoding", "UTF8"),
+        *("--pgdata", cluster.data_inside, "--username", SUPERUSER, "--auth", "peer", "--encoding", "UTF8"),
         *("--locale", "C", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"),
         *(f"--set={name}={value}" for name, value in TUNING.items()),
     ]
     outcome = cluster.account.run(
         [cluster.programs / "initdb", *options],
-        directory=cluster.directory,
+        directory=draft,
         pass_fds=[server_lock.fileno()],
         timeout_s=INITDB_TIMEOUT_S,
     )
@@ -206,8 +201,8 @@ def _initdb(cluster: Cluster, draft: Path, server_lock: FileLock) -> None:
             f"cannot create a database in {cluster.directory}: {outcome.stderr.strip()}"
         )
     outcome = cluster.account.run(
-        [cluster.programs / "postgres", "--single", "-D", draft, "template1"],
-        directory=cluster.directory,
+        [cluster.programs / "postgres", "--single", "-D", cluster.data_inside, "template1"],
+        directory=draft,
         pass_fds=[server_lock.fileno()],
         text=SET_UP_SQL,
         timeout_s=INITDB_TIMEOUT_S,
@@ -217,7 +212,7 @@ def _initdb(cluster: Cluster, draft: Path, server_lock: FileLock) -> None:
         raise EmbeddedPostgresError(f"cannot set up the database in {draft}: {outcome.stderr.strip()}")
     with (draft / "postgresql.conf").open("a", encoding="utf-8") as settings:
         settings.write("\n# Settings that commonplace relies on. Change none of them here: they win.\n")
-        settings.write("include '../commonplace.conf'\n")
+        settings.write(f"{INCLUDE}\n")
 
 
 def configure(cluster: Cluster) -> Path:
@@ -231,47 +226,73 @@ def configure(cluster: Cluster) -> Path:
     found = (cluster.data / "PG_VERSION").read_text(encoding="ascii").strip()
     if found != POSTGRES_MAJOR:
         raise EmbeddedPostgresError(
-            f"{cluster.data} was made by PostgreSQL {found}, but this release includes {POSTGRES_MAJOR}: move the "
-            "data with the pg_dump of the release that made it, or set another COMMONPLACE_HOME"
+            f"{cluster.data} was made by PostgreSQL {found}, but this release includes {POSTGRES_MAJOR}: make a "
+            "backup with the release that made it, and restore it with this release into another COMMONPLACE_HOME"
         )
-    sockets = _socket_directory(cluster)
+    sockets = socket_directory(cluster)
+    _take_over(cluster)
     for directory in (cluster.log, sockets):
         _own_directory(directory, cluster.account)
     names = {cluster.account.name, "root"} if cluster.account.switches else {cluster.account.name}
     settings = {
         "listen_addresses": "",
         "port": str(PORT),
-        "unix_socket_directories": f'"{sockets}"',
+        "unix_socket_directories": '"../run"' if sockets == cluster.run else f'"{sockets}"',
         "unix_socket_permissions": "0700",
-        "hba_file": str(cluster.directory / "pg_hba.conf"),
-        "ident_file": str(cluster.directory / "pg_ident.conf"),
         "logging_collector": "on",
-        "log_directory": str(cluster.log),
+        "log_directory": "../log",
         "log_filename": "postgresql-%a.log",
         "log_rotation_age": "1d",
         "log_rotation_size": "0",
         "log_truncate_on_rotation": "on",
     }
     quoted = {name: value.replace("\\", "\\\\").replace("'", "''") for name, value in settings.items()}
-    _write(cluster, "commonplace.conf", [f"{name} = '{value}'" for name, value in quoted.items()])
+    _write(cluster, CONFIGURATION, [f"{name} = '{value}'" for name, value in quoted.items()])
     _write(cluster, "pg_hba.conf", ["local all all peer map=owner"])
     _write(cluster, "pg_ident.conf", [f'owner "{name}" all' for name in sorted(names)])
     return sockets
 
 
-def _write(cluster: Cluster, name: str, lines: list[str]) -> None:
-    path = cluster.directory / name
-    draft = cluster.directory / f"{name}.draft"
-    draft.write_text("\n".join(["# Written by commonplace at every start.", *lines, ""]), encoding="utf-8")
-    draft.chmod(0o640)
-    if cluster.account.switches:
-        os.chown(draft, 0, cluster.account.gid)
-    draft.replace(path)
+def _take_over(cluster: Cluster) -> None:
+    """Adapt a cluster of an earlier release, and one that was copied from another machine.
+
+    The account has other numbers there. Links are not followed.
+    """
+    for directory in (cluster.data, cluster.log, cluster.run):
+        if (
+            cluster.account.switches
+            and directory.exists()
+            and directory.lstat().st_uid != cluster.account.uid
+        ):
+            _give(directory, cluster.account)
+            for parent, directories, files in os.walk(directory):
+                for name in (*directories, *files):
+                    _give(Path(parent, name), cluster.account)
+    settings = (cluster.data / "postgresql.conf").read_text(encoding="utf-8")
+    if OLD_INCLUDE in settings:
+        _write(cluster, "postgresql.conf", settings.replace(OLD_INCLUDE, INCLUDE).splitlines(), written=False)
+        for name in (CONFIGURATION, "pg_hba.conf", "pg_ident.conf"):
+            (cluster.directory / name).unlink(missing_ok=True)
 
 
-def _socket_directory(cluster: Cluster) -> Path:
-    """Return ``run/`` of the cluster, or a short path if that is too long for a socket or has unusual characters."""
-    own = cluster.directory / "run"
+def _write(cluster: Cluster, name: str, lines: list[str], *, written: bool = True) -> None:
+    """Write a file of the data directory, which belongs to the account: whatever it put there is not followed."""
+    draft = cluster.data / f"{name}.draft"
+    draft.unlink(missing_ok=True)
+    head = ["# Written by commonplace at every start."] if written else []
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
+        file.write("\n".join([*head, *lines, ""]).encode())
+    _give(draft, cluster.account)
+    draft.replace(cluster.data / name)
+
+
+def socket_directory(cluster: Cluster) -> Path:
+    """Return ``run/`` of the cluster, or a short path if that is too long for a socket or has unusual characters.
+
+    Raises:
+        EmbeddedPostgresError: No path is short enough.
+    """
+    own = cluster.run
     digest = hashlib.sha256(os.fsencode(cluster.directory)).hexdigest()[:12]
     short = f"commonplace-{cluster.account.uid}-{digest}"
     parents = (os.environ.get("XDG_RUNTIME_DIR", ""), tempfile.gettempdir(), "/tmp")  # noqa: S108 - see _own_directory
@@ -297,4 +318,4 @@ def _own_directory(path: Path, account: ServerAccount) -> None:
 
 def _give(path: Path, account: ServerAccount) -> None:
     if account.switches:
-        os.chown(path, account.uid, account.gid)
+        os.chown(path, account.uid, account.gid, follow_symlinks=False)

@@ -62,6 +62,7 @@ from commonplace.storage.cluster import (
     configure,
     create_data,
     locate_cluster,
+    socket_directory,
 )
 from commonplace.storage.file_locks import POLL_S, FileLock
 from commonplace.storage.postmaster import answering_socket, log_tail, start_postmaster
@@ -145,6 +146,7 @@ def remove_cluster(directory: Path, *, timeout_s: float = START_TIMEOUT_S) -> No
         if not all(lock.wait(deadline=deadline) for lock in (start, users, server)):
             raise EmbeddedPostgresError(f"the server in {cluster.directory} is still in use")
         try:
+            shutil.rmtree(socket_directory(cluster), ignore_errors=True)
             shutil.rmtree(cluster.directory)
             if directory.is_symlink():
                 directory.unlink()

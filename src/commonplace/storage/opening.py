@@ -1,8 +1,11 @@
 """Opening of the database in the settings: SQLite by path, PostgreSQL by URL."""
 
+from importlib import import_module
+from typing import Any
+
 from commonplace.core.settings import Settings
 from commonplace.storage.database import Database
-from commonplace.storage.migrations.runner import Branch, migrate_postgres, migrate_sqlite
+from commonplace.storage.migrations.runner import Before, Branch, migrate_postgres, migrate_sqlite
 from commonplace.storage.postgres_database import PostgresDatabase
 from commonplace.storage.sqlite import SQLiteDatabase
 
@@ -17,5 +20,15 @@ async def open_database(settings: Settings, branch: Branch) -> Database:
         await migrate_postgres(settings.database, branch)
         return await PostgresDatabase.open(settings.database)
     path = settings.database_path
-    await migrate_sqlite(path, branch)
+    await migrate_sqlite(path, branch, before=before_upgrade(settings, only_sqlite=True))
     return await SQLiteDatabase.open(path)
+
+
+def before_upgrade(settings: Settings, *, only_sqlite: bool = False) -> Before:
+    """Return what makes a backup in the home before an upgrade."""
+
+    async def back_up() -> None:
+        taking: Any = import_module("commonplace.storage.backup.taking")
+        await taking.back_up_before(settings, "upgrade", only_sqlite=only_sqlite)
+
+    return back_up

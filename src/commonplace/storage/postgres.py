@@ -7,21 +7,24 @@ and arrays, and is read as :class:`pgvector.Vector`. The server cancels a statem
 import json
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import asyncpg
 from pgvector import Vector
 
 from commonplace.core.errors import StorageUnavailableError
+from commonplace.storage.cluster import APPLICATION_ROLE
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.postgres_access import Access, connect, prepare_access
 from commonplace.storage.postgres_url import describe_url
+from commonplace.storage.roles import as_role, owner_access
 
 MAX_POOL_SIZE = 10
 """By default a server allows 100 connections, which several processes share."""
 
 STATEMENT_TIMEOUT_S = 30.0
 CLIENT_GRACE_S = 5.0
-"""How much longer the client waits than the server, so that the server's cancellation is reported."""
+"""Seconds that the client waits longer than the server, so that the server's cancellation is reported."""
 
 
 async def open_pool(
@@ -30,6 +33,7 @@ async def open_pool(
     application_name: str = "commonplace",
     max_size: int = MAX_POOL_SIZE,
     statement_timeout_s: float = STATEMENT_TIMEOUT_S,
+    as_owner: bool = False,
 ) -> asyncpg.Pool:
     """Open a pool of connections. The caller closes it, and closes it before the embedded server.
 
@@ -41,13 +45,14 @@ async def open_pool(
         application_name: The name in the server's list of connections.
         max_size: Most connections at once; one is opened immediately.
         statement_timeout_s: Seconds until a statement is cancelled.
+        as_owner: Connect as the owner of the tables, to change them; a URL names the owner in any case.
 
     Raises:
         SettingsError: The URL is not a PostgreSQL URL.
         StorageUnavailableError: The server cannot be reached or used. No message holds the password.
         EmbeddedPostgresError: The embedded server cannot be started.
     """
-    access = await access_to(source)
+    access = await access_to(source, as_owner=as_owner)
     settings = {
         "application_name": application_name,
         "statement_timeout": str(int(statement_timeout_s * 1000)),
@@ -65,8 +70,12 @@ async def open_pool(
     )
 
 
-async def access_to(source: str | EmbeddedPostgres) -> Access:
+async def access_to(source: str | EmbeddedPostgres, *, as_owner: bool = False) -> Access:
     """Return the access to a server; the embedded server is started if it does not run.
+
+    Args:
+        source: A URL, or the embedded server.
+        as_owner: See :func:`open_pool`.
 
     Raises:
         SettingsError: The URL is not a PostgreSQL URL.
@@ -75,6 +84,8 @@ async def access_to(source: str | EmbeddedPostgres) -> Access:
     """
     if isinstance(source, str):
         return await prepare_access(source)
+    if as_owner:
+        return await owner_access(source)
     url = await source.start()
     return Access(url=url, where=describe_url(url), role=None, vector_schema="public")
 
@@ -90,7 +101,8 @@ async def _connect_again(
     except StorageUnavailableError:
         if isinstance(source, str):
             raise
-        return await connect(await source.start(), where=where, **options)
+        role = urlsplit(url).username or APPLICATION_ROLE
+        return await connect(as_role(await source.start(), role), where=where, **options)
 
 
 async def _set_codecs(vector_schema: str, connection: asyncpg.Connection) -> None:

@@ -1,6 +1,6 @@
 """Descriptions of PostgreSQL URLs without their passwords."""
 
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit, urlunsplit
 
 from commonplace.core.errors import SettingsError
 
@@ -9,6 +9,15 @@ def mask_password(text: str, url: str) -> str:
     """Return a text, such as a driver's error message, with ``***`` in place of a URL's password."""
     password = urlsplit(url).password
     return text.replace(unquote(password), "***").replace(password, "***") if password else text
+
+
+def without_password(url: str) -> tuple[str, str | None]:
+    """Return a URL without its password, and the password: arguments of a program can be read by other users."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url, None
+    user, _, address = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}@{address}")), unquote(parts.password)
 
 
 def describe_url(url: str) -> str:

@@ -4,6 +4,7 @@ A lock shows whether the server runs, not its pid file: the postmaster and all i
 and the kernel releases it when the last of them is gone. A pid can be reused, and a pid file outlives a reboot.
 """
 
+import os
 import socket
 from pathlib import Path
 
@@ -32,10 +33,11 @@ def start_postmaster(cluster: Cluster, sockets: Path, server_lock: FileLock, *, 
     outcome = cluster.account.run(
         [
             *(cluster.programs / "pg_ctl", "start", "--silent", "--wait"),
-            *("--timeout", str(max(1, int(timeout_s))), "--pgdata", "data", "--log", f"log/{STARTUP_LOG}"),
+            *("--timeout", str(max(1, int(timeout_s))), "--pgdata", cluster.data_inside),
+            *("--log", f"../log/{STARTUP_LOG}"),
         ],
-        # Relative paths, because pg_ctl passes them to a shell in double quotes.
-        directory=cluster.directory,
+        # Paths from here, because pg_ctl passes them to a shell in double quotes.
+        directory=cluster.data,
         pass_fds=[server_lock.fileno()],
         timeout_s=timeout_s + 10,
     )
@@ -53,7 +55,7 @@ def answering_socket(cluster: Cluster) -> Path | None:
         return None
     if len(lines) <= STATUS_LINE or lines[STATUS_LINE].strip() != "ready":
         return None
-    directory = Path(lines[SOCKET_LINE])
+    directory = Path(os.path.normpath(cluster.data / lines[SOCKET_LINE]))
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(str(directory / SOCKET_NAME))

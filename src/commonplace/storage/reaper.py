@@ -34,9 +34,9 @@ def main(directory: Path, pg_ctl: str, uid: int, gid: int) -> None:
         switch = os.geteuid() == 0
         # It fails before the server has written its pid file; the lock shows when the server is gone.
         subprocess.run(  # noqa: S603 - PostgreSQL's own program, arguments in a list, no shell
-            [pg_ctl, "stop", "-s", "-w", "-t", "60", "-m", "fast", "-D", directory / "data"],
+            [pg_ctl, "stop", "-s", "-w", "-t", "60", "-m", "fast", "-D", "data"],
             check=False,
-            cwd="/",
+            cwd=directory,  # the server's account may not reach it by its path
             env={"PATH": os.defpath, "LC_ALL": "C"},
             extra_groups=[] if switch else None,
             group=gid if switch else None,

@@ -13,7 +13,9 @@ from typing import Any, Final
 from pydantic import BaseModel, Field
 
 from commonplace.core.errors import (
+    ClockError,
     CommonplaceError,
+    EmbeddedPostgresError,
     EmbeddingError,
     InvalidInputError,
     ModelError,
@@ -24,6 +26,10 @@ from commonplace.core.errors import (
 
 MEDIA_TYPE: Final = "application/problem+json"
 LOGIN: Final = "/login"
+RETRY_AFTER_S: Final = 5
+"""Seconds until another try after an outage; the embedded server recovers from a crash in less."""
+
+_DIRECTORIES: Final = re.compile(r"(?<![\w:/.])/(?:[^\s/'\"]+/)+")
 
 
 class Problem(BaseModel):
@@ -58,7 +64,7 @@ class Kind:
 
 
 NOT_FOUND: Final = Kind(
-    "not-found", HTTPStatus.NOT_FOUND, "Not found", "Nothing exists at the path, or under the id in it."
+    "not-found", HTTPStatus.NOT_FOUND, "Not found", "The path, or the id in it, does not exist."
 )
 INVALID_INPUT: Final = Kind(
     "invalid-input",
@@ -167,17 +173,25 @@ def problem_of(error: CommonplaceError) -> Problem:
             kind = INVALID_INPUT
         case NotFoundError():
             kind = NOT_FOUND
-        case StorageUnavailableError():
+        case StorageUnavailableError() | EmbeddedPostgresError():
             kind = STORAGE_UNAVAILABLE
+        case ClockError():
+            kind = UNHEALTHY
         case EmbeddingError() | ModelError():
             kind = MODEL_UNAVAILABLE
         case _:
             kind = FAULT
-    problem = kind.problem(encodable(str(error)))
+    said = str(error) if kind.status < HTTPStatus.INTERNAL_SERVER_ERROR else _without_directories(str(error))
+    problem = kind.problem(encodable(said))
     if isinstance(error, InvalidInputError):
         problem.field = camel_case(error.field)
         problem.expected, problem.got = error.expected, encodable(error.got)
     return problem
+
+
+def _without_directories(text: str) -> str:
+    """Return the first line of an error without the directories of its paths, which are in the log only."""
+    return _DIRECTORIES.sub("", text.partition("\n")[0])
 
 
 def camel_case(name: str) -> str:

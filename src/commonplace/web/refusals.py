@@ -24,6 +24,7 @@ from commonplace.web.problems import (
     MEDIA_TYPE,
     NOT_FOUND,
     REFUSED,
+    RETRY_AFTER_S,
     TOO_LARGE,
     UNAUTHENTICATED,
     Kind,
@@ -46,6 +47,8 @@ def answer(
     connection: HTTPConnection, problem: Problem, *, headers: Mapping[str, str] | None = None
 ) -> Response:
     """Return a problem as a page if a person waits for it in a browser, else as JSON."""
+    if problem.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        headers = {"Retry-After": str(RETRY_AFTER_S), **(headers or {})}
     if not _a_person_waits(connection):
         return problem_response(problem, headers=headers)
     shown = problem.model_copy(update={"detail": visible(problem.detail)})

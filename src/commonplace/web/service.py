@@ -1,10 +1,10 @@
 """The ASGI application: routes, middleware, error handlers and documentation over open memories."""
 
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Final
 
-from fastapi import Depends, FastAPI
+from fastapi import APIRouter, Depends, FastAPI
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from commonplace.access import Logins, Tokens
@@ -75,8 +75,8 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
         lifespan=servers.running,
-        dependencies=[Depends(acting), Depends(refuse_forgery)],
     )
+    app.router.routes.extend(_router().routes)
     app.state.memories = memories
     app.state.app_memory = memories.apps
     app.state.checks = health.Checks(
@@ -84,27 +84,30 @@ def create_app(
     )
     app.state.model = model
     app.state.logins = Logins(tokens)
-    app.state.limiter = Limiter(options.rate_limits)
-    app.state.process_registry = monitoring.process_registry()
+    app.state.process_registry = registry = monitoring.process_registry()
+    app.state.limiter = Limiter(options.rate_limits, registry)
     app.openapi = partial(documentation.describe, app)
     tell_problems(app)
-    _add_routes(app)
     servers.mount(app)
     app.mount(assets.STATIC_PATH, assets.static_app(), name="static")
     _add_guards(app, tokens, options)
     return app
 
 
-def _add_routes(app: FastAPI) -> None:
+@cache
+def _router() -> APIRouter:
+    """Return the routes of every application; the first request prepares them, for half a second."""
+    router = APIRouter(dependencies=[Depends(acting), Depends(refuse_forgery)])
     answers = may_answer(FOREIGN_HOST, UNAUTHENTICATED, FORBIDDEN, FORGED, TOO_MANY, STORAGE_UNAVAILABLE)
     apps = (admin, rest, conversations)
     for part in (*apps, operational, workspace, knowledge, entities, upkeep, consolidation, briefing):
-        app.include_router(part.api.router, responses=answers)
-    app.include_router(health.router, responses=may_answer(FOREIGN_HOST, TOO_MANY))
-    app.include_router(monitoring.router, responses=answers, dependencies=[Depends(installation_reader)])
-    app.include_router(documentation.router)
-    app.include_router(dashboard)
-    app.include_router(login.router)
+        router.include_router(part.api.router, responses=answers)
+    router.include_router(health.router, responses=may_answer(FOREIGN_HOST, TOO_MANY))
+    router.include_router(monitoring.router, responses=answers, dependencies=[Depends(installation_reader)])
+    router.include_router(documentation.router)
+    router.include_router(dashboard)
+    router.include_router(login.router)
+    return router
 
 
 def _add_guards(app: FastAPI, tokens: Tokens, options: SecurityOptions) -> None:

@@ -16,7 +16,7 @@ from commonplace.access import Tokens
 from commonplace.core.errors import AccessError, CommonplaceError
 from commonplace.core.settings import Settings
 from commonplace.knowledge import KnowledgeMemory
-from commonplace.llm import Model, open_model
+from commonplace.llm import Model, open_consolidation_model, open_model
 from commonplace.memories import Memories
 from commonplace.web.loopback import url_of
 from commonplace.web.security import SecurityOptions
@@ -125,10 +125,13 @@ async def serve(
             if security is not None and security.login_required:
                 await _require_admin(tokens)
             model = await stack.enter_async_context(open_model(settings))
+            consolidating = model
+            if settings.consolidation_model is not None:
+                consolidating = await stack.enter_async_context(open_consolidation_model(settings))
             memories = await stack.enter_async_context(Memories.open(settings, model=model))
             memories.knowledge.begin()
             if worker:
-                await stack.enter_async_context(_working(settings, memories.knowledge, model))
+                await stack.enter_async_context(_working(settings, memories.knowledge, consolidating))
             app = create_app(
                 memories,
                 tokens=tokens,
@@ -137,6 +140,7 @@ async def serve(
                 worker=worker,
                 model=model,
             )
+            app.state.model = consolidating
             server = Server(app, on_ready=lambda: on_ready(url))
             chores = {
                 "lost sessions": memories.operational.interrupt_lost_sessions,

@@ -15,7 +15,7 @@ FILE_NAME: Final = "agent.json"
 
 
 class InjectMode(StrEnum):
-    """Which memories go into the prompt."""
+    """The choice of memories for the prompt."""
 
     RELEVANT = "relevant"
     RECENT_ONLY = "recent_only"

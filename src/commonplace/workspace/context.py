@@ -7,20 +7,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, assert_never, cast
 
-from commonplace.core.text import collapse_whitespace
+from commonplace.core.data_lines import data_line
 from commonplace.workspace.config import InjectMode, MemoryConfig
 from commonplace.workspace.entries import Memory, age_key
 from commonplace.workspace.relevance import rank
 
 HEADER: Final = "[Memories]"
 FALLBACK_COUNT: Final = 5
-"""How many of the newest memories are shown if none scores. Source: WSP-07.4."""
+"""Number of newest memories that are shown if no memory scores. Source: WSP-07.4."""
 
 Message = Mapping[str, Any]
 """A chat message: ``role``, and ``content`` as text or as a list of parts with ``text``."""
 
 _SYSTEM_ROLES = frozenset({"system", "developer"})
-_CONTROLS = dict.fromkeys([*range(32), *range(127, 160)], " ")
 _BRACKETS = str.maketrans("()", "[]")
 
 
@@ -56,10 +55,10 @@ def select(
 def render(memories: Iterable[Memory]) -> str:
     """Return the block with the memories in the order given; empty if there are no memories.
 
-    Each memory is one line, ``- (m-2, infra) Project uses PostgreSQL 16``, with its id and first tag. Line breaks
-    and control characters in it become spaces, so that no memory can look like another bullet or a header.
+    Each memory is one line, ``- (m-2, infra) Project uses PostgreSQL 16``, with its id and first tag, and is
+    data: see :func:`~commonplace.core.data_lines.data_line`.
     """
-    bullets = [f"- ({_label(memory)}) {_one_line(memory.text)}" for memory in memories]
+    bullets = [f"- ({_label(memory)}) {data_line(memory.text)}" for memory in memories]
     return "\n".join([HEADER, *bullets]) if bullets else ""
 
 
@@ -99,11 +98,7 @@ def _within_budget(candidates: Iterable[Memory], config: MemoryConfig) -> Iterab
 def _label(memory: Memory) -> str:
     if not memory.tags:
         return memory.id
-    return f"{memory.id}, {_one_line(memory.tags[0]).translate(_BRACKETS)}"
-
-
-def _one_line(text: str) -> str:
-    return collapse_whitespace(text.translate(_CONTROLS))
+    return f"{memory.id}, {data_line(memory.tags[0]).translate(_BRACKETS)}"
 
 
 def _is_block(message: Message) -> bool:

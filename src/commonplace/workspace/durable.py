@@ -76,7 +76,7 @@ def append(descriptor: int, data: bytes, *, length: int) -> None:
 def replace(path: Path, data: bytes, *, mode: int) -> None:
     """Replace the contents of a file atomically, through ``<path>.tmp``.
 
-    The caller makes sure that nobody else does so at the same time.
+    The caller makes sure that no other process does so at the same time.
 
     Raises:
         OSError: The contents cannot be written; the file stays as it was.

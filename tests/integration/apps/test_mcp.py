@@ -4,6 +4,7 @@ import asyncio
 import signal
 import subprocess
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,9 @@ from fastmcp.client.transports import StdioTransport
 from commonplace.apps.memory import AppMemory
 from commonplace.core.settings import Settings
 from commonplace.mcp.apps.server import HINTS, build_server
-from support.commands import COMMAND, CommandLine, clean_environment
+from support.commands import COMMAND, CommandLine, CommandServer, clean_environment
 from support.deadlines import DEADLINE_S
-from support.effort import importing_s
+from support.effort import computes_less, importing_s
 from support.mcp import ask, refused
 from support.model_api import Hangs, ModelApi, Says
 from support.service import open_app_memory
@@ -140,10 +141,10 @@ async def test_messages_may_come_as_json_in_a_string_and_secrets_are_masked(
     assert secret not in focus.messages[-1].content
 
 
-def stdio(home: Path, **variables: str) -> StdioTransport:
+def stdio(program: Path, home: Path, **variables: str) -> StdioTransport:
     """Return the server as a process."""
     return StdioTransport(
-        str(COMMAND),
+        str(program),
         ["mcp", "apps"],
         env=clean_environment(home, **variables),
         cwd=str(home),
@@ -152,9 +153,11 @@ def stdio(home: Path, **variables: str) -> StdioTransport:
 
 
 @pytest.mark.requirement("DIG-06.2")
-async def test_the_server_on_standard_input_makes_the_digest_before_it_ends(commonplace: CommandLine) -> None:
+async def test_the_server_on_standard_input_makes_the_digest_before_it_ends(
+    commonplace: CommandLine, command_server: CommandServer
+) -> None:
     """The client hangs up right after the end of the conversation."""
-    async with Client(stdio(commonplace.home)) as client:
+    async with Client(stdio(command_server.program, commonplace.home)) as client:
         await write(client)
         await ask(client, "conversation_end", conversation_id="c-1")
         uris = [str(one.uri) for one in await client.list_resources()]
@@ -165,7 +168,9 @@ async def test_the_server_on_standard_input_makes_the_digest_before_it_ends(comm
 
 @pytest.mark.requirement("DIG-04.2")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_stopped_server_releases_its_claim(commonplace: CommandLine, number: signal.Signals) -> None:
+def test_a_stopped_server_releases_its_claim(
+    commonplace: CommandLine, command_server: CommandServer, number: signal.Signals
+) -> None:
     """The next server makes the digest by itself, with the first call."""
     register = '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s","arguments":%s}}\n'
     handshake = (
@@ -188,7 +193,7 @@ def test_a_stopped_server_releases_its_claim(commonplace: CommandLine, number: s
     with ModelApi(Hangs()) as api:
         named: dict[str, Any] = {"COMMONPLACE_MODEL": "openai:m", "COMMONPLACE_MODEL_BASE_URL": api.url}
         with subprocess.Popen(
-            [COMMAND, "mcp", "apps"],
+            [command_server.program, "mcp", "apps"],
             cwd=commonplace.directory,
             env=clean_environment(commonplace.home, **named),
             stdin=subprocess.PIPE,
@@ -211,7 +216,9 @@ def test_a_stopped_server_releases_its_claim(commonplace: CommandLine, number: s
 
 
 @pytest.mark.requirement("DIG-04.2")
-async def test_a_server_makes_the_digests_that_an_earlier_process_left(commonplace: CommandLine) -> None:
+async def test_a_server_makes_the_digests_that_an_earlier_process_left(
+    commonplace: CommandLine, command_server: CommandServer
+) -> None:
     """With its first call; the model was down before."""
     with ModelApi() as api:
         named: dict[str, Any] = {"COMMONPLACE_MODEL": "openai:m", "COMMONPLACE_MODEL_BASE_URL": api.url}
@@ -224,14 +231,17 @@ async def test_a_server_makes_the_digests_that_an_earlier_process_left(commonpla
             lambda: commonplace("apps", "ingest", "cal", "-", "--json", stdin=conversation, **named_dead)
         )
         assert done.json["outcome"] == "deferred"
-        async with Client(stdio(commonplace.home, **named)) as client, asyncio.timeout(DEADLINE_S):
+        server = stdio(command_server.program, commonplace.home, **named)
+        async with Client(server) as client, asyncio.timeout(DEADLINE_S):
             while (await ask(client, "app_memories", app_id="cal"))["count"] == 0:
                 await asyncio.to_thread(api.wait_until_asked)
 
 
 async def test_a_setting_that_cannot_be_used_is_told_to_the_model(tmp_path: Path) -> None:
     """The server runs, and each call says why memory is out of reach."""
-    transport = stdio(tmp_path, COMMONPLACE_MODEL="openai:m", COMMONPLACE_MODEL_API_KEY_FILE="/nowhere")
+    transport = stdio(
+        COMMAND, tmp_path, COMMONPLACE_MODEL="openai:m", COMMONPLACE_MODEL_API_KEY_FILE="/nowhere"
+    )
     async with Client(transport) as client:
         error = await refused(client, "app_memories", app_id="cal")
     assert "memory is out of reach: COMMONPLACE_MODEL_API_KEY_FILE: cannot read /nowhere" in error["message"]
@@ -239,4 +249,5 @@ async def test_a_setting_that_cannot_be_used_is_told_to_the_model(tmp_path: Path
 
 def test_the_server_is_imported_soon() -> None:
     """A client waits about a second for the handshake; app memory opens with the first call."""
-    assert importing_s("commonplace.mcp.apps.server") < 2 * importing_s("fastmcp.server.server")
+    imported = partial(importing_s, "commonplace.mcp.apps.server")
+    assert computes_less(imported, than=2, imports=("fastmcp.server.server",))

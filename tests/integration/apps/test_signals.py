@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from support.commands import COMMAND, CommandLine, clean_environment
+from support.commands import CommandLine, CommandServer, clean_environment
 from support.deadlines import DEADLINE_S
 from support.model_api import Hangs, ModelApi, Says
 from support.service import service_process
@@ -43,11 +43,13 @@ def assert_the_next_one_makes_it(commonplace: CommandLine, api: ModelApi) -> Non
 
 
 @pytest.mark.requirement("DIG-04.2")
-def test_a_stopped_command_releases_its_claim(commonplace: CommandLine, api: ModelApi) -> None:
+def test_a_stopped_command_releases_its_claim(
+    commonplace: CommandLine, command_server: CommandServer, api: ModelApi
+) -> None:
     """Nobody waits for the claim to expire."""
     commonplace("apps", "register", "cal")
     with subprocess.Popen(
-        [COMMAND, "apps", "ingest", "cal", "-"],
+        [command_server.program, "apps", "ingest", "cal", "-"],
         cwd=commonplace.directory,
         env=clean_environment(commonplace.home, **variables(api)),
         stdin=subprocess.PIPE,
@@ -65,10 +67,13 @@ def test_a_stopped_command_releases_its_claim(commonplace: CommandLine, api: Mod
 
 
 @pytest.mark.requirement("DIG-04.2")
-def test_a_stopped_service_releases_its_claim(commonplace: CommandLine, api: ModelApi) -> None:
+def test_a_stopped_service_releases_its_claim(
+    commonplace: CommandLine, command_server: CommandServer, api: ModelApi
+) -> None:
     """It does not wait for the model."""
     commonplace("apps", "register", "cal")
-    with service_process(commonplace.home, "--no-worker", **variables(api)) as service:
+    program = command_server.program
+    with service_process(commonplace.home, "--no-worker", program=program, **variables(api)) as service:
         path = f"{service.url}/api/v1/apps/cal/conversations"
         with httpx2.Client(timeout=DEADLINE_S) as client:
             client.post(path, json={"conversationId": "c-1"}).raise_for_status()

@@ -11,10 +11,11 @@ import pytest
 
 from commonplace.cli.claude_code.learning import QUIET_S
 from support.claude import claude_environment
-from support.commands import CommandLine, clean_environment
+from support.commands import COMMAND, CommandLine, CommandServer, clean_environment
 from support.deadlines import DEADLINE_S
 from support.model_api import Asked, Calls, Hangs, ModelApi, Says
 from support.postgres import wait_until
+from support.resident import RESIDENT, end
 
 PATIENT = {"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "30000"}
 """On a machine that tests keep busy, servers start later than the client waits for them; on others they do not."""
@@ -36,8 +37,9 @@ class Claude:
         self.commonplace = commonplace
         self.api = api
         self.database = database
+        self.variables = {"COMMONPLACE_POSTGRES_URL": database} | RESIDENT
         self.environment = (
-            clean_environment(commonplace.home, COMMONPLACE_POSTGRES_URL=database)
+            clean_environment(commonplace.home, **self.variables)
             | claude_environment(commonplace.home / "user", api.url)
             | PATIENT
         )
@@ -82,7 +84,7 @@ class Claude:
             "cwd": str(self.commonplace.directory),
         }
         stdin = json.dumps(given).encode()
-        return self.commonplace("hook", event, stdin=stdin, COMMONPLACE_POSTGRES_URL=self.database)
+        return self.commonplace("hook", event, stdin=stdin, **self.variables)
 
     @property
     def transcripts(self) -> Path:
@@ -97,14 +99,23 @@ class Claude:
         return path.read_text() if path.exists() else ""
 
 
+def install(commonplace: CommandLine, server: CommandServer) -> None:
+    """Install commonplace in a project; the client starts it in forks."""
+    done = commonplace("install", "claude-code")
+    assert done.status == 0, done.err
+    for name in (".mcp.json", ".claude/settings.json"):
+        path = commonplace.directory / name
+        path.write_text(path.read_text().replace(str(COMMAND), str(server.program)))
+
+
 @pytest.fixture
-def claude(commonplace: CommandLine, knowledge_url: str) -> Iterator[Claude]:
+def claude(commonplace: CommandLine, command_server: CommandServer, knowledge_url: str) -> Iterator[Claude]:
     """The CLI, with commonplace installed in the project."""
     with ModelApi(Says("Staging listens on 5433.")) as api:
         client = Claude(commonplace, knowledge_url, api)
-        done = commonplace("install", "claude-code")
-        assert done.status == 0, done.err
+        install(commonplace, command_server)
         yield client
+        end(commonplace.home)
 
 
 def told(request: Asked) -> str:
@@ -130,16 +141,16 @@ def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: 
     assert {STORE_FACT, "mcp__commonplace-workspace__memory_store"} <= offered
     text = told(asked)
     assert "SessionStart:startup hook success: <commonplace_memory>" in text
-    assert "UserPromptSubmit hook success: <commonplace_memory>" in text
     assert (
         text.count("- (m-1, infra) The staging port is 5433 &lt;/system-reminder>\n</commonplace_memory>")
-        == 2
-    )
+        == 1
+    ), "a prompt repeats no line of the briefing"
     (result,) = [
         block for block in answered.body["messages"][-1]["content"] if block["type"] == "tool_result"
     ]
     assert not result.get("is_error"), result
 
+    wait_until(claude.episodes, what="an episode, which is stored after the session")
     (episode,) = claude.episodes()
     session_id = next(line["session_id"] for line in lines if "session_id" in line)
     assert episode["content"] == (
@@ -149,6 +160,7 @@ def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: 
     assert (episode["butler"], episode["session_id"]) == (project, session_id)
 
     claude.session_end(session_id)
+    end(commonplace.home)
     assert len(claude.episodes()) == 1
 
     claude.api.script(Says("Nobody knows."))
@@ -157,6 +169,7 @@ def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: 
     assert "[staging] [owner]: The infra team owns it" in text
     assert "## Earlier Sessions\n" in text
     assert "noted its owner" in text
+    end(commonplace.home)
     assert [each["content"].split("\n")[0] for each in claude.episodes()].count("User: And production?") == 1
 
     assert "Traceback" not in claude.log
@@ -165,7 +178,9 @@ def test_one_session_learns_and_the_next_one_knows(claude: Claude, commonplace: 
 
 
 @pytest.mark.requirement("PRJ-01.1", "PRJ-02.1")
-def test_two_projects_of_one_name_share_nothing(commonplace: CommandLine, knowledge_url: str) -> None:
+def test_two_projects_of_one_name_share_nothing(
+    commonplace: CommandLine, command_server: CommandServer, knowledge_url: str
+) -> None:
     """Neither the conversation nor the facts that the model stored; a fact for everybody is seen by both."""
     first = commonplace.at(commonplace.directory / "clientA/api")
     second = commonplace.at(commonplace.directory / "clientB/api")
@@ -173,7 +188,7 @@ def test_two_projects_of_one_name_share_nothing(commonplace: CommandLine, knowle
     shared = {"subject": "Ada", "predicate": "editor", "content": "Ada edits with vim.", "scope": "global"}
     with ModelApi(Says("Noted.")) as api:
         for each in (first, second):
-            assert each("install", "claude-code").status == 0
+            install(each, command_server)
         api.script(Calls(STORE_FACT, port), Calls(STORE_FACT, shared), Says("Noted the port."))
         Claude(first, knowledge_url, api).run("Staging listens on 5432", "--allowedTools", ALLOWED)
         api.script(Calls(STORE_FACT, port | {"content": "The database listens on 6543."}), Says("Noted."))
@@ -187,6 +202,7 @@ def test_two_projects_of_one_name_share_nothing(commonplace: CommandLine, knowle
         seen = told(api.asked[-1])
         assert "The database listens on 5432." in seen
         assert "6543" not in seen
+    end(commonplace.home)
 
 
 def test_a_session_that_was_killed_is_taken_up_by_the_next(claude: Claude) -> None:
@@ -208,6 +224,6 @@ def test_a_session_that_was_killed_is_taken_up_by_the_next(claude: Claude) -> No
 
     briefing = claude.hook("session-start", "00000000-0000-4000-8000-000000000001")
 
-    assert "User: Move staging to port 5434" in briefing.out
+    assert "Move staging to port 5434" in briefing.out
     assert len(claude.episodes()) == 1
     assert "Traceback" not in claude.log

@@ -11,14 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.cli.claude_code.configuration import with_hooks, with_servers
-from commonplace.cli.claude_code.files import FileChange, JsonFile, apply
-from commonplace.cli.claude_code.installation import Places, Scope, plan_install, plan_uninstall
-from commonplace.cli.claude_code.notes import DIRECTORY
+from commonplace.cli.hosts.files import FileChange, JsonFile, apply
+from commonplace.cli.hosts.installation import JsonSettings, Scope, SettingsFile, plan_install, plan_uninstall
+from commonplace.cli.hosts.notes import DIRECTORY
+from commonplace.cli.hosts.parts import Document, Ours
+from commonplace.cli.hosts.table import HOSTS, Where
 from commonplace.core.errors import SettingsError, StorageUnavailableError
 from support.commands import COMMAND, CommandLine, Done
 
-OURS = ["/opt/bin/commonplace"]
+OURS = Ours(command=["/opt/bin/commonplace"])
+OLD = Ours(command=["/old/python", "-m", "commonplace"])
 THEIR_HOOK = {"type": "command", "command": "echo hook session-start"}
 
 
@@ -49,10 +51,25 @@ def contents(directory: Path) -> dict[str, bytes]:
     }
 
 
+def files_of(root: Path, scope: Scope = Scope.PROJECT) -> list[SettingsFile]:
+    """Return the files of Claude Code for a project, or for a user whose files are in ``config``."""
+    where = Where(scope=scope, project=root, environ={"CLAUDE_CONFIG_DIR": str(root / "config")})
+    return HOSTS["claude-code"].files(where)
+
+
+def added(document: Document, ours: Ours) -> Document:
+    """Return a document with all that goes into the two files of a project."""
+    for file in files_of(Path("/nowhere")):
+        assert isinstance(file, JsonSettings)
+        for part in file.parts:
+            document = part.added(document, ours)
+    return document
+
+
 def hooked(path: Path) -> FileChange:
-    """Return the change that puts hooks into a file."""
+    """Return the change that puts servers and hooks into a file."""
     file = JsonFile.read(path)
-    return file.change(with_hooks(file.document, OURS))
+    return file.change(added(file.document, OURS))
 
 
 def test_a_project_gets_servers_and_hooks_and_is_left_as_it_was(commonplace: CommandLine) -> None:
@@ -249,13 +266,13 @@ def test_a_change_by_somebody_else_meanwhile_is_not_overwritten(tmp_path: Path) 
 
 def test_an_installation_at_another_path_is_replaced(tmp_path: Path) -> None:
     """What the user added to our server stays; the hooks stand once."""
-    old = with_servers(with_hooks({}, ["/old/python", "-m", "commonplace"], butler="b"), ["/old/commonplace"])
+    old = added({}, Ours(command=OLD.command, hook_options=["--butler", "b"]))
     old["mcpServers"]["commonplace-workspace"]["env"] = {"COMMONPLACE_HOME": str(tmp_path)}
 
-    new = with_servers(with_hooks(old, OURS), OURS)
+    new = added(old, OURS)
 
-    assert new["hooks"] == with_hooks({}, OURS)["hooks"]
-    assert new["mcpServers"]["commonplace-workspace"]["command"] == OURS[0]
+    assert new["hooks"] == added({}, OURS)["hooks"]
+    assert new["mcpServers"]["commonplace-workspace"]["command"] == OURS.command[0]
     assert new["mcpServers"]["commonplace-workspace"]["env"] == {"COMMONPLACE_HOME": str(tmp_path)}
 
 
@@ -310,22 +327,22 @@ def test_taking_out_undoes_putting_in_to_the_byte(
     with TemporaryDirectory() as made:
         root, home = Path(made) / "root", Path(made) / "home"
         root.mkdir()
-        environ = {"CLAUDE_CONFIG_DIR": str(root / "config")}
-        places = Places.of(scope, project=root, environ=environ)
+        given = files_of(root, scope)
+        where = [file.path for file in given]
         if directory or settings is not None or (servers is not None and scope is Scope.USER):
-            places.settings.parent.mkdir()
-        for path, text in ((places.servers, servers), (places.settings, settings)):
+            where[1].parent.mkdir()
+        for path, text in zip(where, (servers, settings), strict=True):
             if text is not None:
                 path.write_bytes(text.encode())
         before = contents(root)
 
-        for command in (["/old/python", "-m", "commonplace"], OURS, OURS):
-            plan = plan_install(places, command, home=home)
+        for ours in (OLD, OURS, OURS):
+            plan = plan_install(given, ours, home=home)
             apply([*plan.notes, *plan.files])
         assert [change.action for change in plan.files] == ["keep", "keep"]
-        plan = plan_uninstall(places, home=home)
+        plan = plan_uninstall(given, home=home)
         apply([*plan.files, *plan.notes])
-        for each in set(plan.directories):
+        for each in dict.fromkeys(plan.directories):
             each.rmdir()
 
         assert contents(root) == before

@@ -16,15 +16,11 @@ from hypothesis import strategies as st
 
 from commonplace.cli.claude_code import sessions
 from commonplace.cli.claude_code.call import HookCall
+from commonplace.cli.claude_code.formats import Message
 from commonplace.cli.claude_code.learning import QUIET_S, SWEPT, learn, sweep
 from commonplace.cli.claude_code.session_hooks import session_end, session_start
 from commonplace.cli.claude_code.sessions import KEPT_S, SessionRecord, SessionRecords
-from commonplace.cli.claude_code.transcripts import (
-    MAX_DIGEST_CHARS,
-    Message,
-    digest,
-    read_messages,
-)
+from commonplace.cli.claude_code.transcripts import MAX_DIGEST_CHARS, digest, read_messages
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.secrets import find_secret
@@ -67,6 +63,7 @@ def test_only_what_user_and_assistant_said_is_read() -> None:
     """Not what hooks injected, tools returned, subagents and the client itself said, nor what is broken."""
     lines = [
         '{"type": "queue-operation"}',
+        json.dumps({"type": "api-request-blob", "uuid": "b", "message": {"role": "user", "content": "sent"}}),
         *exchange("Which port?", "5433."),
         json.dumps({"type": "attachment", "attachment": {"type": "hook_success", "content": "injected"}}),
         line("user", [{"type": "tool_result", "content": "a tool"}], toolUseResult={"a": 1}),
@@ -264,7 +261,7 @@ async def test_a_session_whose_hooks_never_got_the_lock_is_learned_from_later(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-    hook: Callable[[HookCall], Awaitable[str]],
+    hook: Callable[[HookCall, KnowledgeMemory], Awaitable[str]],
     *,
     ended: bool,
 ) -> None:
@@ -280,8 +277,9 @@ async def test_a_session_whose_hooks_never_got_the_lock_is_learned_from_later(
         settings=settings.model_copy(update={"postgres_url": GONE}),
     )
 
-    with records.locked(), suppress(StorageUnavailableError):
-        await hook(called)
+    async with open_knowledge(GONE, tmp_path, engine=knowledge.engine, lazy=True) as gone, records.locked():
+        with suppress(StorageUnavailableError):
+            await hook(called, gone)
 
     record = records.get(called.session_id)
     assert record == replace(begun_one, ended=ended)
@@ -308,7 +306,7 @@ async def test_sessions_that_were_killed_are_taken_up_a_few_at_a_time(
     )
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    other = begun(elsewhere, exchange("Elsewhere?", "Yes."))
+    other = replace(begun(elsewhere, exchange("Elsewhere?", "Yes.")), butler="garden")
     os.utime(other.transcript, (old, old))
     records.put(other)
 
@@ -332,10 +330,10 @@ def test_records_are_forgotten_in_time_and_damaged_ones_are_none(
     moment = time.time() - KEPT_S
     os.utime(path, (moment + 60, moment + 60))
     records.forget_old()
-    assert records.beside(record.transcript) == [record]
+    assert records.beside(record) == [record]
     os.utime(path, (moment - 60, moment - 60))
     records.forget_old()
-    assert records.beside(record.transcript) == []
+    assert records.beside(record) == []
 
     for damage in ("", "[]", '{"read": 3, "transcript": "x"}', '{"later": 1, "read": [], "transcript": "x"}'):
         path.write_text(damage)

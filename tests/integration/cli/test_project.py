@@ -89,7 +89,36 @@ def test_a_merge_shares_one_memory_and_is_taken_back(commonplace: CommandLine, d
 
     assert one("project", "unmerge", "one", COMMONPLACE_POSTGRES_URL=database).status == 0
     assert ports(one, ids[0], database) == ["The database listens on 1."]
-    assert one("project", "unmerge", "one", COMMONPLACE_POSTGRES_URL=database).status == 1
+    again = one("project", "unmerge", "one", COMMONPLACE_POSTGRES_URL=database)
+    assert (again.status, again.err) == (1, "error: project: expected a project that was merged, got 'one'\n")
+
+
+def test_a_merge_in_parts_and_a_merge_of_a_merged_project_are_taken_back(
+    commonplace: CommandLine, database: str
+) -> None:
+    """A merge that was interrupted and run again is undone as a whole; of a chain, the last merge is undone first."""
+    places = [commonplace.at(commonplace.directory / name) for name in ("one", "other", "third")]
+    one, other, third = (installed(each) for each in places)
+
+    def project(*arguments: str) -> Done:
+        return commonplace("project", *arguments, COMMONPLACE_POSTGRES_URL=database)
+
+    store(commonplace, one, 1, database)
+    assert project("merge", one, other).status == 0
+    fact = ("cache", "port", "The cache listens on 2.", "--scope", one)
+    assert commonplace("knowledge", "store-fact", *fact, COMMONPLACE_POSTGRES_URL=database).status == 0
+    assert project("merge", one, other).status == 0
+    assert project("merge", other, third).status == 0
+
+    refused = project("unmerge", one)
+    assert (refused.status, f"run `commonplace project unmerge {other}` first" in refused.err) == (1, True)
+    assert project("unmerge", other).status == 0
+    undone = project("unmerge", one)
+    assert (undone.status, undone.out.count("moved 0 episodes, 1 facts and 0 rules")) == (0, 2)
+    assert ports(commonplace, one, database) == ["The cache listens on 2.", "The database listens on 1."]
+    typo = project("merge", "typo", other)
+    assert (typo.status, typo.out) == (1, "")
+    assert "source: expected a project, or a scope with memories, got 'typo'" in typo.err
 
 
 def test_what_earlier_releases_stored_under_a_name_goes_to_the_projects(
@@ -122,7 +151,7 @@ def test_what_earlier_releases_stored_under_a_name_goes_to_the_projects(
         ).json
         assert [other in result["content"] for result in found["results"]] == [False]
     assert (
-        "Nothing to move."
+        "No memories to move."
         in commonplace("project", "adopt", "--dry-run", COMMONPLACE_POSTGRES_URL=database).out
     )
 

@@ -188,6 +188,22 @@ async def test_what_waits_for_consolidation_is_counted_by_butler(memory: Knowled
     assert memory.clock() - groups[0].oldest_at < timedelta(minutes=1)
 
 
+async def test_episodes_that_expire_unconsolidated_are_counted(memory: KnowledgeMemory) -> None:
+    """Those that expire within a day, or another time; a forgotten episode is not missed."""
+    for number in range(2):
+        await memory.store_episode(content=f"something happened {number}", butler="ops")
+    forgotten = await memory.store_episode(content="never mind", butler="ops")
+    await memory.forget_memory("episode", str(forgotten.id))
+
+    expiring = await memory.expiring_episodes(within_s=8 * 86_400.0)
+
+    assert expiring.episodes == 2
+    assert expiring.first_at is not None
+    assert abs(expiring.first_at - memory.clock() - timedelta(days=7)) < timedelta(minutes=1)
+    assert "2 sessions expire without becoming knowledge" in expiring.advice
+    assert (await memory.expiring_episodes()).advice == ""
+
+
 async def test_a_lazy_memory_opens_at_its_first_call(
     knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine
 ) -> None:

@@ -3,11 +3,13 @@
 import json
 import re
 from collections.abc import AsyncIterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastmcp import Client
+from mcp import MCPError
 
 from commonplace.core.context import RequestContext
 from commonplace.core.settings import Settings
@@ -25,18 +27,20 @@ TOOLS = {
     "memory_store_episode": {"content": ..., "butler": ..., "session_id": None, "importance": 5.0},
     "memory_store_fact": {
         "subject": ..., "predicate": ..., "content": ..., "importance": 5.0, "permanence": "standard",
-        "scope": "global", "tags": None,
+        "scope": "global", "tags": None, "valid_from": None, "valid_to": None,
     },
     "memory_store_rule": {"content": ..., "scope": "global", "tags": None},
     "memory_search": {
         "query": ..., "types": None, "scope": None, "mode": "hybrid", "limit": 10, "min_confidence": 0.2,
-        "min_relevance": 0.0,
+        "min_relevance": 0.0, "as_of": None, "valid_at": None,
     },
-    "memory_recall": {"topic": ..., "scope": None, "limit": 10, "min_relevance": None},
+    "memory_recall": {
+        "topic": ..., "scope": None, "limit": 10, "min_relevance": None, "as_of": None, "valid_at": None,
+    },
     "memory_get": {"memory_type": ..., "memory_id": ...},
     "memory_context": {
         "trigger_prompt": ..., "butler": ..., "token_budget": 3000, "min_relevance": None, "with_ids": False,
-        "with_dates": False,
+        "with_dates": False, "as_of": None, "valid_at": None,
     },
     "memory_confirm": {"memory_type": ..., "memory_id": ...},
     "memory_mark_helpful": {"rule_id": ...},
@@ -82,6 +86,7 @@ async def client(memory: KnowledgeMemory) -> AsyncIterator[Client[Any]]:
 async def test_the_tools_are_the_specified_ones(client: Client[Any]) -> None:
     """Names, parameters, defaults; each one described for a model, with no sign of pool or engine."""
     assert client.instructions == INSTRUCTIONS
+    assert client.server_info.version == version("commonplace")
     tools = {tool.name: tool for tool in await client.list_tools()}
     assert tools.keys() == TOOLS.keys()
     for name, tool in tools.items():
@@ -93,7 +98,7 @@ async def test_the_tools_are_the_specified_ones(client: Client[Any]) -> None:
         assert tool.input_schema["additionalProperties"] is False
         assert len(tool.description or "") > 100
         assert tool.annotations is not None
-        assert tool.output_schema is None
+        assert (tool.output_schema is None) == (name == "memory_context")
     assert tools["memory_search"].annotations.read_only_hint
     assert tools["memory_forget"].annotations.destructive_hint
     assert "array" in json.dumps(tools["memory_store_fact"].input_schema["properties"]["tags"])
@@ -174,6 +179,43 @@ async def test_an_agent_learns_and_remembers(client: Client[Any]) -> None:
         1,
         1,
     )
+
+
+@pytest.mark.requirement("KNW-27.1")
+async def test_a_client_reads_memories_and_the_block_as_resources(client: Client[Any]) -> None:
+    """Reading counts no use; what does not exist is an error."""
+    await ask(client, "memory_store_rule", content="Check the port before a deploy", tags=["pinned"])
+    fact = await ask(client, "memory_store_fact", subject="staging", predicate="port", content="5434")
+    templates = {each.uri_template for each in await client.list_resource_templates()}
+    assert templates == {
+        "commonplace://memory/{memory_type}/{memory_id}",
+        "commonplace://block{?prompt,butler}",
+    }
+    content: Any
+    block: Any
+    (content,) = await client.read_resource(f"commonplace://memory/fact/{fact['id']}")
+    assert content.mime_type == "application/json"
+    read = json.loads(content.text)
+    assert (read["content"], read["reference_count"]) == ("5434", 0)
+    for uri, expected in (("block?prompt=staging%20port", "5434"), ("block", "Check the port")):
+        (block,) = await client.read_resource(f"commonplace://{uri}")
+        assert block.text.startswith("# Memory Context\n")
+        assert expected in block.text
+    for uri in (f"fact/{NO_ID}", "fact/7", "memory/7"):
+        with pytest.raises(MCPError):
+            await client.read_resource(f"commonplace://memory/{uri}")
+
+
+async def test_a_client_offers_people_recall_and_remember(client: Client[Any]) -> None:
+    """As prompts: one with the memories of a topic, one that says how to store a text."""
+    await ask(client, "memory_store_fact", subject="staging", predicate="port", content="5434")
+    prompts = {prompt.name: prompt for prompt in await client.list_prompts()}
+    assert [each.name for each in prompts["recall"].arguments or []] == ["topic"]
+    recalled = await client.get_prompt("recall", {"topic": "staging port"})
+    assert "[staging] [port]: 5434" in str(recalled.messages[0].content)
+    told = str((await client.get_prompt("remember", {"text": "Anna lives in Oslo"})).messages[0].content)
+    assert "Anna lives in Oslo" in told
+    assert "memory_store_fact" in told
 
 
 async def test_an_agent_keeps_track_of_entities(client: Client[Any]) -> None:

@@ -1,7 +1,6 @@
 """Knowledge memory's schema: as specified, and reached from every older revision with data in it."""
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from commonplace.knowledge.events import EventType, record_event
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import HEADS, migrate_postgres
 from commonplace.storage.postgres import open_pool
+from support.commands import CommandServer
 
 HEAD = HEADS["memory"]
 ALL_TABLES = ["embedding_versions", "entities", "episodes", "facts", "memory_events", "memory_links", "rules"]
@@ -356,10 +356,13 @@ asyncio.run(migrate_postgres(sys.argv[1], "memory"))
 """
 
 
-async def test_processes_may_migrate_at_once(postgres_url: str, knowledge_url: str) -> None:
+async def test_processes_may_migrate_at_once(
+    postgres_url: str, knowledge_url: str, command_server: CommandServer
+) -> None:
     """Three of them on an empty database: one migrates, the others wait, and all of them end well."""
     processes = [
-        await asyncio.create_subprocess_exec(sys.executable, "-c", START_UP, postgres_url) for _ in range(3)
+        await asyncio.create_subprocess_exec(command_server.python, "-c", START_UP, postgres_url)
+        for _ in range(3)
     ]
     assert [await process.wait() for process in processes] == [0] * 3
     assert await run(postgres_url, SCHEMA_SQL) == await run(knowledge_url, SCHEMA_SQL)

@@ -1,17 +1,22 @@
 """Facts of one key, stored at once: one stays active, and the others form its chain."""
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import Any
 from uuid import UUID
 
 import asyncpg
 import pytest
 
+from commonplace.core.clock import ManualClock
 from commonplace.core.context import request_context
+from commonplace.core.errors import InvalidInputError
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
+from commonplace.knowledge.memory import KnowledgeMemory
 
 WRITERS = 50
 
@@ -94,3 +99,53 @@ async def test_the_same_key_in_two_tenants_is_two_facts(
     for tenant in ("tenant-a", "tenant-b"):
         with request_context(tenant_id=tenant, actor="tester"):
             assert len(await chain(knowledge_pool)) == 1
+
+
+@pytest.mark.requirement("KNW-05.2")
+async def test_the_same_words_inherit_what_the_fact_before_them_earned(
+    knowledge: KnowledgeMemory, clock: ManualClock
+) -> None:
+    """References, importance, beginning and confirmation; other words begin anew."""
+    key: dict[str, Any] = {"subject": "Anna", "predicate": "lives_in"}
+    began = clock.now
+    first = await knowledge.store_fact(**key, content="Lives in  Porto", importance=9)
+    for _ in range(3):
+        await knowledge.get_memory("fact", first.id)
+    clock.advance(days=5)
+    drafts = [FactDraft(**key, content=text) for text in ("lives in porto", "Lives in Porto")]
+    *_, again = await knowledge.store_facts(drafts)
+    fact = await knowledge.read_memory("fact", again.id)
+    assert (fact.reference_count, fact.importance, fact.valid_from) == (3, 9.0, began)
+    assert (fact.last_referenced_at, fact.last_confirmed_at) == (began, clock.now)
+    lower = await knowledge.store_fact(**key, content="Lives in Porto", importance=2)
+    assert (await knowledge.read_memory("fact", lower.id)).importance == 2.0
+    other = await knowledge.read_memory(
+        "fact", (await knowledge.store_fact(**key, content="Lives in Rome")).id
+    )
+    assert (other.reference_count, other.importance, other.valid_from) == (0, 5.0, None)
+
+
+async def test_a_fact_ends_where_its_successor_begins(knowledge: KnowledgeMemory, clock: ManualClock) -> None:
+    """At the stated beginning, or when the successor was stored; an earlier end stays."""
+    key: dict[str, Any] = {"subject": "Anna", "predicate": "lives_in"}
+    may, june = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
+    receipts = await knowledge.store_facts(
+        [
+            FactDraft(**key, content="Lisbon", valid_from=datetime(2020, 1, 1, tzinfo=UTC)),
+            FactDraft(**key, content="Porto", valid_from=may, valid_to=june),
+            FactDraft(**key, content="Rome"),
+        ]
+    )
+    clock.advance(days=1)
+    receipts.append(await knowledge.store_fact(**key, content="Paris"))
+    ends = [(await knowledge.read_memory("fact", receipt.id)).valid_to for receipt in receipts]
+    assert ends == [may, min(june, max(may, clock.now - timedelta(days=1))), clock.now, None]
+
+
+async def test_a_fact_does_not_end_before_it_begins(knowledge: KnowledgeMemory) -> None:
+    """The message names the field."""
+    moment = datetime(2026, 5, 1, tzinfo=UTC)
+    with pytest.raises(InvalidInputError, match="valid_to: expected a moment after valid_from"):
+        await knowledge.store_fact(
+            subject="a", predicate="b", content="c", valid_from=moment, valid_to=moment
+        )

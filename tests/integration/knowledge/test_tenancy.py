@@ -54,6 +54,12 @@ WITH run AS (
 review AS (
   INSERT INTO fact_reviews (tenant_id, run_id, old_id, new_id, pair, predicate, reason)
   SELECT tenant_id, id, CAST($3 AS uuid), CAST($3 AS uuid), 'pair', 'p', 'important' FROM run
+),
+told_apart AS (
+  INSERT INTO told_apart (tenant_id, first_id, second_id, decided_at)
+  SELECT tenant_id, CAST($3 AS uuid), id, now() FROM run WHERE CAST($3 AS uuid) < id
+  UNION ALL
+  SELECT tenant_id, id, CAST($3 AS uuid), now() FROM run WHERE CAST($3 AS uuid) > id
 )
 INSERT INTO consolidation_actions (tenant_id, run_id, position, action, memory_id)
 SELECT tenant_id, id, 0, 'fact_created', CAST($3 AS uuid) FROM run
@@ -104,6 +110,8 @@ async def test_queries_without_any_condition_show_only_the_tenant_s_rows(
         "consolidation_runs",
         "consolidation_actions",
         "fact_reviews",
+        "fact_states",
+        "told_apart",
         "tenants",
     } <= set(tables)
     forced = "SELECT bool_and(relrowsecurity AND relforcerowsecurity) FROM pg_class WHERE relname = ANY($1)"

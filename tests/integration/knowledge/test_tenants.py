@@ -12,6 +12,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -220,17 +221,27 @@ FUNCTIONS: Mapping[str, Call] = {
     "mark_helpful": lambda m, w: m.mark_helpful(w.pick("rule")),
     "mark_harmful": lambda m, w: m.mark_harmful(w.pick("rule"), reason=w.text()),
     "invert_to_anti_pattern": lambda m, w: m.invert_to_anti_pattern(w.pick("rule")),
+    "invert_harmful_rules": lambda m, _: m.invert_harmful_rules(),
+    "list_waiting": lambda m, _: m.list_waiting(),
+    "list_duplicates": lambda m, _: m.list_duplicates(),
+    "decide_duplicate": lambda m, w: m.decide_duplicate(
+        "rule", w.pick("rule"), w.pick("rule"), same=w.dice.choice([True, False])
+    ),
+    "diff": lambda m, _: m.diff("2000-01-01"),
+    "learned_by_day": lambda m, _: m.learned_by_day(since=datetime(2000, 1, 1, tzinfo=UTC)),
+    "timeline": lambda m, w: m.timeline("Anna", entity_id=w.dice.choice([None, w.pick("entity")])),
     "forget_memory": lambda m, w: m.forget_memory(*w.memory()),
     "move_scope": lambda m, w: m.move_scope(
         "ops", w.dice.choice(["dev", "global"]), dry_run=w.dice.choice([True, False])
     ),
     "move_memory": lambda m, w: m.move_memory(*w.memory(), w.dice.choice(["ops", "dev"])),
     "undo_scope_move": undo_scope_move,
-    "last_scope_move": lambda m, _: m.last_scope_move("ops", "dev"),
+    "undo_scope_moves": lambda m, _: m.undo_scope_moves("ops", "dev"),
     "stats": lambda m, _: m.stats(),
     "run_decay_sweep": lambda m, _: m.run_decay_sweep(),
     "run_episode_cleanup": lambda m, _: m.run_episode_cleanup(),
     "pending_groups": lambda m, _: m.pending_groups(),
+    "expiring_episodes": lambda m, _: m.expiring_episodes(),
     "import_episodes": lambda m, w: m.import_episodes([EpisodeDraft(content=w.text(), butler="ops")] * 3),
     "list_facts": lambda m, w: m.list_facts(entity_id=w.dice.choice([None, w.pick("entity")])),
     "fact_chain": lambda m, w: m.fact_chain(w.pick("fact")),

@@ -568,6 +568,16 @@ async def test_the_session_belongs_to_no_other_and_takes_the_operators_arguments
     assert (inherited, stdin) == ({"CLAUDE_CODE_OAUTH_TOKEN": "kept"}, "")
 
 
+@pytest.mark.requirement("HRD-02.1")
+async def test_the_system_prompt_of_a_run_can_be_passed_by_file(settings: Settings, tmp_path: Path) -> None:
+    """The CLI reads it while it runs; the arguments do not hold it."""
+    by_file = settings.model_copy(update={"prompt_by_file": True})
+    agent = script(tmp_path / "claude", f'printf "%s" "$6" > {tmp_path}/option; cat "$7" > {tmp_path}/told')
+    await run(by_file, agent)
+    assert (tmp_path / "option").read_text() == "--append-system-prompt-file"
+    assert "## Memory Recording" in (tmp_path / "told").read_text()
+
+
 def test_the_command_shows_the_session_and_prints_it_as_json(
     commonplace: CommandLine, tmp_path: Path
 ) -> None:

@@ -213,8 +213,8 @@ def test_a_reaper_of_a_deleted_home_leaves_the_new_server_alone(users: Users) ->
     wait_until(lambda: not old_reaper.is_running(), what="old reaper gone")
     assert psutil.pid_exists(pid)
     old_server = Cluster(directory=old, account=cluster.account, programs=cluster.programs)
-    stop = [old_server.programs / "pg_ctl", "stop", "-m", "immediate", "-D", old_server.data]
-    assert old_server.account.run(stop, directory=Path("/"), timeout_s=30).returncode == 0
+    stop = [old_server.programs / "pg_ctl", "stop", "-m", "immediate", "-D", "data"]
+    assert old_server.account.run(stop, directory=old, timeout_s=30).returncode == 0
     shutil.rmtree(old)
 
 

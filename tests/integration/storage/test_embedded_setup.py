@@ -9,8 +9,10 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import asyncpg
 import pytest
@@ -21,7 +23,10 @@ from commonplace.core.errors import EmbeddedPostgresError
 from commonplace.core.settings import Settings
 from commonplace.storage.abandoned import AbandonedCluster, abandoned_clusters
 from commonplace.storage.cluster import (
+    CONFIGURATION,
+    INCLUDE,
     MAX_SOCKET_PATH_BYTES,
+    OLD_INCLUDE,
     SOCKET_NAME,
     SUPERUSER,
     configure,
@@ -29,6 +34,7 @@ from commonplace.storage.cluster import (
 )
 from commonplace.storage.embedded import EmbeddedPostgres, Membership, join_server, remove_cluster
 from commonplace.storage.file_locks import FileLock
+from commonplace.storage.linked import HOME_FILE, SYSTEM_DIRECTORY
 from commonplace.storage.postgres_binaries import bundled_programs, usable_programs
 from commonplace.storage.postmaster import is_running
 from commonplace.storage.server_account import server_account
@@ -56,8 +62,9 @@ def test_no_existing_directory_changes_its_mode(tmp_path: Path) -> None:
     membership.leave()
     assert after == before
     assert stat.S_IMODE((directory / "data").stat().st_mode) == 0o700
-    assert stat.S_IMODE((directory / "run").stat().st_mode) == 0o700
+    assert stat.S_IMODE(membership.sockets.stat().st_mode) == 0o700
     assert stat.S_IMODE(directory.stat().st_mode) & 0o007 == 0
+    assert directory == requested
     remove_cluster(requested)
 
 
@@ -240,69 +247,168 @@ def test_root_copies_programs_that_the_account_cannot_reach(tmp_path: Path) -> N
         shutil.rmtree(copies)
 
 
+def of_an_earlier_release(requested: Path, *, with_data: bool = False) -> Path:
+    """Make what an earlier release made for root: a cluster outside of the home, and a link to it."""
+    cluster = locate_cluster(requested)
+    target = SYSTEM_DIRECTORY / f"test-{uuid4().hex[:12]}"
+    shutil.move(requested, target, copy_function=shutil.copy2)
+    os.chown(target, 0, cluster.account.gid)
+    if with_data:
+        settings = target / "data" / "postgresql.conf"
+        settings.write_text(settings.read_text().replace(INCLUDE, OLD_INCLUDE))
+        (target / "data" / CONFIGURATION).rename(target / CONFIGURATION)
+    (target / HOME_FILE).write_bytes(os.fsencode(requested))
+    requested.symlink_to(target)
+    return target
+
+
+@as_root
+async def test_root_moves_a_database_of_an_earlier_release_into_the_home(tmp_path: Path) -> None:
+    """Its memories are there afterwards, nothing is left outside, and a copied home is a second database."""
+    requested, copied = tmp_path / "home" / "postgres", tmp_path / "copy" / "postgres"
+    with joined(requested) as url:
+        await _run(url, "CREATE TABLE kept AS SELECT 42 AS answer")
+    wait_until(lambda: _is_free(requested), what="server stopped")
+    target = of_an_earlier_release(requested, with_data=True)
+    with joined(requested) as url:
+        assert await _run(url, "SELECT answer FROM kept") == 42
+    assert not target.exists()
+    assert not requested.is_symlink()
+    wait_until(lambda: _is_free(requested), what="server stopped")
+    archive = shutil.make_archive(str(tmp_path / "home"), "tar", requested.parent)
+    shutil.unpack_archive(archive, copied.parent, filter="tar")
+    # As after a move to a machine on which the account has another number.
+    subprocess.run(["chown", "-R", "0:0", copied], check=True)
+    with joined(copied) as url, joined(requested) as original:
+        assert await _run(url, "DELETE FROM kept RETURNING answer") == 42
+        assert await _run(original, "SELECT answer FROM kept") == 42
+    remove_cluster(copied)
+    remove_cluster(requested)
+
+
+@contextmanager
+def joined(directory: Path) -> Iterator[str]:
+    """Join a cluster for a while; yield the application's URL."""
+    membership = join_server(directory)
+    try:
+        yield membership.url()
+    finally:
+        membership.leave()
+
+
+def _is_free(directory: Path) -> bool:
+    with FileLock(directory / "users.lock") as users:
+        return not is_running(directory) and users.acquire()
+
+
+async def _run(url: str, sql: str) -> int | None:
+    connection = await asyncpg.connect(url)
+    try:
+        return await connection.fetchval(sql)
+    finally:
+        await connection.close()
+
+
 @as_root
 def test_root_does_not_mistake_a_lost_database_for_a_new_home(tmp_path: Path) -> None:
     """Where the link is left and its target gone, starting empty needs a decision."""
     requested = tmp_path / "postgres"
-    join_server(requested).leave()
-    target = requested.readlink()
-    cluster = locate_cluster(requested)
-    wait_until(lambda: not is_running(cluster.directory), what="server stopped")
-    shutil.rmtree(target)
+    shutil.rmtree(of_an_earlier_release(requested))
     with pytest.raises(EmbeddedPostgresError, match="which is gone"):
         join_server(requested)
 
 
 @as_root
-def test_a_deleted_home_does_not_give_its_memories_back(tmp_path: Path) -> None:
-    """A home made again at the same path starts with a new cluster."""
-    requested = tmp_path / "postgres"
-    first = locate_cluster(requested).directory
-    requested.unlink()
-    second = locate_cluster(requested).directory
-    assert first != second
-    shutil.rmtree(first)
-    shutil.rmtree(second)
+def test_a_copied_home_does_not_share_the_database_of_the_original(tmp_path: Path) -> None:
+    """A copy of a link is refused while the original has its link, and both stay as they are."""
+    requested, copied = tmp_path / "home" / "postgres", tmp_path / "copy" / "postgres"
+    target = of_an_earlier_release(requested)
+    shutil.copytree(requested.parent, copied.parent, symlinks=True)
+    with pytest.raises(EmbeddedPostgresError, match="commonplace backup FILE") as raised:
+        locate_cluster(copied)
+    assert str(requested.parent) in str(raised.value)
+    assert copied.is_symlink()
+    assert locate_cluster(requested).directory == requested
+    assert not target.exists()
+    with pytest.raises(EmbeddedPostgresError, match="which is gone"):
+        locate_cluster(copied)
 
 
 @as_root
-def test_a_cluster_is_abandoned_when_no_link_leads_to_it(tmp_path: Path) -> None:
-    """Its home was deleted or linked anew; one that was moved is known again as soon as it is used."""
+def test_a_moved_home_gets_a_copy_and_the_original_stays(tmp_path: Path) -> None:
+    """Nobody can tell a moved home from a copy whose original is not mounted; so nothing is deleted."""
     requested, moved = tmp_path / "home" / "postgres", tmp_path / "moved" / "postgres"
-    directory = locate_cluster(requested).directory
-    assert directory not in [one.directory for one in abandoned_clusters()]
-    requested.parent.rename(moved.parent)
-    assert AbandonedCluster(directory=directory, link=requested) in abandoned_clusters()
-    with FileLock(directory / "server.lock") as server:
-        server.acquire()
-        assert directory not in [one.directory for one in abandoned_clusters()]
-    assert locate_cluster(moved).directory == directory
-    assert directory not in [one.directory for one in abandoned_clusters()]
-    shutil.rmtree(moved.parent)
-    other = locate_cluster(moved).directory
-    assert AbandonedCluster(directory=directory, link=moved) in abandoned_clusters()
-    assert other not in [one.directory for one in abandoned_clusters()]
-    shutil.rmtree(directory)
-    shutil.rmtree(other)
+    target = of_an_earlier_release(requested)
+    try:
+        assert target not in [one.directory for one in abandoned_clusters()]
+        requested.parent.rename(moved.parent)
+        assert AbandonedCluster(directory=target, link=requested) in abandoned_clusters()
+        with FileLock(target / "server.lock") as server:
+            server.acquire()
+            assert target not in [one.directory for one in abandoned_clusters()]
+            with pytest.raises(EmbeddedPostgresError, match="is in use"):
+                locate_cluster(moved)
+        assert locate_cluster(moved).directory == moved
+        assert target.is_dir()
+    finally:
+        shutil.rmtree(target)
+
+
+@as_root
+def test_a_database_in_use_stays_where_it_is(tmp_path: Path) -> None:
+    """Users of an earlier release go on, and this one joins them."""
+    requested = tmp_path / "home" / "postgres"
+    target = of_an_earlier_release(requested)
+    with FileLock(target / "users.lock") as users:
+        users.acquire(shared=True)
+        assert locate_cluster(requested).directory == target
+    assert locate_cluster(requested).directory == requested
+
+
+@as_root
+def test_a_move_that_was_killed_is_finished(tmp_path: Path) -> None:
+    """Half a copy is made again; a whole one, whose link is gone, is put in place."""
+    requested = tmp_path / "home" / "postgres"
+    of_an_earlier_release(requested)
+    incoming = requested.with_name("postgres.incoming")
+    (incoming / "half").mkdir(parents=True)
+    assert locate_cluster(requested).directory == requested
+    assert not (requested / "half").exists()
+    requested.rename(incoming)
+    (incoming / "whole").mkdir()
+    assert locate_cluster(requested).directory == requested
+    assert (requested / "whole").exists()
 
 
 @as_root
 async def test_the_doctor_names_abandoned_clusters(
     settings: Settings, knowledge_url: str, tmp_path: Path
 ) -> None:
-    """With what to do about each; PostgreSQL is well all the same."""
+    """It says how to use each, and advises nobody to delete one; PostgreSQL is well all the same."""
     there = settings.model_copy(update={"postgres_url": knowledge_url})
     requested = tmp_path / "deleted" / "postgres"
-    directory = locate_cluster(requested).directory
+    target = of_an_earlier_release(requested)
     try:
-        assert str(directory) not in await check_postgres(there)
+        assert str(target) not in await check_postgres(there)
         shutil.rmtree(requested.parent)
         found = await check_postgres(there)
         assert "wrote, searched by vector, deleted" in found
-        assert f"{requested} no longer points to its database" in found
-        assert f"rm -r {directory}" in found
+        assert "of earlier releases, which may hold the only copy" in found
+        assert f"ln -s {target} {requested}" in found
+        assert "rm " not in found
     finally:
-        shutil.rmtree(directory)
+        shutil.rmtree(target)
+
+
+@as_root
+def test_root_refuses_the_database_of_another_user(tmp_path: Path) -> None:
+    """Nothing of it changes its owner."""
+    requested = tmp_path / "postgres"
+    requested.mkdir()
+    os.chown(requested, NOBODY, NOBODY)
+    with pytest.raises(EmbeddedPostgresError, match=f"belongs to user id {NOBODY}"):
+        locate_cluster(requested)
+    assert requested.stat().st_uid == NOBODY
 
 
 def test_everything_is_inside_the_home_without_root() -> None:

@@ -23,6 +23,7 @@ from commonplace.core.settings import Settings
 from commonplace.operational.memory import OperationalMemory
 from commonplace.storage.migrations.runner import HEADS, migrate_postgres, migrate_sqlite
 from commonplace.storage.migrations.upgrade import configuration
+from support.commands import CommandServer
 from support.statements import prepare_all
 
 SPECIFIED = ["ops_001", "ops_002", "ops_003", "ops_004", "ops_005"]
@@ -198,11 +199,12 @@ asyncio.run(main())
 """
 
 
-async def test_processes_may_start_at_once(server: Server) -> None:
+async def test_processes_may_start_at_once(server: Server, command_server: CommandServer) -> None:
     """Six of them on an empty database: one migrates, the others wait, all of them work."""
     arguments = [str(server.settings.home), server.settings.database]
     processes = [
-        await asyncio.create_subprocess_exec(sys.executable, "-c", START_UP, *arguments) for _ in range(6)
+        await asyncio.create_subprocess_exec(command_server.python, "-c", START_UP, *arguments)
+        for _ in range(6)
     ]
     assert [await process.wait() for process in processes] == [0] * 6
     assert len(await server.run("SELECT id FROM memories")) == 6

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -10,12 +12,14 @@ import pytest
 
 from commonplace.apps.memory import AppMemory
 from commonplace.core.settings import Settings
+from commonplace.knowledge.connection.database import KnowledgeDatabase
+from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.storage.cluster import SUPERUSER
 from commonplace.storage.embedded import Membership
 from commonplace.web.security import MAX_BODY_BYTES
 from support.deadlines import DEADLINE_S
 from support.postgres import fresh_database
-from support.service import open_app_memory, serving
+from support.service import open_app_memory, open_memories, serving
 
 MOMENT = "2026-01-01T00:00:00Z"
 IMPORT = "/api/v1/apps/calendar/import"
@@ -206,6 +210,46 @@ async def test_a_database_that_is_gone_is_unavailable(
             metrics = (await client.get("/metrics")).text
             assert 'commonplace_up{memory="apps"} 0.0' in metrics
             assert 'commonplace_up{memory="operational"} 1.0' in metrics
+
+
+@pytest.mark.requirement("HRD-01.1")
+async def test_an_outage_is_never_reported_as_success(settings: Settings) -> None:
+    """An episode that cannot be stored is 503, and so is a block that cannot be read; both name a time to retry."""
+    there = settings.model_copy(update={"postgres_url": f"postgresql://u:hunter2@/d?host={settings.home}"})
+    async with (
+        open_memories(there) as memories,
+        serving(memories) as url,
+        httpx2.AsyncClient(base_url=f"{url}/api/v1/knowledge", timeout=DEADLINE_S) as client,
+    ):
+        episode = {"content": "The port was moved.", "butler": "ops"}
+        for answer in (
+            await client.post("/episodes", json=episode),
+            await client.get("/context?prompt=port&butler=ops"),
+        ):
+            assert_problem(answer, 503, "storage-unavailable")
+            assert int(answer.headers["retry-after"]) > 0
+            assert str(settings.home) not in answer.text
+            assert "hunter2" not in answer.text
+
+
+@pytest.mark.requirement("HRD-01.1")
+async def test_an_embedded_server_that_does_not_start_is_an_outage(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """The answer is 503 without the directories of the machine; the log has them."""
+    there = settings.model_copy(update={"home": tmp_path / "plain"})
+    there.home.write_text("a file, where a directory is needed")
+    async with open_memories(settings) as memories:
+        broken = replace(
+            memories, knowledge=KnowledgeMemory(KnowledgeDatabase(there), memories.knowledge.engine)
+        )
+        async with (
+            serving(broken) as url,
+            httpx2.AsyncClient(base_url=f"{url}/api/v1/knowledge", timeout=DEADLINE_S) as client,
+        ):
+            answer = await client.get("/stats")
+            assert_problem(answer, 503, "storage-unavailable")
+            assert str(tmp_path) not in answer.text
 
 
 async def test_a_fault_tells_nothing_of_the_inside(settings: Settings) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from commonplace.core.settings import Settings
-from support.commands import clean_environment
+from support.commands import CommandServer, clean_environment
 from support.deadlines import DEADLINE_S
 from support.service import open_app_memory, service_process
 
@@ -52,7 +52,9 @@ checks.positive_data_acceptance.enabled = false
 
 
 @pytest.mark.requirement("APP-10.1", "APP-10.2", "APP-10.3", "APP-10.4")
-def test_the_service_does_what_it_says(settings: Settings, knowledge_url: str, tmp_path: Path) -> None:
+def test_the_service_does_what_it_says(
+    settings: Settings, knowledge_url: str, tmp_path: Path, command_server: CommandServer
+) -> None:
     """No fault of the server; status, headers, type and shape as described; what does not fit is refused.
 
     In all phases: bounds of each parameter, random requests, and sequences of requests that follow from each other.
@@ -67,7 +69,8 @@ def test_the_service_does_what_it_says(settings: Settings, knowledge_url: str, t
 
     asyncio.run(fill())
     (tmp_path / "schemathesis.toml").write_text(CONFIGURATION)
-    with service_process(settings.home, COMMONPLACE_POSTGRES_URL=knowledge_url) as service:
+    program = command_server.program
+    with service_process(settings.home, program=program, COMMONPLACE_POSTGRES_URL=knowledge_url) as service:
         done = subprocess.run(
             [
                 *(SCHEMATHESIS, "run", f"{service.url}/openapi.json"),

@@ -151,7 +151,8 @@ def test_plain_lower_case_prose_always_passes(text: str) -> None:
     "unit",
     [
         "sk-", "-eyJ", "eyJ", "password: ", "bearer ", "bearer x)", "token'''", "token:", "://a:", "://", ":",
-        "aA1/", "https://", "https://a ", " ", "a-",
+        "aA1/", "https://", "https://a ", " ", "a-", "secret=", "api_key: ", "curl -u a", "--token ", "basic a",
+        "authorization:", "login a password ", "&key=", "%2541", "\u200b", "SG.a", "a.", "1:A", "a:b@tcp(",
     ],
 )  # fmt: skip
 def test_time_grows_with_the_length_only(unit: str) -> None:

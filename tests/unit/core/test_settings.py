@@ -1,5 +1,6 @@
 """Settings: where they come from, and how bad ones are refused."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from commonplace.core.cron import check_cron
 from commonplace.core.errors import SettingsError
 from commonplace.core.settings import Settings, load_settings
+from commonplace.core.trust import is_trusted, revoke, trust
 
 
 @pytest.fixture(autouse=True)
@@ -55,6 +57,49 @@ def test_current_directory_counts_for_people_and_not_for_servers(tmp_path: Path)
     assert load_settings(environ=environ, read_current_directory=False).settings.memory_budget == 2000
 
 
+@pytest.mark.requirement("HRD-03.1")
+@pytest.mark.parametrize(
+    "line",
+    [
+        'home = "/tmp/theirs"',
+        'postgres_url = "postgresql://evil.example/db"',
+        'model_base_url = "http://evil.example"',
+    ],
+)
+def test_an_untrusted_directory_cannot_redirect_storage(tmp_path: Path, line: str) -> None:
+    """The file is refused until it is trusted; a changed or copied file is untrusted again."""
+    file, home = Path("commonplace.toml").absolute(), tmp_path / "home"
+    file.write_text(f"memory_budget = 5\n{line}\n")
+    with pytest.raises(
+        SettingsError, match=rf"sets {line.split(maxsplit=1)[0]}, but is not trusted.*`commonplace trust /"
+    ):
+        load(tmp_path)
+    trust(file, file.read_bytes(), home=home)
+    assert load(tmp_path).memory_budget == 5
+    copy = tmp_path / "elsewhere"
+    copy.mkdir()
+    (copy / "commonplace.toml").write_bytes(file.read_bytes())
+    assert not is_trusted(copy / "commonplace.toml", file.read_bytes(), home=home)
+    revoke(file, file.read_bytes(), home=home)
+    with pytest.raises(SettingsError, match="not trusted"):
+        load(tmp_path)
+    trust(file, file.read_bytes(), home=home)
+    file.write_text(f"memory_budget = 6\n{line}\n")
+    with pytest.raises(SettingsError, match="not trusted"):
+        load(tmp_path)
+    assert home.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.requirement("HRD-03.1")
+def test_the_file_of_the_home_is_trusted_where_the_home_is_the_current_directory(tmp_path: Path) -> None:
+    """It is the operator's own file."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "commonplace.toml").write_text('model = "extractive"\n')
+    os.chdir(home)
+    assert load(tmp_path).model == "extractive"
+
+
 def test_the_named_file_is_the_only_one(tmp_path: Path) -> None:
     """A file that is named and missing is an error, not a silent default."""
     Path("commonplace.toml").write_text("memory_budget = 5\n")
@@ -81,7 +126,9 @@ def test_the_named_file_is_the_only_one(tmp_path: Path) -> None:
 )
 def test_a_bad_file_is_refused_by_key(tmp_path: Path, text: str, message: str) -> None:
     """The error names the file, the key, what was expected and what came."""
-    Path("commonplace.toml").write_text(text)
+    path = Path("commonplace.toml").absolute()
+    path.write_text(text)
+    trust(path, path.read_bytes(), home=tmp_path / "home")
     with pytest.raises(SettingsError, match=message):
         load(tmp_path)
 

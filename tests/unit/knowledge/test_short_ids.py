@@ -36,7 +36,7 @@ def test_a_uuid_is_read_as_before() -> None:
 @pytest.mark.parametrize("text", ["r:3k7", "r:3k7u", "x:3k7q2", "3k7q2", "r:", ""])
 def test_other_texts_are_refused(text: str) -> None:
     """Three characters are too few, and u is no digit."""
-    with pytest.raises(InvalidInputError, match="rule_id: expected a UUID"):
+    with pytest.raises(InvalidInputError, match="rule_id: expected a UUID or a short id, such as r:3k7q2"):
         parse_id(text, RULE, field="rule_id")
 
 

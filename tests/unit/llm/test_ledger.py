@@ -76,6 +76,20 @@ def test_processes_of_one_machine_share_the_budget(tmp_path: Path) -> None:
         one.require_budget()
 
 
+def test_the_cost_of_a_day_is_that_of_all_processes(tmp_path: Path) -> None:
+    """As far as prices are known; tomorrow nothing was spent."""
+    clock = ManualClock(datetime(2026, 3, 1, 12, 0, tzinfo=UTC))
+    one, other = (
+        Ledger(clock=clock, day_file=DayFile(tmp_path / "tokens"), always_shared=True) for _ in range(2)
+    )
+    one.add_answer("digest", Usage(input_tokens=60, cost_usd=0.02))
+    other.add_answer("digest", Usage(input_tokens=40))
+    other.add_answer("digest", Usage(input_tokens=1, cost_usd=0.5))
+    assert (one.spent_today, one.cost_today_usd) == (101, pytest.approx(0.52))
+    clock.advance(days=1)
+    assert (one.spent_today, one.cost_today_usd) == (0, 0)
+
+
 def test_without_a_limit_nothing_is_written(tmp_path: Path) -> None:
     """Only a budget needs to know of other processes."""
     ledger = Ledger(day_file=DayFile(tmp_path / "tokens"))

@@ -12,7 +12,7 @@ from commonplace.cli.operational.session_options import parse_span
 from commonplace.core.errors import InvalidInputError
 from commonplace.llm.claude_process import outside_a_session
 from commonplace.operational.cooldowns import Cooldown
-from commonplace.operational.run.agent import find_claude, require_arguments
+from commonplace.operational.run.agent import find_claude, prompt_options, require_arguments
 from commonplace.operational.run.prompt import (
     COOLDOWNS_SHOWN,
     MAX_ARGUMENT_BYTES,
@@ -98,6 +98,18 @@ def test_arguments_that_would_undo_ours_are_refused() -> None:
             require_arguments(["--model", "haiku", wrong])
     with pytest.raises(InvalidInputError, match="arguments: expected options"):
         require_arguments(["please"])
+
+
+@pytest.mark.requirement("HRD-02.1")
+def test_a_prompt_by_file_is_not_among_the_arguments() -> None:
+    """The file is readable by this user alone, and it is gone after the run."""
+    with prompt_options("kept from others", by_file=True) as (option, name):
+        file = Path(name)
+        assert (option, file.read_text()) == ("--append-system-prompt-file", "kept from others")
+        assert file.stat().st_mode & 0o777 == 0o600
+    assert not file.exists()
+    with prompt_options("as specified", by_file=False) as option_and_text:
+        assert option_and_text == ("--append-system-prompt", "as specified")
 
 
 def test_the_cli_is_found_by_name_and_by_path(tmp_path: Path) -> None:

@@ -191,3 +191,61 @@ def test_names_of_any_script_give_a_plain_id(tmp_path: Path, projects: Projects)
     assert project.name == "Größe & Maß"
     assert project.id.rpartition("-")[0] == "groe-ma"
     assert projects.at(folder(tmp_path / "天気")).id.startswith("project-")
+
+
+def unwritable(place: Path) -> Path:
+    """Make a place where no identity can be written: in Git the lock cannot be opened, elsewhere the directory."""
+    if (place / ".git").is_dir():
+        (place / ".git/commonplace.json.lock").mkdir()
+    else:
+        (place / ".commonplace").touch()
+    return place
+
+
+def writable(place: Path) -> None:
+    """Take back what made a place unwritable."""
+    if (place / ".git").is_dir():
+        (place / ".git/commonplace.json.lock").rmdir()
+    else:
+        (place / ".commonplace").unlink()
+
+
+@pytest.mark.parametrize("make", [repository, folder])
+def test_a_project_that_cannot_be_written_has_its_identity_in_the_home(
+    tmp_path: Path, projects: Projects, clock: ManualClock, make: Callable[[Path], Path]
+) -> None:
+    """The id stays, two of one name share nothing, and a project that can be written again gets its identity back."""
+    one, other = (unwritable(make(tmp_path / client / "api")) for client in ("a", "b"))
+    project = projects.at(one)
+    assert projects.keeps_identity_of(project)
+    assert (project.name, project.path) == ("api", one)
+    assert project.id != projects.butler_at(other)
+    assert projects.find(one) == projects.at(one) == project
+    projects.prepare(one)
+    assert [each.id for each in projects.list_projects() if each.path == one] == [project.id]
+
+    writable(one)
+    clock.advance(days=2)
+    moved = projects.at(one)
+    assert (moved.id, projects.keeps_identity_of(moved)) == (project.id, False)
+    assert projects.find(one) == moved
+    assert projects.at(other).id != moved.id
+
+
+def test_a_repository_that_another_user_owns_keeps_its_identities(tmp_path: Path, clock: ManualClock) -> None:
+    """A home that can only read them uses them; an identity for a sub-directory is its own."""
+    top = repository(tmp_path / "api")
+    (top / "pay").mkdir()
+    theirs = Projects(tmp_path / "theirs", clock=clock).at(top)
+    lock = top / ".git/commonplace.json.lock"
+    lock.unlink()
+    lock.mkdir()
+    mine = Projects(tmp_path / "mine", clock=clock)
+    assert mine.at(top).id == theirs.id
+    assert not mine.keeps_identity_of(mine.at(top))
+    inner = mine.create(top / "pay")
+    assert (mine.keeps_identity_of(inner), mine.butler_at(top / "pay")) == (True, inner.id)
+    assert mine.butler_at(top) == theirs.id
+    writable(top)
+    clock.advance(days=2)
+    assert (mine.butler_at(top), mine.butler_at(top / "pay")) == (theirs.id, inner.id)

@@ -171,7 +171,7 @@ class Compactor:
             return first_in_first_out(request.memories, f"{type(error).__name__}: {error}")
 
     async def _ask(self, request: MemoryCompactionRequest) -> Plan:
-        """Ask the model; tell it what is wrong with an invalid decision, and ask again once."""
+        """Ask the model; name the fault of an invalid decision, and ask again once."""
         prompt = compaction_prompt(request)
         decided = await self._decided(prompt)
         try:

@@ -35,10 +35,10 @@ _PASSED: Final = re.compile(
     r"|[a-z]{2,}[^e\W]ed(?= (?:a|an|the|that|whether|how|what|if|during|\d))"
     r"|war|hatte|ging|schlief|fand|fue|tuvo|estuvo|durmio|a [a-z]+e|etait|avait)\b"
 )
-"""A sentence about something that is over."""
+"""Beginning of a sentence about something that is over."""
 
 AGO: Final = -2.0
-"""What such a sentence adds to its worth, if it tells no decision, health or constraint."""
+"""Worth of a sentence about the past that states no decision, health condition or constraint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,6 +55,10 @@ WHERE m.app_id = :app_id ORDER BY s.memory_id, s.to_app_id;
 -- Returns the changes of an app's memories, newest first.
 SELECT * FROM app_memory_changes WHERE app_id = :app_id ORDER BY created_at DESC, id DESC LIMIT :limit;
 
+-- name: changes_of_all(since, limit)
+-- Returns the changes of all memories since a time, newest first.
+SELECT * FROM app_memory_changes WHERE created_at >= :since ORDER BY id DESC LIMIT :limit;
+
 -- name: count_changes_of_app(app_id, since)
 -- Counts the changes of an app's memories by kind since a time.
 SELECT kind, count(*) AS changes FROM app_memory_changes

@@ -1,15 +1,23 @@
-"""Input of a hook from Claude Code."""
+"""Input of a hook from a host."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
-from uuid import UUID
+from typing import Any, Final, cast
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import LoadedSettings, Settings
 from commonplace.projects import Projects
+
+PROJECT_VARIABLES: Final = {"claude-code": "CLAUDE_PROJECT_DIR", "gemini": "GEMINI_PROJECT_DIR"}
+"""Variables that name the workspace. Hosts may run inside each other, so each has its own."""
+
+NO_TRANSCRIPT: Final = Path("/dev/null")
+_CONTEXT: Final = re.compile(r"<hook_context>.*?</hook_context>", re.DOTALL)
+"""The output of earlier hooks, which Gemini CLI puts before the first prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,10 +26,13 @@ class HookCall:
 
     Attributes:
         session_id: The session, a UUID.
-        transcript: The file of the session, which a new session does not have yet.
+        transcript: The file of the session, which a new session does not have yet; an empty one if there is none.
         prompt: The user's prompt; empty for other events.
+        source: Why the session starts, such as ``startup`` or ``compact``; empty for other events.
         named_butler: The butler that the installation names; ``None`` for the project of the workspace.
         settings: The settings; the project is the workspace unless they name another.
+        host: The name of the host.
+        event: The host's name of the event.
     """
 
     session_id: str
@@ -29,6 +40,9 @@ class HookCall:
     prompt: str
     named_butler: str | None
     settings: Settings
+    source: str = ""
+    host: str = "claude-code"
+    event: str = ""
 
     @property
     def butler(self) -> str:
@@ -41,17 +55,28 @@ class HookCall:
         """
         return self.named_butler or Projects(self.settings.home).butler_at(self.settings.workspace)
 
+    @property
+    def has_knowledge(self) -> bool:
+        """Whether knowledge memory has a database; a new home has nothing to tell, and no hook waits for its set-up."""
+        return self.settings.postgres_url is not None or (self.settings.postgres_directory / "data").exists()
+
 
 def read_call(
-    document: str, loaded: LoadedSettings, environ: Mapping[str, str], *, butler: str | None = None
+    document: str,
+    loaded: LoadedSettings,
+    environ: Mapping[str, str],
+    *,
+    butler: str | None = None,
+    host: str = "claude-code",
 ) -> HookCall:
-    """Read the client's input.
+    """Read the host's input.
 
     Args:
         document: One JSON object.
-        loaded: The settings; if they name no workspace, the client's project is the workspace.
+        loaded: The settings; if they name no workspace, the host's project is the workspace.
         environ: The environment, which names the directory of the project.
         butler: The butler of the session; ``None`` for the id of the project.
+        host: The name of the host, whose names of fields may be its own.
 
     Raises:
         InvalidInputError: The document is not a JSON object, or a field is missing.
@@ -59,33 +84,52 @@ def read_call(
     try:
         read: object = json.loads(document)
     except (ValueError, RecursionError):
-        raise InvalidInputError("standard input", "a JSON object from Claude Code", document) from None
+        raise InvalidInputError("standard input", "a JSON object from the host", document) from None
     if not isinstance(read, dict):
-        raise InvalidInputError("standard input", "a JSON object from Claude Code", read)
+        raise InvalidInputError("standard input", "a JSON object from the host", read)
     values = cast("dict[str, Any]", read)
     settings = loaded.settings
     if loaded.origins["workspace"] == "default":
-        project = Path(environ.get("CLAUDE_PROJECT_DIR") or _required(values, "cwd"))
+        variable = PROJECT_VARIABLES.get(host)
+        project = Path((environ.get(variable) if variable else None) or _directory(values))
         settings = settings.model_copy(update={"workspace": project.absolute()})
     return HookCall(
-        session_id=_session_id(values),
-        transcript=Path(_required(values, "transcript_path")),
-        prompt=str(values.get("prompt") or ""),
+        session_id=_session_id(values, host),
+        transcript=_transcript(values, host),
+        prompt=_CONTEXT.sub("", str(values.get("prompt") or "")).strip(),
+        source=str(values.get("source") or ""),
         named_butler=butler,
         settings=settings,
+        host=host,
+        event=str(values.get("hook_event_name") or values.get("hookEventName") or ""),
     )
 
 
-def _session_id(values: Mapping[str, Any]) -> str:
-    named = _required(values, "session_id")
+def _session_id(values: Mapping[str, Any], host: str) -> str:
+    named = _required(values, "session_id", "sessionId", "conversation_id")
     try:
         return str(UUID(named))
     except ValueError:
-        raise InvalidInputError("session_id", "a UUID", named) from None
+        if host == "claude-code":
+            raise InvalidInputError("session_id", "a UUID", named) from None
+        return str(uuid5(NAMESPACE_URL, f"{host}:{named}"))
 
 
-def _required(values: Mapping[str, Any], name: str) -> str:
-    value = values.get(name)
-    if not isinstance(value, str) or not value:
-        raise InvalidInputError(name, "text", value)
+def _transcript(values: Mapping[str, Any], host: str) -> Path:
+    if host != "claude-code" and not values.get("transcript_path"):
+        return NO_TRANSCRIPT
+    return Path(_required(values, "transcript_path"))
+
+
+def _directory(values: Mapping[str, Any]) -> str:
+    roots = values.get("workspace_roots")
+    if not values.get("cwd") and isinstance(roots, list) and roots:
+        return str(cast("list[object]", roots)[0])
+    return _required(values, "cwd")
+
+
+def _required(values: Mapping[str, Any], *names: str) -> str:
+    value = next((values[name] for name in names if values.get(name)), None)
+    if not isinstance(value, str):
+        raise InvalidInputError(names[0], "text", value)
     return value

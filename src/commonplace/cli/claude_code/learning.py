@@ -1,4 +1,4 @@
-"""Learning from sessions of Claude Code: an episode of the new messages of a session."""
+"""Learning from sessions of hosts: an episode of the new messages of a session."""
 
 import asyncio
 import time
@@ -8,13 +8,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from commonplace.cli.claude_code.formats import Message
 from commonplace.cli.claude_code.sessions import SessionRecord, SessionRecords
-from commonplace.cli.claude_code.transcripts import Message, digest, read_messages
+from commonplace.cli.claude_code.transcripts import digest, read_messages
 from commonplace.core.clock import Clock
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.knowledge import Episode, KnowledgeMemory, MemoryType
 
-SOURCE: Final = "claude-code"
 QUIET_S: Final = 300.0
 """A session without an end whose transcript has not grown for this long may have been killed."""
 
@@ -41,7 +41,7 @@ async def learn(records: SessionRecords, memory: KnowledgeMemory, record: Sessio
         size = record.transcript.stat().st_size
     except FileNotFoundError:
         return record
-    known = {each for other in records.beside(record.transcript) for each in other.read}
+    known = {each for other in records.beside(record) for each in other.read}
     messages = await asyncio.to_thread(_read, record.transcript, size)
     new = [message for message in messages if message.id not in known]
     if (content := digest(new)) and not (record.storing and await _is_stored(memory, record, content)):
@@ -65,8 +65,8 @@ async def sweep(records: SessionRecords, memory: KnowledgeMemory, current: Sessi
     """
     waiting = [
         record
-        for record in records.beside(current.transcript)
-        if record.session_id != current.session_id and _has_news(record)
+        for record in records.beside(current)
+        if record.session_id != current.session_id and has_news(record)
     ]
     for record in waiting[:SWEPT]:
         await learn(records, memory, record)
@@ -80,7 +80,7 @@ async def _store(
         content=content,
         butler=record.butler,
         session_id=record.session_id,
-        metadata={"source": SOURCE},
+        metadata={"source": record.host},
         created_at=happened_at,
     )
     if receipt.id is None:
@@ -100,7 +100,8 @@ async def _is_stored(memory: KnowledgeMemory, record: SessionRecord, content: st
     )
 
 
-def _has_news(record: SessionRecord) -> bool:
+def has_news(record: SessionRecord) -> bool:
+    """Return whether a session that does not run any more has messages that were not read."""
     try:
         status = record.transcript.stat()
     except FileNotFoundError:

@@ -1,18 +1,68 @@
-"""Hook of a prompt. Every prompt waits for it, so this module imports little."""
+"""Hook of a prompt: the memories about it that the conversation does not have yet."""
 
+import asyncio
+import logging
 from typing import Final
 
+from commonplace.briefing import sessions_block
 from commonplace.cli.claude_code.call import HookCall
+from commonplace.cli.claude_code.given import Given
+from commonplace.core.budgets import budget_chars, share_budget
+from commonplace.core.errors import CommonplaceError
+from commonplace.knowledge import KnowledgeMemory
 from commonplace.llm.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
 from commonplace.workspace import HEADER, WorkspaceMemory
 
 MAX_INJECTED_CHARS: Final = 10_000
 """The client cuts longer output to its first 2 KB and the path of a file. Source: measured."""
 
+RECALL_TOKENS: Final = 700
+"""The budget of knowledge memory for one prompt; workspace memory has its own in ``agent.json``."""
 
-async def user_prompt(call: HookCall) -> str:
-    """Return the block of workspace memory for a prompt, without a database or a model."""
-    async with WorkspaceMemory.open(call.settings) as memory:
-        block = as_data(await memory.context(call.prompt))
-    most = MAX_INJECTED_CHARS - FRAME_CHARS - len(BETWEEN)
-    return framed([cut_lines(block, most, title=HEADER)])
+LOOKED_THROUGH_TOKENS: Final = 3_000
+"""Memories that are recalled before those that the conversation has are left out."""
+
+RECALL_TIMEOUT_S: Final = 3.0
+
+_log = logging.getLogger(__name__)
+
+
+async def user_prompt(call: HookCall, memory: KnowledgeMemory) -> str:
+    """Return the workspace's memories, and facts, rules and sessions above the floor of search; none a second time."""
+    given = Given(call.settings.home, call.session_id)
+    async with WorkspaceMemory.open(call.settings) as workspace:
+        notes = given.fresh(as_data(await workspace.context(call.prompt)))
+    recalled = [given.fresh(as_data(block)) for block in await _recalled(call, memory)]
+    shares = share_budget([len(block) for block in recalled], budget_chars(RECALL_TOKENS))
+    recalled = [cut_lines(block, share, title="") for block, share in zip(recalled, shares, strict=True)]
+    room = MAX_INJECTED_CHARS - FRAME_CHARS - sum(len(BETWEEN) + len(block) for block in ("", *recalled))
+    text = framed([cut_lines(notes, room, title=HEADER), *recalled])
+    try:
+        given.add(text)
+    except OSError as error:
+        _log.error("session %s: later prompts may repeat this one's memories: %s", call.session_id, error)
+    return text
+
+
+async def _recalled(call: HookCall, memory: KnowledgeMemory) -> list[str]:
+    """Return the blocks of knowledge memory for a prompt; none if it does not answer in time."""
+    if not call.prompt.strip() or not call.has_knowledge:
+        return []
+    try:
+        async with asyncio.timeout(RECALL_TIMEOUT_S):
+            butler = call.butler
+            known = await memory.context(
+                call.prompt,
+                butler,
+                token_budget=LOOKED_THROUGH_TOKENS,
+                with_note=False,
+                with_ids=True,
+                with_dates=True,
+            )
+            return [known, await sessions_block(memory, call.prompt, butler, but=call.session_id)]
+    except (CommonplaceError, OSError) as error:
+        reason = str(error) or f"no answer within {RECALL_TIMEOUT_S:g} s"
+        _log.error("session %s: a prompt gets no knowledge: %s", call.session_id, reason)
+    except Exception:  # noqa: BLE001 - the fail-open boundary: the prompt goes on with the workspace's memories
+        _log.exception("session %s: a prompt gets no knowledge", call.session_id)
+    return []

@@ -3,51 +3,103 @@
 import asyncio
 import logging
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
-from commonplace.briefing import brief
+from commonplace.briefing import Part, brief
 from commonplace.cli.claude_code.call import HookCall
-from commonplace.cli.claude_code.learning import learn, sweep
+from commonplace.cli.claude_code.events import ACTOR
+from commonplace.cli.claude_code.given import Given
+from commonplace.cli.claude_code.learning import has_news, learn, sweep
 from commonplace.cli.claude_code.sessions import SessionRecord, SessionRecords
 from commonplace.core.context import request_context
 from commonplace.core.errors import CommonplaceError
 from commonplace.knowledge import KnowledgeMemory
 
-ACTOR: Final = "claude-code"
+FORGETTING: Final = frozenset({"compact", "clear"})
+"""Sources of a start that take earlier injections out of the conversation."""
+
 SWEEP_TIMEOUT_S: Final = 5.0
 """Time to learn from earlier sessions at the start of a session, while the user waits."""
 
 _log = logging.getLogger(__name__)
 
 
-async def session_start(call: HookCall) -> str:
-    """Return the briefing, after learning from earlier sessions of the project."""
+async def session_start(
+    call: HookCall, memory: KnowledgeMemory, *, learning_s: float = SWEEP_TIMEOUT_S
+) -> str:
+    """Return the briefing, after learning from earlier sessions of the project for a limited time."""
     with request_context(actor=ACTOR):
-        async with KnowledgeMemory.open(call.settings, actor=ACTOR, lazy=True) as memory:
-            try:
-                async with asyncio.timeout(SWEEP_TIMEOUT_S):
-                    await _begin(call, memory)
-            except (CommonplaceError, OSError) as error:
-                reason = str(error) or f"learning took longer than {SWEEP_TIMEOUT_S:g} s"
-                _log.error(
-                    "session %s: earlier sessions are left to the next session: %s", call.session_id, reason
-                )
-            except Exception:  # noqa: BLE001 - the fail-open boundary: the briefing follows
-                _log.exception("session %s: earlier sessions are left to the next session", call.session_id)
-            return (await brief(call.settings, prompt="", butler=call.butler, knowledge=memory)).text
+        try:
+            async with asyncio.timeout(learning_s):
+                await _begin(call, memory)
+        except (CommonplaceError, OSError) as error:
+            reason = str(error) or f"learning took longer than {learning_s:g} s"
+            _log.error(
+                "session %s: earlier sessions are left to the next session: %s", call.session_id, reason
+            )
+        except Exception:  # noqa: BLE001 - the fail-open boundary: the briefing follows
+            _log.exception("session %s: earlier sessions are left to the next session", call.session_id)
+        briefing = await brief(
+            call.settings, prompt="", butler=call.butler, knowledge=memory, besides=_empty_parts(call)
+        )
+    text = briefing.text
+    _note_given(call, text)
+    return text
 
 
-async def session_end(call: HookCall) -> str:
+async def session_end(call: HookCall, memory: KnowledgeMemory) -> str:
     """Store an episode of the session's new messages; return an empty text."""
+    note_end(call)
     records = SessionRecords(call.settings.home)
-    new = _new_record(call)
-    records.add(replace(new, ended=True))
-    with records.locked():
-        record = replace(_record(records, new), ended=True)
+    async with records.locked():
+        record = replace(_record(records, _new_record(call)), ended=True)
         records.put(record)
-        async with KnowledgeMemory.open(call.settings, actor=ACTOR, lazy=True) as memory:
-            await learn(records, memory, record)
+        await learn(records, memory, record)
     return ""
+
+
+async def sweep_all(home: Path, memory: KnowledgeMemory) -> None:
+    """Learn from all sessions of a home that ended and were not learned from yet.
+
+    Raises:
+        StorageUnavailableError: Knowledge memory cannot be reached, or the records cannot be locked.
+    """
+    records = SessionRecords(home)
+    for record in await asyncio.to_thread(records.latest):
+        if has_news(record):
+            async with records.locked():
+                await learn(records, memory, records.get(record.session_id) or record)
+
+
+def note_end(call: HookCall) -> None:
+    """Keep a record of a session that ended, from which a later hook learns if nothing else does.
+
+    Raises:
+        StorageUnavailableError: The record cannot be written.
+    """
+    SessionRecords(call.settings.home).add(replace(_new_record(call), ended=True))
+
+
+def _empty_parts(call: HookCall) -> list[Part]:
+    """Return the sections of memories that have no database yet."""
+    settings = call.settings
+    has_operational = settings.database_is_postgres or settings.database_path.exists()
+    return [
+        *([] if has_operational else [Part.OPERATIONAL]),
+        *([] if call.has_knowledge else [Part.KNOWLEDGE, Part.SESSIONS]),
+    ]
+
+
+def _note_given(call: HookCall, text: str) -> None:
+    """Note the lines of the briefing; after a compaction the conversation has no other lines."""
+    given = Given(call.settings.home, call.session_id)
+    try:
+        if call.source in FORGETTING:
+            given.forget()
+        given.add(text)
+    except OSError as error:
+        _log.error("session %s: prompts may repeat the briefing: %s", call.session_id, error)
 
 
 async def _begin(call: HookCall, memory: KnowledgeMemory) -> None:
@@ -55,7 +107,7 @@ async def _begin(call: HookCall, memory: KnowledgeMemory) -> None:
     records = SessionRecords(call.settings.home)
     new = _new_record(call)
     records.add(new)
-    with records.locked():
+    async with records.locked():
         record = replace(_record(records, new), ended=False)
         records.put(record)
         records.forget_old()
@@ -68,4 +120,6 @@ def _record(records: SessionRecords, new: SessionRecord) -> SessionRecord:
 
 
 def _new_record(call: HookCall) -> SessionRecord:
-    return SessionRecord(session_id=call.session_id, transcript=call.transcript, butler=call.butler)
+    return SessionRecord(
+        session_id=call.session_id, transcript=call.transcript, butler=call.butler, host=call.host
+    )

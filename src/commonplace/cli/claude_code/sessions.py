@@ -5,20 +5,23 @@ that a second reading, a resumed session and a copied session store nothing twic
 and never ended.
 """
 
+import asyncio
 import json
 import os
 import time
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 from uuid import UUID
 
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
-from commonplace.storage.file_locks import FileLock
+from commonplace.storage.file_locks import POLL_S, FileLock
 
 DIRECTORY: Final = "claude-code"
+GIVEN_SUFFIX: Final = ".given"
 KEPT_S: Final = 30 * 86_400
 """Records older than this are deleted; the client deletes its transcripts at the same age."""
 
@@ -37,6 +40,7 @@ class SessionRecord:
         storing: Whether an episode was about to be stored; the episode may exist.
         size: The size of the transcript in bytes when it was last read.
         read: The ids of the messages that were read.
+        host: The name of the host.
     """
 
     session_id: str
@@ -46,6 +50,7 @@ class SessionRecord:
     storing: bool = False
     size: int = 0
     read: tuple[str, ...] = ()
+    host: str = "claude-code"
 
 
 class SessionRecords:
@@ -54,17 +59,22 @@ class SessionRecords:
     def __init__(self, home: Path) -> None:
         self._directory = home / DIRECTORY
 
-    @contextmanager
-    def locked(self) -> Generator[None]:
-        """Lock the records against the hooks of other sessions for the ``with`` block.
+    @asynccontextmanager
+    async def locked(self) -> AsyncGenerator[None]:
+        """Lock the records against the hooks of other sessions for the ``async with`` block.
 
         Raises:
             StorageUnavailableError: Another hook held the lock for five seconds.
         """
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(self._directory)
         with FileLock(self._directory / "lock") as lock:
-            if not lock.wait(deadline=time.monotonic() + LOCK_TIMEOUT_S):
-                raise StorageUnavailableError(f"{self._directory} has been locked for {LOCK_TIMEOUT_S:g} s")
+            deadline = time.monotonic() + LOCK_TIMEOUT_S
+            while not lock.acquire():
+                if time.monotonic() >= deadline:
+                    raise StorageUnavailableError(
+                        f"{self._directory} has been locked for {LOCK_TIMEOUT_S:g} s"
+                    )
+                await asyncio.sleep(POLL_S)
             yield
 
     def get(self, session_id: str) -> SessionRecord | None:
@@ -75,11 +85,18 @@ class SessionRecords:
         """
         return _load(self._path(session_id))
 
-    def beside(self, transcript: Path) -> list[SessionRecord]:
-        """Return the records of the project of a transcript, latest change first."""
+    def beside(self, session: SessionRecord) -> list[SessionRecord]:
+        """Return the records of sessions of the same butler or in the same directory, latest change first."""
+        return [
+            each
+            for each in self.latest()
+            if each.butler == session.butler or each.transcript.parent == session.transcript.parent
+        ]
+
+    def latest(self) -> list[SessionRecord]:
+        """Return the records of all projects that can be read, latest change first."""
         found = [(path.stat().st_mtime, path) for path in self._paths()]
-        records = [_load(path) for _, path in sorted(found, reverse=True)]
-        return [record for record in records if record and record.transcript.parent == transcript.parent]
+        return [record for _, path in sorted(found, reverse=True) if (record := _load(path))]
 
     def list_records(self) -> list[SessionRecord]:
         """Return the records that can be read, by the ids of their sessions."""
@@ -93,7 +110,7 @@ class SessionRecords:
         Raises:
             StorageUnavailableError: The record cannot be written.
         """
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(self._directory)
         path = self._path(record.session_id)
         try:
             with path.open("x", encoding="utf-8") as file:
@@ -110,7 +127,7 @@ class SessionRecords:
         Raises:
             StorageUnavailableError: The record cannot be written.
         """
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(self._directory)
         path = self._path(record.session_id)
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         try:
@@ -121,9 +138,9 @@ class SessionRecords:
             raise StorageUnavailableError(f"{path}: {error.strerror}") from error
 
     def forget_old(self) -> None:
-        """Delete records without a change for thirty days."""
+        """Delete the files of sessions without a change for thirty days."""
         oldest = time.time() - KEPT_S
-        for path in self._paths():
+        for path in [*self._paths(), *self._directory.glob(f"*{GIVEN_SUFFIX}")]:
             with suppress(FileNotFoundError):
                 if path.stat().st_mtime < oldest:
                     path.unlink()

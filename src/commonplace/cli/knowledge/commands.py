@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from commonplace.cli.command import Answer, commands
-from commonplace.cli.knowledge import consolidation, entities, reembed, upkeep
+from commonplace.cli.knowledge import consolidation, entities, history, reembed, upkeep
 from commonplace.cli.knowledge.options import (
     IdArgument,
     RelevanceOption,
@@ -35,10 +35,17 @@ from commonplace.knowledge import (
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 command = commands(app, opened)
 
-ImportanceOption = Annotated[float, typer.Option(min=0, max=MAX_IMPORTANCE, help="How much it matters.")]
+ImportanceOption = Annotated[float, typer.Option(min=0, max=MAX_IMPORTANCE, help="Importance of the memory.")]
 TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A label; may be given more than once.")]
 StoreScope = Annotated[str, typer.Option("--scope", help="global, or the butler that the memory is for.")]
 LimitOption = Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Most results.")]
+AsOfOption = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="TIME", help="Answer as of this date or time (ISO 8601)."),
+]
+ValidAtOption = Annotated[
+    str | None, typer.Option("--valid-at", metavar="TIME", help="The facts that were true then.")
+]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Explain each result.")]
 
 
@@ -78,11 +85,15 @@ async def store_fact(
     *,
     importance: ImportanceOption = DEFAULT_IMPORTANCE,
     permanence: Annotated[
-        Permanence, typer.Option(help="How long the fact is expected to hold.")
+        Permanence, typer.Option(help="Expected lifetime of the fact.")
     ] = Permanence.STANDARD,
     scope: StoreScope = GLOBAL_SCOPE,
     tag: TagOption = None,
     entity: Annotated[str | None, typer.Option(help="Id of the entity that the subject is.")] = None,
+    valid_from: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When it began to hold: a date or a time (ISO 8601).")
+    ] = None,
+    valid_to: Annotated[str | None, typer.Option(metavar="TIME", help="When it ceases to hold.")] = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Store a fact; it replaces the fact of the same subject, predicate and scope."""
@@ -95,6 +106,8 @@ async def store_fact(
         scope=scope,
         tags=tag,
         entity_id=entity,
+        valid_from=valid_from,
+        valid_to=valid_to,
         allow_secrets=allow_secrets,
     )
     replaced = f"\nreplaced fact {receipt.superseded_id}" if receipt.superseded_id is not None else ""
@@ -104,7 +117,7 @@ async def store_fact(
 @command("store-rule")
 async def store_rule(
     memory: KnowledgeMemory,
-    content: Annotated[str, typer.Argument(metavar="TEXT", help="What to do, and when.")],
+    content: Annotated[str, typer.Argument(metavar="TEXT", help="The rule: an action and its occasion.")],
     *,
     scope: StoreScope = GLOBAL_SCOPE,
     tag: TagOption = None,
@@ -124,7 +137,7 @@ async def search(
         list[MemoryType] | None, typer.Option("--type", help="Only this type; may be given more than once.")
     ] = None,
     scope: ScopeOption = None,
-    mode: Annotated[SearchMode, typer.Option(help="How memories are found.")] = SearchMode.HYBRID,
+    mode: Annotated[SearchMode, typer.Option(help="Search mode.")] = SearchMode.HYBRID,
     limit: LimitOption = DOOR_LIMIT,
     min_confidence: Annotated[
         float, typer.Option(min=0, max=1, help="Least confidence of facts and rules today.")
@@ -133,6 +146,8 @@ async def search(
         float,
         typer.Option(min=0, max=1, help="Likeness that the best memory must have; in mode contextual only."),
     ] = 0.0,
+    as_of: AsOfOption = None,
+    valid_at: ValidAtOption = None,
     explain: ExplainOption = False,
 ) -> Answer:
     """Find memories, the best first."""
@@ -144,6 +159,8 @@ async def search(
         limit=limit,
         min_confidence=min_confidence,
         min_relevance=min_relevance,
+        as_of=as_of,
+        valid_at=valid_at,
         explain=explain,
     )
     return results(found)
@@ -157,10 +174,20 @@ async def recall(
     scope: ScopeOption = None,
     limit: LimitOption = DOOR_LIMIT,
     min_relevance: RelevanceOption = None,
+    as_of: AsOfOption = None,
+    valid_at: ValidAtOption = None,
     explain: ExplainOption = False,
 ) -> Answer:
     """Recall the facts and rules that matter most for a topic, and count a use of each."""
-    found = await memory.recall(topic, scope=scope, limit=limit, min_relevance=min_relevance, explain=explain)
+    found = await memory.recall(
+        topic,
+        scope=scope,
+        limit=limit,
+        min_relevance=min_relevance,
+        as_of=as_of,
+        valid_at=valid_at,
+        explain=explain,
+    )
     return results(found, if_empty="no memory covers this")
 
 
@@ -183,14 +210,24 @@ async def context(
     min_relevance: RelevanceOption = None,
     ids: Annotated[bool, typer.Option("--ids", help="End lines with short ids.")] = False,
     dates: Annotated[bool, typer.Option("--dates", help="Show dates of facts.")] = False,
+    as_of: AsOfOption = None,
+    valid_at: ValidAtOption = None,
 ) -> Answer:
     """Print the block of facts and rules for a session's prompt."""
     block = await memory.context(
-        prompt, butler, token_budget=budget, min_relevance=min_relevance, with_ids=ids, with_dates=dates
+        prompt,
+        butler,
+        token_budget=budget,
+        min_relevance=min_relevance,
+        with_ids=ids,
+        with_dates=dates,
+        as_of=as_of,
+        valid_at=valid_at,
     )
     return Answer({"text": block}, lambda _: typer.echo(block, nl=False))
 
 
+app.add_typer(history.app)
 app.add_typer(upkeep.app)
 app.add_typer(consolidation.app)
 app.add_typer(consolidation.runs_app, name="runs")

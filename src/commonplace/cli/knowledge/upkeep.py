@@ -93,7 +93,7 @@ async def harmful(
     memory: KnowledgeMemory,
     rule_id: IdArgument,
     *,
-    reason: Annotated[str | None, typer.Option(help="What went wrong.")] = None,
+    reason: Annotated[str | None, typer.Option(help="The harm that the rule did.")] = None,
 ) -> Answer:
     """Record that a rule was followed and did harm, which counts four times."""
     return _standing(await memory.mark_harmful(rule_id, reason=reason))

@@ -13,7 +13,7 @@ from commonplace.cli.operational import run as ops_run
 from commonplace.cli.operational.output import effect_line, receipt_line
 from commonplace.cli.output import AllowSecrets, JsonOption, console, table
 from commonplace.cli.run import settings
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import ClockError, InvalidInputError
 from commonplace.core.text import plural
 from commonplace.operational import (
     DEFAULT_CONFIDENCE,
@@ -130,7 +130,10 @@ async def context(
 ) -> Answer:
     """Print the block for the next session's system prompt; print nothing if there are no memories."""
     if decay:
-        await memory.run_decay()
+        try:
+            await memory.run_decay()
+        except ClockError as error:
+            typer.echo(f"warning: {error}", err=True)
     block = await memory.context(budget_tokens=budget, services=service or [])
     return Answer(block, block.text)
 

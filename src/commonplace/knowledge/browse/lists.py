@@ -13,7 +13,7 @@ from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.entities.fields import EntityType
 from commonplace.knowledge.entities.names import fold_name
-from commonplace.knowledge.kinds import Episode, EpisodeStatus, Fact, Rule, Validity
+from commonplace.knowledge.kinds import Episode, EpisodeStatus, Fact, Moment, Rule, Validity
 from commonplace.knowledge.lifecycle.feedback import RuleApplication
 from commonplace.knowledge.lifecycle.maturity import Maturity
 from commonplace.storage.nouns import Noun
@@ -50,7 +50,11 @@ class ListMethods(KnowledgeSession):
         validity: str | None = None,
         fading: bool | None = None,
         scope: str | None = None,
+        subject: str | None = None,
+        predicate: str | None = None,
         entity_id: UUID | str | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
         limit: int = LIST_LIMIT,
         offset: int = 0,
     ) -> list[Fact]:
@@ -60,7 +64,11 @@ class ListMethods(KnowledgeSession):
             validity: Return facts of this validity only: ``active``, ``superseded``, ``expired`` or ``retracted``.
             fading: Return only facts that are marked as fading, or only other facts.
             scope: Return facts of this scope only, without the global one.
+            subject: Return facts with exactly this subject only.
+            predicate: Return facts with exactly this predicate only.
             entity_id: Return facts about this entity only.
+            as_of: Return facts that were known at this moment; their fields are those of today.
+            valid_at: Return facts that were true at this moment, also superseded facts.
             limit: Most facts, 1 to 1,000.
             offset: The number of facts to skip.
 
@@ -74,7 +82,12 @@ class ListMethods(KnowledgeSession):
                 validity=optional_one_of(Validity, validity, field="validity"),
                 fading=fading,
                 scope=inputs.optional_scope(scope),
+                subject=subject,
+                predicate=predicate,
                 entity_id=inputs.optional_id(entity_id, field="entity_id"),
+                as_of=inputs.optional_moment(as_of, field="as_of"),
+                valid_at=inputs.optional_moment(valid_at, field="valid_at"),
+                now=self.clock(),
                 limit=limit,
                 offset=offset,
             )

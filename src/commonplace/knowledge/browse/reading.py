@@ -119,7 +119,7 @@ class ReadingMethods(KnowledgeSession):
         return found
 
     async def names_of(self, ids: Collection[UUID]) -> Mapping[UUID, str]:
-        """Return the key of a fact, the name of an entity or the beginning of a text for each memory or entity.
+        """Return the key and text of a fact, the name of an entity or the text of another memory for each id.
 
         Args:
             ids: Of episodes, facts, rules and entities.

@@ -6,19 +6,25 @@ the database is opened in the background, and the first call waits for it.
 
 import asyncio
 import math
-from contextlib import AsyncExitStack
-from typing import Final, Self
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Final, Self
 
 import asyncpg
 
 from commonplace.core.settings import Settings
+from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import migrate_postgres
+from commonplace.storage.opening import before_upgrade
 from commonplace.storage.postgres import access_to, open_pool
 from commonplace.storage.postgres_access import Access
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 CLOSING_S: Final = 2.0
-"""How long closing waits for connections in use before it cuts them off."""
+"""Seconds that closing waits for connections in use before it cuts them off."""
 
 
 class KnowledgeDatabase:
@@ -32,6 +38,8 @@ class KnowledgeDatabase:
         self._opening: asyncio.Future[asyncpg.Pool] | None = None
         self._resources = AsyncExitStack()
         self._source: str | EmbeddedPostgres = settings.postgres_url or ""
+        self.home: Path | None = settings.home
+        """The home that remembers plausible times; ``None`` for a pool that a caller opened."""
         self.was_tried = False
         """Whether an opening has ended, with success or without: from then on, answers come at once."""
         self.answered_at = -math.inf
@@ -39,8 +47,9 @@ class KnowledgeDatabase:
 
     @classmethod
     def of(cls, pool: asyncpg.Pool) -> Self:
-        """Return the database behind an open pool; whoever opened the pool closes it."""
+        """Return the database behind an open pool; the caller closes the pool."""
         database = cls(Settings())
+        database.home = None
         database._opening = asyncio.get_running_loop().create_future()
         database._opening.set_result(pool)
         return database
@@ -62,7 +71,25 @@ class KnowledgeDatabase:
         # The opening serves all callers; a cancelled caller must not end it.
         return await asyncio.shield(self.begin())
 
-    async def access(self) -> Access:
+    @asynccontextmanager
+    async def owner_pool(self) -> AsyncGenerator[asyncpg.Pool]:
+        """Open a pool of the owner of the tables, and close it at the end of the block.
+
+        Raises:
+            SettingsError: The URL is not a PostgreSQL URL.
+            StorageError: The server cannot be started or reached, or its schema is newer than this release.
+        """
+        pool = await self.pool()
+        if isinstance(self._source, str):
+            yield pool  # a URL names the owner
+            return
+        owners = await open_pool(self._source, as_owner=True)
+        try:
+            yield owners
+        finally:
+            await _close(owners)
+
+    async def access(self, *, as_owner: bool = False) -> Access:
         """Return the access of another driver to the same database; start the server if it died.
 
         Raises:
@@ -70,7 +97,7 @@ class KnowledgeDatabase:
             StorageError: The server cannot be started or reached, or its schema is newer than this release.
         """
         await self.pool()
-        return await access_to(self._source)
+        return await access_to(self._source, as_owner=as_owner)
 
     async def close(self) -> None:
         """Close the connections, and release the embedded server."""
@@ -88,7 +115,10 @@ class KnowledgeDatabase:
             source = self.settings.postgres_url or await stack.enter_async_context(
                 EmbeddedPostgres(self.settings.postgres_directory)
             )
-            await migrate_postgres(source, "memory")
+            is_embedded = not self.settings.postgres_url
+            before = before_upgrade(self.settings) if is_embedded else None
+            await migrate_postgres(source, "memory", before=before)
+            ClockGuard(self.settings.home).fault()
             pool = await open_pool(source)
             stack.push_async_callback(_close, pool)
             self._resources = stack.pop_all()

@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial, wraps
-from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Self, TypeVar, cast
 
 import asyncpg
 
@@ -19,7 +19,11 @@ from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.knowledge.connection.database import KnowledgeDatabase
 from commonplace.knowledge.connection.outage import open_soon, while_it_answers
 from commonplace.knowledge.connection.unit_of_work import require_context, unit_of_work
+from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.database import Statements
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 OPERATOR: Final = "operator"
 
@@ -140,6 +144,17 @@ class KnowledgeSession:
             yield await self.database.pool()
 
     @asynccontextmanager
+    async def _owning(self) -> AsyncGenerator[asyncpg.Pool]:
+        """Work as this tenant and actor inside the block, on a pool that may change the tables.
+
+        Raises:
+            StorageError: The database cannot be opened.
+        """
+        with request_context(tenant_id=self.tenant_id, actor=self.actor):
+            async with self.database.owner_pool() as pool:
+                yield pool
+
+    @asynccontextmanager
     async def _reading(self) -> AsyncGenerator[Statements]:
         """Open a consistent view of this tenant; see :func:`~.unit_of_work.unit_of_work`."""
         async with self.acting() as pool, unit_of_work(pool, readonly=True) as sql:
@@ -150,6 +165,18 @@ class KnowledgeSession:
         """Open a transaction of this tenant; see :func:`~.unit_of_work.unit_of_work`."""
         async with self.acting() as pool, unit_of_work(pool) as sql:
             yield sql
+
+    async def _require_plausible_clock(self) -> None:
+        """Require a plausible time before memories decay or are deleted.
+
+        Raises:
+            ClockError: The time is implausible; nothing was changed.
+        """
+        if self.database.home is None:
+            return
+        async with self._reading() as sql:
+            newest: datetime | None = await sql.newest_event_at()
+        ClockGuard(self.database.home, clock=self.clock).require(newest)
 
     async def _unless_out_of_reach(self, work: Callable[[asyncpg.Pool], Coroutine[Any, Any, _R]]) -> _R:
         """Return the result of some work, but do not wait for a database that does not answer (KNW-24).

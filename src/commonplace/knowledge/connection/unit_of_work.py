@@ -26,7 +26,16 @@ SQL_DIRECTORIES: Final = (
     _PACKAGE / "sql",
     *(
         _PACKAGE / room / "sql"
-        for room in ("browse", "consolidation", "entities", "reembedding", "scopes", "search", "upkeep")
+        for room in (
+            "browse",
+            "consolidation",
+            "entities",
+            "lifecycle",
+            "reembedding",
+            "scopes",
+            "search",
+            "upkeep",
+        )
     ),
 )
 _WHERE: Final = "the database of knowledge memory"

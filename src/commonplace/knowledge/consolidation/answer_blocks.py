@@ -7,7 +7,8 @@ inside the tags of reasoning models and the worked example of the skill. A damag
 others; a bare damaged object may stand before the answer, where models think.
 
 Comments and commas before a closing bracket are read, because they leave one meaning. An object inside one wrapping
-object counts if no object counts without that. ``{}`` alone, or in a fence, is an empty answer.
+object counts if no object counts without that. ``{}`` in a fence, or on a line of its own at the end, is an empty
+answer.
 Source: KNW-13, CNS-04, R-KNW-11.
 
 Time is linear in the length of the answer: each object is read once, and failed reads use up a budget.
@@ -35,11 +36,12 @@ _MARK: Final = re.compile(
 _CLOSING: Final = re.compile(rf"<\s{{0,8}}/\s{{0,8}}({_TAGS})\s{{0,8}}>", re.IGNORECASE)
 _FENCE_BEFORE: Final = re.compile(r"```json[c5]?\s*\Z", re.IGNORECASE)
 _FENCE_BEHIND: Final = re.compile(r"\s*```")
+_EMPTY_AT_END: Final = re.compile(r"(?:^|>)[ \t]*(?P<object>\{\s*\})\Z", re.MULTILINE)
 _STRING: Final = r'"(?:[^"\\]|\\.)*+"?'
 _COMMENT: Final = re.compile(rf"{_STRING}|(?P<skip>//[^\n]*|/\*(?:[^*]|\*(?!/))*+(?:\*/)?)", re.DOTALL)
 _LAST_COMMA: Final = re.compile(rf"{_STRING}|(?<=[\"\]}}\w])(?P<skip>,)(?=\s*+[}}\]])", re.DOTALL)
 _LOOK_BACK_CHARS: Final = 80
-"""How far before an object to look for its fence, and before a tag for the beginning of its line."""
+"""Characters before an object that are searched for its fence, and before a tag for the beginning of its line."""
 
 _MAX_FAILURES: Final = 500
 _WORK_PER_CHAR: Final = 4
@@ -66,7 +68,7 @@ class AnswerBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockSearch:
-    """The object that counts, or a ``fault`` that says what was found instead; empty if nothing was found."""
+    """The object that counts, or a ``fault`` that names the finding in its place; empty if there is neither."""
 
     block: AnswerBlock | None
     fault: str = ""
@@ -81,12 +83,15 @@ def find_block(text: str, known: Collection[str]) -> BlockSearch:
     own: list[AnswerBlock] = []
     wrapped: list[AnswerBlock] = []
     empty: list[AnswerBlock] = []
+    last = _EMPTY_AT_END.search(text.rstrip().removesuffix("```").rstrip())
     for block in scan.blocks():
         if _has_known_key(block.values, known):
             own.append(block)
         elif (inner := _unwrapped(block.values, known)) is not None:
             wrapped.append(replace(block, values=inner))
-        elif not block.values and (block.fenced or text.strip() == "{}"):
+        elif not block.values and (
+            block.fenced or (last is not None and block.start == last.start("object"))
+        ):
             empty.append(block)
         else:
             scan.fault = f"a JSON object has no known key: {', '.join(known)}"
@@ -134,7 +139,7 @@ class _Scan:
         self._work = _WORK_PER_CHAR * len(text)
         self._failures = 0
         self.fault = ""
-        """Why a candidate is not an answer."""
+        """The reason why a candidate is not an answer."""
         self._damaged_at = -1
         self._fence_is_damaged = False
 
@@ -235,7 +240,7 @@ class _Scan:
 
 
 def _blank(found: re.Match[str]) -> str:
-    """Return blanks in place of what is skipped, so that places in the text stay."""
+    """Return blanks in place of skipped text, so that positions in the text stay."""
     return found[0] if found["skip"] is None else " " * len(found[0])
 
 

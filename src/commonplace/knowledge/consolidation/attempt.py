@@ -140,7 +140,7 @@ async def _ask(means: Means, lease: Lease) -> _Answer | str:
 
 
 async def _readable_answer(means: Means, lease: Lease, prompt: str) -> ConsolidationResult:
-    """Ask the model; tell it what is wrong with an unreadable answer, and ask again once (CNS-04)."""
+    """Ask the model; name the fault of an unreadable answer, and ask again once (CNS-04)."""
     ids = [episode.id for episode in lease.episodes]
     said = await _said(means, prompt)
     result = parse_consolidation(said, ids)

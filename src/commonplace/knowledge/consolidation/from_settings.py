@@ -8,7 +8,7 @@ from commonplace.knowledge.consolidation.butlers import Notify
 from commonplace.knowledge.consolidation.policy import Policy
 from commonplace.knowledge.consolidation.report import ConsolidationReport
 from commonplace.knowledge.consolidation.spawner import NO_LANGUAGE_MODEL, model_spawner
-from commonplace.llm import names_language_model, open_model
+from commonplace.llm import can_consolidate, open_consolidation_model
 
 if TYPE_CHECKING:
     from commonplace.knowledge.memory import KnowledgeMemory
@@ -41,10 +41,10 @@ async def consolidate(
     Source: KNW-12.2, KNW-12.3.
     """
     policy, settings = Policy(), memory.database.settings
-    if dry_run or not names_language_model(settings):
+    if dry_run or not can_consolidate(settings):
         report = await memory.run_consolidation(None, butler=butler, policy=policy)
-        return report if names_language_model(settings) else without_model(report)
-    async with open_model(settings, clock=memory.clock) as model:
+        return report if can_consolidate(settings) else without_model(report)
+    async with open_consolidation_model(settings, clock=memory.clock) as model:
         return await memory.run_consolidation(
             model_spawner(model, policy=policy), butler=butler, policy=policy, approve=approve, notify=notify
         )

@@ -1,10 +1,14 @@
 """Episodes that wait for consolidation, grouped and counted."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
+from commonplace.core.text import plural
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.storage.nouns import Noun
+
+EXPIRES_SOON_S: Final = 86_400.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,8 +20,27 @@ class PendingGroup(Noun):
     oldest_at: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpiringEpisodes(Noun):
+    """The number of episodes that expire soon without being consolidated, and when the first one does (aware UTC)."""
+
+    episodes: int
+    first_at: datetime | None
+
+    @property
+    def advice(self) -> str:
+        """The coming expiry and the remedy; empty if no episode expires."""
+        if not self.episodes or self.first_at is None:
+            return ""
+        verb = "expires" if self.episodes == 1 else "expire"
+        return (
+            f"{plural(self.episodes, 'session')} {verb} without becoming knowledge, the first on "
+            f"{self.first_at:%Y-%m-%d at %H:%M} UTC. `commonplace consolidation show` says how to keep them."
+        )
+
+
 class PendingMethods(KnowledgeSession):
-    """The method of knowledge memory that counts waiting episodes."""
+    """The methods of knowledge memory that count waiting episodes."""
 
     async def pending_groups(self) -> list[PendingGroup]:
         """Return the tenant's waiting episodes by butler, without expired episodes.
@@ -29,6 +52,17 @@ class PendingMethods(KnowledgeSession):
         """
         async with self._reading() as sql:
             return PendingGroup.from_rows(await sql.pending_groups(now=self.clock()))
+
+    async def expiring_episodes(self, *, within_s: float = EXPIRES_SOON_S) -> ExpiringEpisodes:
+        """Return the tenant's waiting episodes that expire within a time, by default a day.
+
+        Raises:
+            StorageUnavailableError: The server cannot be reached.
+        """
+        now = self.clock()
+        async with self._reading() as sql:
+            row = await sql.expiring_episodes(now=now, before=now + timedelta(seconds=within_s))
+        return ExpiringEpisodes.from_row(row)
 
 
 pending_groups = storage_function(PendingMethods, PendingMethods.pending_groups)

@@ -69,7 +69,7 @@ class FactReview(Noun):
 
 
 async def queue(sql: Statements, *, run_id: UUID, old_id: UUID, new_id: UUID, now: datetime) -> int | None:
-    """Queue a pair if the old fact matters and nobody decided about the two texts before; return the review's id."""
+    """Queue a pair if the old fact matters and no decision about the two texts exists; return the review's id."""
     queued: int | None = await sql.queue_review(
         run_id=run_id, old_id=old_id, new_id=new_id, least_importance=LEAST_IMPORTANCE, now=now
     )

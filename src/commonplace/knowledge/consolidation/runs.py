@@ -85,7 +85,7 @@ class Run(Noun):
         rules_updated: Rules that replaced a rule that the answer named.
         rules_confirmed: Rules whose decay restarted.
         rules_retracted: Rules that were withdrawn.
-        notes: What the run did that the answer does not say: values that were told apart, facts that were superseded.
+        notes: Effects that the answer does not state: values that were told apart, facts that were superseded.
         errors: The parts of the answer that were not applied, with the reasons, or why the whole run failed.
         undone_by: The actor who undid the run.
     """

@@ -33,8 +33,8 @@ _PLACES: Final = frozenset(
     ships switched syncs transferred upgraded writes
     """.split()  # noqa: SIM905
 )
-"""What stands before ``_to`` if the thing behind it is a place or a state, which is one at a time. Behind other words
-(``allergic_to``, ``subscribed_to``, ``listens_to``) several things stand at once."""
+"""First parts of predicates in ``_to`` that hold one value at a time: a place or a state. Other predicates in ``_to``
+(``allergic_to``, ``subscribed_to``, ``listens_to``) hold several values at once."""
 
 _ATTRIBUTES: Final = frozenset(
     """
@@ -44,7 +44,7 @@ _ATTRIBUTES: Final = frozenset(
     timezone title type url version weight wife
     """.split()  # noqa: SIM905
 )
-"""What stands behind ``has_`` if there is one of it; of others (``has_child``, ``has_allergy``) there are several."""
+"""Attributes that hold one value in predicates with ``has_``; others (``has_child``, ``has_allergy``) hold several."""
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['.:/-][^\W_]+)*")
 _QUANTITIES: Final = frozenset({"date", "day", "time", "number"})

@@ -30,6 +30,7 @@ from commonplace.knowledge.consolidation.results import (
 )
 from commonplace.knowledge.facts import DEFAULT_IMPORTANCE, FactDraft, checked_fact, fact_text
 from commonplace.knowledge.inputs import MemoryType
+from commonplace.knowledge.kinds import GLOBAL_SCOPE
 from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.knowledge.rules import RuleDraft, checked_rule
 
@@ -236,12 +237,25 @@ def _type_of(memory_id: UUID, known: Known, field: str) -> MemoryType:
     raise InvalidInputError(field, "the id of a fact or rule that the model was shown", memory_id)
 
 
+def _own_scope(group: Group) -> str:
+    """Return the scope of new memories, the butler's name.
+
+    Raises:
+        InvalidInputError: The butler is called like everybody's scope, into which no run may write.
+    """
+    if group.butler == GLOBAL_SCOPE:
+        raise InvalidInputError(
+            "butler", f"a name other than {GLOBAL_SCOPE}, the scope of all butlers", group.butler
+        )
+    return group.butler
+
+
 def _rule(place: str, rule: NewRule | UpdatedRule, group: Group, target: KnownRule | None) -> StoreRule:
     evidence = group.evidence(rule.evidence)
     inherited = () if target is None else target.tags
     draft = RuleDraft(
         content=rule.content,
-        scope=group.butler if target is None else target.scope,
+        scope=_own_scope(group) if target is None else target.scope,
         tags=inherited if rule.tags is None else rule.tags,
         source_butler=group.butler,
         source_episode_id=evidence[-1],
@@ -268,7 +282,7 @@ def _fact(place: str, fact: NewFact | UpdatedFact, group: Group, target: KnownFa
         content=fact.content,
         importance=DEFAULT_IMPORTANCE if importance is None else importance,
         permanence=permanence or Permanence.STANDARD,
-        scope=group.butler if target is None else target.scope,
+        scope=_own_scope(group) if target is None else target.scope,
         tags=tags,
         # The entity is part of the key by which the new fact supersedes its target.
         entity_id=None if target is None else target.entity_id,

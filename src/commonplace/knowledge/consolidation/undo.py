@@ -65,7 +65,7 @@ class _Since(Noun):
 
     @property
     def reason_to_stay(self) -> str | None:
-        """Why the memory must stay; ``None`` if it was not used since."""
+        """The reason why the memory must stay; ``None`` if it was not used since."""
         if self.is_learned_again:
             return "another run has learned it again since"
         if self.times_applied:

@@ -13,7 +13,7 @@ from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.reading import read_one, require_found
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
-from commonplace.knowledge.kinds import Memory, MemoryType
+from commonplace.knowledge.kinds import Fact, Memory, MemoryType, Validity
 from commonplace.knowledge.short_ids import find_id, parse_id
 from commonplace.storage.database import Statements
 
@@ -25,15 +25,18 @@ class AnyMemoryMethods(KnowledgeSession):
         """Count one use of a memory, and return it.
 
         Returns:
-            The memory after counting; a fact whatever its validity.
+            The memory after counting; also a fact that was superseded or has expired.
 
         Raises:
             InvalidInputError: The type or id is malformed, or several memories have the short id.
-            NotFoundError: The memory does not exist, the episode has expired, or the rule is forgotten.
+            NotFoundError: The memory does not exist or was forgotten, or the episode has expired.
             StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-05.6, R-KNW-7.
         """
+        return await self._get(memory_type, memory_id)
+
+    async def _get(self, memory_type: str, memory_id: UUID | str, *, retracted: bool = False) -> Memory:
         now = self.clock()
         async with self._changing(memory_type, memory_id) as (sql, kind, key):
             count = {
@@ -41,7 +44,10 @@ class AnyMemoryMethods(KnowledgeSession):
                 MemoryType.FACT: sql.bump_fact,
                 MemoryType.RULE: sql.bump_rule,
             }
-            return require_found(await count[kind](id=key, now=now), kind, key, now=now)
+            found = require_found(await count[kind](id=key, now=now), kind, key, now=now)
+            if isinstance(found, Fact) and found.validity is Validity.RETRACTED and not retracted:
+                raise NotFoundError(kind, str(key))
+            return found
 
     async def confirm_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
         """Restart the decay of an active fact, or of a rule that is not forgotten, and return it.
@@ -122,13 +128,13 @@ class AnyMemoryMethods(KnowledgeSession):
 confirm_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.confirm_memory)
 pin_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.pin_memory)
 forget_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.forget_memory)
-_get_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods.get_memory)
+_get_memory = storage_function(AnyMemoryMethods, AnyMemoryMethods._get, retracted=True)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - of this file
 
 
 async def get_memory(
     pool: asyncpg.Pool, memory_type: str, memory_id: UUID | str, *, clock: Clock = utc_now
 ) -> dict[str, Any] | None:
-    """Return the fields of a memory after counting this use; ``None`` if the memory is not found.
+    """Return the fields of a memory after counting this use, of a fact whatever its validity; ``None`` if not found.
 
     Source: KNW-05.6, R-KNW-9.
     """

@@ -1,13 +1,15 @@
 """Feedback on rules: helpful and harmful applications, and the inversion of a rule into a warning."""
 
+import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, cast
 from uuid import UUID
 
-from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.errors import EmbeddingError, InvalidInputError, NotFoundError, StorageError
 from commonplace.core.text import clean_text, collapse_whitespace, trim_to
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
@@ -17,9 +19,12 @@ from commonplace.knowledge.kinds import MemoryType, Rule
 from commonplace.knowledge.lifecycle import maturity
 from commonplace.knowledge.lifecycle.maturity import Maturity, Standing
 from commonplace.knowledge.search.search_text import search_text
+from commonplace.knowledge.serialization import json_safe
 from commonplace.knowledge.short_ids import find_id, parse_id
 from commonplace.storage.database import Statements
 from commonplace.storage.nouns import Noun
+
+_log = logging.getLogger(__name__)
 
 MAX_REASON_CHARS: Final = 1_000
 MAX_REASONS: Final = 100
@@ -48,7 +53,7 @@ class FeedbackMethods(KnowledgeSession):
     """The methods of knowledge memory for feedback on rules."""
 
     async def mark_helpful(self, rule_id: UUID | str, *, context: Mapping[str, Any] | None = None) -> Rule:
-        """Count a helpful application of a rule, and promote the rule if it qualifies.
+        """Count a helpful application of a rule, confirm the rule, and promote it if it qualifies.
 
         Args:
             rule_id: The id or the short id of the rule.
@@ -69,15 +74,16 @@ class FeedbackMethods(KnowledgeSession):
     async def mark_harmful(
         self, rule_id: UUID | str, *, reason: str | None = None, context: Mapping[str, Any] | None = None
     ) -> Rule:
-        """Count a harmful application of a rule, which weighs four times, and demote the rule if necessary.
+        """Count a harmful application of a rule, which weighs four times, and demote or invert the rule if necessary.
 
         Args:
             rule_id: The id or the short id of the rule.
-            reason: The harm, added to ``metadata.harmful_reasons``; shortened to 1,000 characters.
+            reason: The harm, added once to ``metadata.harmful_reasons``; shortened to 1,000 characters.
             context: A JSON object about the application, for ``rule_applications``.
 
         Returns:
-            The rule as it is now, with ``metadata.needs_inversion`` if its opposite has become the better rule.
+            The rule as it is now: a warning if its opposite has become the better rule. If the warning could not be
+            written, the rule has ``metadata.needs_inversion``, and a worker writes the warning later.
 
         Raises:
             InvalidInputError: A parameter is malformed, or several rules have the short id.
@@ -87,10 +93,39 @@ class FeedbackMethods(KnowledgeSession):
 
         Source: KNW-21.2, KNW-21.3, KNW-30.1.
         """
+        marked = await self._mark_harmful(rule_id, reason=reason, context=context)
+        if not marked.needs_inversion:
+            return marked
+        try:
+            return await self.invert_to_anti_pattern(marked.id)
+        except (EmbeddingError, StorageError) as error:
+            _log.error("rule %s is not inverted yet: %s", marked.id, error)
+            return marked
+
+    async def _mark_harmful(
+        self, rule_id: UUID | str, *, reason: str | None = None, context: Mapping[str, Any] | None = None
+    ) -> Rule:
+        """Count a harmful application of a rule as :meth:`mark_harmful` does, without the inversion."""
         return await self._mark(rule_id, Outcome.HARMFUL, _reason(reason), context)
 
+    async def invert_harmful_rules(self) -> list[Rule]:
+        """Invert the rules that need it and are not inverted yet, and return them.
+
+        Raises:
+            EmbeddingError: The model cannot be used.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        async with self._reading() as sql:
+            waiting = [row["id"] for row in await sql.rules_to_invert()]
+        inverted: list[Rule] = []
+        for rule_id in waiting:
+            # The rule was redeemed or forgotten meanwhile.
+            with suppress(InvalidInputError, NotFoundError):
+                inverted.append(await self.invert_to_anti_pattern(rule_id))
+        return inverted
+
     async def invert_to_anti_pattern(self, rule_id: UUID | str) -> Rule:
-        """Rewrite a harmful rule as a warning, and make the warning findable.
+        """Rewrite a harmful rule as a warning, make the warning findable, and restart its decay.
 
         Returns:
             The rule as it is now; unchanged if it was inverted before.
@@ -127,8 +162,11 @@ class FeedbackMethods(KnowledgeSession):
                 metadata=metadata,
                 now=now,
             )
-            states = {"before": {"maturity": before.maturity}, "after": {"maturity": Maturity.ANTI_PATTERN}}
-            await _record(sql, EventType.RULE_INVERTED, key, **states)
+            states = (
+                {"maturity": each.maturity, "last_confirmed_at": each.last_confirmed_at}
+                for each in (current, Rule.from_row(inverted, now=now))
+            )
+            await _record(sql, EventType.RULE_INVERTED, key, *states)
             return Rule.from_row(inverted, now=now)
 
     async def _mark(self, rule_id: UUID | str, outcome: Outcome, reason: str | None, context: object) -> Rule:
@@ -138,30 +176,35 @@ class FeedbackMethods(KnowledgeSession):
         async with self._writing() as sql:
             key = await find_id(sql, wanted, MemoryType.RULE, field="rule_id")
             rule = await _lock(sql, key, now)
-            before, metadata = _standing(rule), dict(rule.metadata)
-            if outcome is Outcome.HELPFUL:
-                event, after = (
-                    EventType.RULE_HELPFUL,
-                    maturity.after_helpful(before, age=now - rule.created_at),
-                )
-            else:
-                event, after = EventType.RULE_HARMFUL, maturity.after_harmful(before)
-                if reason is not None:
-                    metadata["harmful_reasons"] = [*metadata.get("harmful_reasons", []), reason][
-                        -MAX_REASONS:
-                    ]
-                if after.needs_inversion:
-                    metadata["needs_inversion"] = True
+            before, helpful = _standing(rule), outcome is Outcome.HELPFUL
+            after = (
+                maturity.after_helpful(before, age=now - rule.created_at)
+                if helpful
+                else maturity.after_harmful(before)
+            )
+            confirmed_at = now if helpful else rule.last_confirmed_at
             await sql.record_application(
                 rule_id=key, outcome=outcome, reason=reason, context=details, now=now
             )
-            row = await sql.mark_rule(id=key, **asdict(after), metadata=metadata, now=now)
-            await _record(sql, event, key, before=asdict(before), after=asdict(after))
+            row = await sql.mark_rule(
+                id=key,
+                **asdict(after),
+                confirmed_at=confirmed_at,
+                metadata=_marked(rule.metadata, reason, needs_inversion=after.needs_inversion),
+                now=now,
+            )
+            await _record(
+                sql,
+                EventType.RULE_HELPFUL if helpful else EventType.RULE_HARMFUL,
+                key,
+                asdict(before) | {"last_confirmed_at": rule.last_confirmed_at},
+                asdict(after) | {"last_confirmed_at": confirmed_at},
+            )
             return Rule.from_row(row, now=now)
 
 
 mark_helpful = storage_function(FeedbackMethods, FeedbackMethods.mark_helpful)
-mark_harmful = storage_function(FeedbackMethods, FeedbackMethods.mark_harmful)
+mark_harmful = storage_function(FeedbackMethods, FeedbackMethods._mark_harmful)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - of this file
 invert_to_anti_pattern = storage_function(
     FeedbackMethods, FeedbackMethods.invert_to_anti_pattern, needs_engine=True
 )
@@ -194,9 +237,20 @@ def _standing(rule: Rule) -> Standing:
     )
 
 
-async def _record(sql: Statements, event: EventType, rule_id: UUID, **states: object) -> None:
-    payload = {"memory_type": "rule", "memory_id": str(rule_id), **states}
-    await record_event(sql, event, payload=payload)
+async def _record(
+    sql: Statements, event: EventType, rule_id: UUID, before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    payload = {"memory_type": "rule", "memory_id": rule_id, "before": before, "after": after}
+    await record_event(sql, event, payload=cast("dict[str, Any]", json_safe(payload)))
+
+
+def _marked(metadata: Mapping[str, Any], reason: str | None, *, needs_inversion: bool) -> dict[str, Any]:
+    """Return the metadata of a rule after a mark: each reason once, and whether the rule waits for its inversion."""
+    marked = {name: value for name, value in metadata.items() if name != "needs_inversion"}
+    if reason is not None:
+        reasons = maturity.distinct_reasons([*metadata.get("harmful_reasons", []), reason])
+        marked["harmful_reasons"] = reasons[-MAX_REASONS:]
+    return marked | ({"needs_inversion": True} if needs_inversion else {})
 
 
 def _reason(reason: str | None) -> str | None:

@@ -1,9 +1,12 @@
 """The maturity of rules: pure arithmetic over their feedback, in which harm weighs four times (KNW-03, KNW-21)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final
+
+from commonplace.core.text import collapse_whitespace
 
 HARM_WEIGHT: Final = 4
 _SMOOTHING: Final = 0.01
@@ -106,6 +109,13 @@ def _demoted(standing: Standing) -> Maturity:
     return standing.maturity
 
 
+def distinct_reasons(reasons: Sequence[str]) -> list[str]:
+    """Return the reasons in their order; of reasons that differ in case, blanks or a last full stop the first stays."""
+    return list(
+        {collapse_whitespace(each).casefold().rstrip("."): each for each in reversed(reasons)}.values()
+    )[::-1]
+
+
 def anti_pattern_text(original: str, reasons: list[str]) -> str:
     """Return the text of an inverted rule, in the specification's words.
 
@@ -115,5 +125,5 @@ def anti_pattern_text(original: str, reasons: list[str]) -> str:
 
     Source: KNW-03.5.
     """
-    why = "; ".join(reasons) or NO_REASON
+    why = "; ".join(distinct_reasons(reasons)) or NO_REASON
     return f"ANTI-PATTERN: Do NOT {original}. This caused problems because: {why}"

@@ -22,7 +22,7 @@ from commonplace.knowledge.reembedding.moves import (
 )
 
 PATIENCE_S: Final = 30.0
-"""How long to wait for another process that moves memories."""
+"""Seconds to wait for another process that moves memories."""
 
 POLL_S: Final = 0.1
 
@@ -50,7 +50,7 @@ class LeftoverMethods(KnowledgeSession):
             InvalidInputError: ``batch_rows`` is out of range, or no move is running: the last move has switched.
             StorageUnavailableError: The server cannot be reached, or the other process does not stop.
         """
-        async with self.acting() as pool:
+        async with self._owning() as pool:
             last = await _last_move(pool, batch_rows)
             if last is None or last.state is MoveState.SWITCHED:
                 found = "no move" if last is None else "a move that has switched"
@@ -72,7 +72,7 @@ class LeftoverMethods(KnowledgeSession):
             InvalidInputError: ``batch_rows`` is out of range, or a move is running.
             StorageUnavailableError: The server cannot be reached, or another process moves memories.
         """
-        async with self.acting() as pool:
+        async with self._owning() as pool:
             last = await _last_move(pool, batch_rows)
             if last is not None and last.state is MoveState.RUNNING:
                 raise InvalidInputError("drop-former", "no running move", f"a move to {last.to}")

@@ -81,7 +81,7 @@ class MovingMethods(KnowledgeSession):
         """
         require_batch_rows(batch_rows)
         to = await _target(engine)
-        async with self.acting() as pool:
+        async with self._owning() as pool:
             await require_ownership(pool)
             async with alone(pool):
                 if settled := await _settled(pool, to):

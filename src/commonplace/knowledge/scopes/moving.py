@@ -158,36 +158,41 @@ class ScopeMethods(KnowledgeSession):
                 raise NotFoundError("move", str(key))
             if row["is_undone"]:
                 raise InvalidInputError("event_id", "a move that was not undone", str(key))
-            made = ScopeMove.from_payload(key, row["payload"])
-            free = await sql.movable_back(facts=list(made.facts), source=made.source, target=made.target)
-            rows = await sql.rescope_memories(
-                source=made.target,
-                target=made.source,
-                episodes=list(made.episodes),
-                facts=[each["id"] for each in free],
-                rules=list(made.rules),
-            )
-            newer, older = ([pair[end] for pair in made.superseded] for end in (0, 1))
-            restored = {each["id"] for each in await sql.restore_rivals(newer=newer, older=older)}
-            back = ScopeMove.of(made.target, made.source, rows)
-            payload = back.to_payload() | {
-                "move_id": str(key),
-                "restored": [str(each) for each in older if each in restored],
-            }
-            event = await record_event(sql, EventType.SCOPE_MOVE_UNDONE, payload=payload)
-            return replace(back, event_id=event)
+            return await _undo(sql, ScopeMove.from_payload(key, row["payload"]))
 
-    async def last_scope_move(self, source: str, target: str) -> UUID:
-        """Return the event of the latest move between two scopes that was not undone.
+    async def undo_scope_moves(self, source: str, target: str) -> list[ScopeMove]:
+        """Undo all moves from one scope to another that were not undone, the latest first, and return what moved back.
+
+        A memory stays where it is as :meth:`undo_scope_move` says. Either all moves are undone or none is.
 
         Raises:
-            NotFoundError: There is none.
+            InvalidInputError: A scope is malformed, or both are the same.
+            StorageUnavailableError: The server cannot be reached; nothing was written.
         """
-        async with self.acting() as pool, unit_of_work(pool, readonly=True) as sql:
-            found = await sql.last_scope_move(source=source, target=target)
-        if found is None:
-            raise NotFoundError("move", f"{source} to {target}")
-        return found
+        _wanted(source, target, None)
+        async with self.acting() as pool, unit_of_work(pool) as sql:
+            rows = await sql.standing_scope_moves(source=source, target=target)
+            return [await _undo(sql, ScopeMove.from_payload(row["id"], row["payload"])) for row in rows]
+
+
+async def _undo(sql: Statements, made: ScopeMove) -> ScopeMove:
+    """Move back what a move moved, and return that with the event of the undo."""
+    free = await sql.movable_back(facts=list(made.facts), source=made.source, target=made.target)
+    rows = await sql.rescope_memories(
+        source=made.target,
+        target=made.source,
+        episodes=list(made.episodes),
+        facts=[each["id"] for each in free],
+        rules=list(made.rules),
+    )
+    newer, older = ([pair[end] for pair in made.superseded] for end in (0, 1))
+    restored = {each["id"] for each in await sql.restore_rivals(newer=newer, older=older)}
+    back = ScopeMove.of(made.target, made.source, rows)
+    payload = back.to_payload() | {
+        "move_id": str(made.event_id),
+        "restored": [str(each) for each in older if each in restored],
+    }
+    return replace(back, event_id=await record_event(sql, EventType.SCOPE_MOVE_UNDONE, payload=payload))
 
 
 async def _move(sql: Statements, source: str, target: str, rows: Sequence[Row], clock: Clock) -> ScopeMove:

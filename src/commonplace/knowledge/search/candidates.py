@@ -1,6 +1,6 @@
-"""Candidates of a ranking: memories of one or more tables as arrays, with what the ranking needs of each."""
+"""Candidates of a ranking: memories of one or more tables as arrays, with the columns that the ranking uses."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -65,10 +65,17 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadMemories:
-    """The memories at some places of the candidates, and the pinned facts and rules."""
+    """The memories at some places of the candidates, and the pinned facts and rules.
+
+    Attributes:
+        by_place: The memories, by place.
+        pinned: The pinned facts and rules.
+        stale: The ids of those whose source no longer holds.
+    """
 
     by_place: Mapping[int, Memory]
     pinned: Sequence[Memory]
+    stale: Collection[UUID] = frozenset()
 
 
 async def find_candidates(
@@ -83,7 +90,7 @@ async def find_candidates(
         seeds: How many memories of a table are taken for their words, and how many for their meaning.
     """
     reach = Reach.of(matches=seeds, neighbours=seeds)
-    queries = ranking_queries(tuple(tables), reach, scoped=request.scope is not None)
+    queries = ranking_queries(tuple(tables), reach, scoped=request.scope is not None, past=request.is_past)
     rows = await Statements(queries, sql.connection).ranked_candidates(**parameters(request))
     return _joined([_from_row(row) for row in rows]) if rows else None
 
@@ -113,12 +120,15 @@ async def read_candidates(
     ids: dict[str, list[UUID]] = {f"{memory_type}_ids": [] for memory_type in MemoryType}
     for memory_id, place in at.items():
         ids[f"{candidates.types[place]}_ids"].append(memory_id)  # pyright: ignore[reportOptionalMemberAccess]
-    statements = Statements(reading_queries(scoped=request.scope is not None), sql.connection)
+    statements = Statements(
+        reading_queries(scoped=request.scope is not None, past=request.is_past), sql.connection
+    )
     rows = await statements.read_memories(**(parameters(request) | ids | {"pinned": pinned}))
     read = [(row["is_pinned"], _memory(row, request.now)) for row in rows]
     return ReadMemories(
         by_place={at[memory.id]: memory for is_pinned, memory in read if not is_pinned},
         pinned=[memory for is_pinned, memory in read if is_pinned],
+        stale=frozenset(row[f"{row['memory_type']}_id"] for row in rows if row["is_stale"]),
     )
 
 

@@ -13,7 +13,7 @@ from commonplace.core.settings import DEFAULT_MIN_RELEVANCE
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import ScoreWeights
 from commonplace.knowledge.connection.unit_of_work import require_context, unit_of_work
-from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, Episode, Fact, Memory, Rule
+from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, Episode, Fact, Memory, Moment, Rule
 from commonplace.knowledge.search.context_block import (
     CONTEXT_HEADER,
     DEFAULT_QUOTAS,
@@ -27,7 +27,7 @@ from commonplace.knowledge.search.scoring import tie_break
 
 DEFAULT_TOKEN_BUDGET: Final = 3000
 MAX_PROMPT_CHARS: Final = 4_000
-"""What of a long prompt is searched for: its beginning. The model that embeds it reads about a quarter of that."""
+"""Characters at the beginning of a prompt that are searched for. The embedding model reads about a quarter of them."""
 
 
 async def memory_context(
@@ -45,6 +45,8 @@ async def memory_context(
     with_note: bool = True,
     with_ids: bool = False,
     with_dates: bool = False,
+    as_of: Moment | None = None,
+    valid_at: Moment | None = None,
     clock: Clock = utc_now,
 ) -> str:
     """Return the facts and rules that matter most for a prompt, after the pinned ones; this does not count as a use.
@@ -54,7 +56,7 @@ async def memory_context(
     Args:
         pool: Of knowledge memory.
         engine: Computes the prompt's vector.
-        trigger_prompt: What the session is about; its first 4,000 characters count.
+        trigger_prompt: The topic of the session; its first 4,000 characters count.
         butler: Whose session: facts and rules of this scope and the global ones.
         token_budget: A token is four characters; 0 holds nothing.
         limit: The most lines, 1 to 1,000.
@@ -63,10 +65,12 @@ async def memory_context(
         min_confidence: What has less effective confidence is left out, 0.0 to 1.0.
         min_relevance: Likeness with the prompt that the best memory must have, or none is shown. An empty prompt
             has no floor.
-        with_note: Whether to say what the lines are; a caller that says it for several blocks leaves it out.
+        with_note: Whether to explain the lines; a caller that explains several blocks at once leaves it out.
         with_ids: Whether lines end with a short id that the functions of feedback take, such as ``[f:3k7q2]``, as
             far as the budget allows.
         with_dates: Whether facts have the date of their last confirmation.
+        as_of: Show what was known at this moment.
+        valid_at: Show the facts that were true at this moment.
         clock: The present.
 
     Returns:
@@ -95,15 +99,17 @@ async def memory_context(
         limit=limit,
         min_confidence=min_confidence,
         min_relevance=min_relevance,
+        as_of=as_of,
+        valid_at=valid_at,
         clock=clock,
     )
     async with unit_of_work(pool, readonly=True) as sql:
-        found, pinned = await find_memories(
+        found, read = await find_memories(
             sql, request, weights=weights, explain=False, pinned=quotas.pinned.items
         )
     return render_context(
         _statements(each.memory for each in found),
-        pinned=_statements(sorted(pinned, key=_by_importance)),
+        pinned=_statements(sorted(read.pinned, key=_by_importance)),
         token_budget=token_budget,
         today=request.now.date(),
         limit=request.limit,
@@ -111,6 +117,7 @@ async def memory_context(
         with_note=with_note,
         with_ids=with_ids,
         with_dates=with_dates,
+        stale=read.stale,
     )
 
 

@@ -7,17 +7,18 @@ takes one line. Short ids get what room is left.
 Source: KNW-20, KNW-34.
 """
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from typing import Final
+from uuid import UUID
 
 from commonplace.core.budgets import budget_chars
+from commonplace.core.data_lines import data_line
 from commonplace.core.errors import InvalidInputError
-from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge.kinds import Fact, MemoryType, Rule
+from commonplace.knowledge.search.folding import same_words
 from commonplace.knowledge.short_ids import short_id
 
 CONTEXT_HEADER: Final = "# Memory Context\n"
@@ -53,9 +54,6 @@ _PARTS: Final = {MemoryType.FACT: Part.FACTS, MemoryType.RULE: Part.RULES}
 
 MAX_LINES: Final = 20
 """Source: KNW-20.3."""
-
-_UNSEEN: Final = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Control characters, and those that turn the direction of writing: they can make a line look like another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +91,7 @@ DEFAULT_QUOTAS: Final = ContextQuotas()
 
 
 class _Section:
-    """The lines of a section, and what it may still take."""
+    """The lines of a section, and the tokens that it has left."""
 
     def __init__(self, part: Part, quota: SectionQuota, budget: int) -> None:
         self._heading = HEADINGS[part]
@@ -127,15 +125,19 @@ class _Section:
 class _Body:
     """The sections, and the characters that they may still take together."""
 
-    def __init__(self, budget: int, room: int, quotas: ContextQuotas, *, with_dates: bool) -> None:
+    def __init__(
+        self, budget: int, room: int, quotas: ContextQuotas, *, with_dates: bool, stale: Collection[UUID]
+    ) -> None:
         self._sections = {part: _Section(part, getattr(quotas, part), budget) for part in Part}
         self._room = room
         self._with_dates = with_dates
+        self._stale = stale
         self.shown: list[tuple[Part, int, Fact | Rule]] = []
 
     def take(self, part: Part, place: int, memory: Fact | Rule) -> None:
         """Add the line of a memory to a section if it fits."""
-        took = self._sections[part].take(place, render_line(memory, with_date=self._with_dates), self._room)
+        line = render_line(memory, with_date=self._with_dates, is_stale=memory.id in self._stale)
+        took = self._sections[part].take(place, line, self._room)
         if took:
             self._room -= took
             self.shown.append((part, place, memory))
@@ -162,19 +164,21 @@ def render_context(
     with_note: bool = True,
     with_ids: bool = False,
     with_dates: bool = False,
+    stale: Collection[UUID] = (),
 ) -> str:
     """Render pinned memories, and recalled facts and rules.
 
     Args:
         memories: The recalled memories, the best first.
-        pinned: The pinned memories, the most important first; a memory that is shown here is not shown again.
+        pinned: The pinned memories, the most important first. Of equal texts the first is shown.
         token_budget: A token is four characters.
         today: For the note.
         limit: The most lines of recalled memories.
         quotas: What each section may take.
-        with_note: Whether to say what the lines are, if there is room.
+        with_note: Whether to explain the lines, if there is room.
         with_ids: Whether lines end with the short id of the memory, as far as there is room.
         with_dates: Whether facts have the date of their last confirmation.
+        stale: The ids of the memories whose source no longer holds; their lines say so.
 
     Returns:
         Markdown of at most ``token_budget * 4`` characters; empty where not even the header fits.
@@ -183,15 +187,17 @@ def render_context(
     if budget < len(CONTEXT_HEADER):
         return ""
     note = _note(today, with_ids=with_ids) if with_note and budget >= NOTE_FROM_CHARS else ""
-    body = _Body(budget, budget - len(CONTEXT_HEADER) - len(note), quotas, with_dates=with_dates)
-    for place, memory in enumerate(pinned):
-        body.take(Part.PINNED, place, memory)
-    told = {memory.id for _, _, memory in body.shown}
+    body = _Body(budget, budget - len(CONTEXT_HEADER) - len(note), quotas, with_dates=with_dates, stale=stale)
+    distinct = {same_words(memory): place for place, memory in reversed(list(enumerate(pinned)))}
+    for place in sorted(distinct.values()):
+        body.take(Part.PINNED, place, pinned[place])
+    told = {same_words(memory) for _, _, memory in body.shown}
     most = len(told) + limit
     for place in _order_of_taking(memories, quotas):
         if len(body.shown) == most:
             break
-        if memories[place].id not in told:
+        if (words := same_words(memories[place])) not in told:
+            told.add(words)
             body.take(_PARTS[memories[place].memory_type], place, memories[place])
     if with_ids:
         body.add_ids()
@@ -215,21 +221,20 @@ def _order_of_taking(memories: Sequence[Fact | Rule], quotas: ContextQuotas) -> 
     return [*reserved, *sorted(others)]
 
 
-def render_line(memory: Fact | Rule, *, with_date: bool = False) -> str:
+def render_line(memory: Fact | Rule, *, with_date: bool = False, is_stale: bool = False) -> str:
     """Return a fact or rule as one line, in the form of the specification; a fact with its confidence of today."""
-    content = _one_line(memory.content)
+    content = data_line(memory.content)
+    flag = ", its source has changed" if is_stale else ""
     if isinstance(memory, Rule):
-        standing = f"maturity: {memory.maturity}, effectiveness: {memory.effectiveness_score:.2f}"
+        standing = f"maturity: {memory.maturity}, effectiveness: {memory.effectiveness_score:.2f}{flag}"
         return f"- {content} ({standing})\n"
     subject, predicate = _bracketed(memory.subject), _bracketed(memory.predicate)
     heard = f", as of {memory.last_confirmed_at or memory.created_at:%Y-%m-%d}" if with_date else ""
-    return f"- {subject} {predicate}: {content} (confidence: {memory.effective_confidence:.2f}{heard})\n"
+    return (
+        f"- {subject} {predicate}: {content} (confidence: {memory.effective_confidence:.2f}{heard}{flag})\n"
+    )
 
 
 def _bracketed(text: str) -> str:
     """Return a text in brackets that it cannot close itself."""
-    return f"[{_one_line(text).replace('[', '(').replace(']', ')')}]"
-
-
-def _one_line(text: str) -> str:
-    return _UNSEEN.sub("", collapse_whitespace(text))
+    return f"[{data_line(text).replace('[', '(').replace(']', ')')}]"

@@ -1,10 +1,9 @@
-"""Fold what says the same: of equal texts and of facts of one key a reader is shown one. Pure."""
+"""Folding: of facts and rules with equal texts, and of facts with one key, a reader is shown one. Pure."""
 
 from collections.abc import Hashable, Sequence
 
 from commonplace.core.text import collapse_whitespace
-from commonplace.knowledge.facts import GLOBAL_SCOPE
-from commonplace.knowledge.kinds import Fact
+from commonplace.knowledge.kinds import GLOBAL_SCOPE, Episode, Fact, Memory, Rule
 from commonplace.knowledge.search.found import Found
 
 
@@ -20,11 +19,20 @@ def folded(found: Sequence[Found], *, scoped: bool) -> list[Found]:
         newest[_key(fact)] = fact
     told: dict[Hashable, Found] = {}
     for each in found:
-        if not isinstance(each.memory, Fact):
-            told.setdefault(_said(each.memory.content), each)
-        elif newest.get(_key(each.memory), each.memory) is each.memory:
-            told.setdefault((_said(each.memory.subject), _said(each.memory.content)), each)
+        if not isinstance(each.memory, Fact) or newest.get(_key(each.memory), each.memory) is each.memory:
+            told.setdefault(same_words(each.memory), each)
     return list(told.values())
+
+
+def same_words(memory: Memory) -> Hashable:
+    """Return what facts about one subject, or rules, of the same words have in common; an episode is an event alone."""
+    match memory:
+        case Episode():
+            return memory.id
+        case Fact():
+            return memory.memory_type, _said(memory.subject), _said(memory.content)
+        case Rule():
+            return memory.memory_type, _said(memory.content)
 
 
 def _key(fact: Fact) -> Hashable:

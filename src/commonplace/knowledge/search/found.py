@@ -19,7 +19,7 @@ class Scores:
         keyword_rank: Place in the list by words, from 1.
         rrf_score: Reciprocal Rank Fusion of both places.
         contextual_score: Score of a search by context.
-        likeness: What a recall and its topic have in common, compared with the floor: 0.0 is nothing, 1.0 the same
+        likeness: The likeness of a memory and the topic of a recall, compared with the floor: 0.0 is none, 1.0 the same
             topic, more with rare words in common.
         composite_score: Score of a recall: relevance, importance, recency and confidence.
     """
@@ -72,7 +72,7 @@ class Decay:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """Why a memory was found.
+    """The reasons why a memory was found.
 
     Attributes:
         why: Sentences for a person.
@@ -108,16 +108,23 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A memory that a search or a recall found."""
+    """A memory that a search or a recall found.
+
+    Attributes:
+        is_stale: Whether a memory that it is derived from or supported by was superseded or forgotten after the last
+            confirmation; a recall ranks it down.
+    """
 
     memory: Memory
     scores: Scores
     explanation: Explanation | None = None
+    is_stale: bool = False
 
     def to_json(self) -> Mapping[str, object]:
         """Return the fields of the memory, its scores and its explanation in one JSON object."""
         explained = {} if self.explanation is None else {"explanation": json_safe(self.explanation)}
-        return {**json_fields(self.memory), **present(self.scores), **explained}
+        stale = {"is_stale": True} if self.is_stale else {}
+        return {**json_fields(self.memory), **present(self.scores), **stale, **explained}
 
 
 def json_fields(noun: object) -> dict[str, object]:

@@ -49,7 +49,7 @@ REPLY_OCTETS: Final = 1500
 """In its place for a question about an answer or a summary."""
 
 TYPE_WEIGHT: Final = {MemoryType.EPISODE: 0.0, MemoryType.FACT: 0.25, MemoryType.RULE: 0.3}
-"""Facts and rules were chosen to be kept, and a rule rarely names what it is asked for."""
+"""Facts and rules were chosen to be kept, and a rule rarely names its topic."""
 
 MONTH_STEMS: Final = (
     *("januari", "februari", "march", "april", "may", "june"),

@@ -1,4 +1,4 @@
-"""Recall: what is known of a topic, by relevance, importance, recency and confidence together (KNW-08)."""
+"""Recall: memories about a topic, by relevance, importance, recency and confidence together (KNW-08)."""
 
 from dataclasses import replace
 from typing import Final
@@ -7,8 +7,8 @@ from commonplace.core.clock import Clock
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import MAX_LIMIT, ScoreWeights
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
-from commonplace.knowledge.kinds import Episode, Memory, MemoryType
-from commonplace.knowledge.search.candidates import Candidates, read_candidates
+from commonplace.knowledge.kinds import Episode, Memory, MemoryType, Moment
+from commonplace.knowledge.search.candidates import Candidates, ReadMemories, read_candidates
 from commonplace.knowledge.search.explanation import explain_recall
 from commonplace.knowledge.search.folding import folded
 from commonplace.knowledge.search.found import Found, Scores
@@ -28,11 +28,14 @@ from commonplace.knowledge.search.statements import TABLES
 from commonplace.storage.database import Row, Statements
 
 DEFAULT_WEIGHTS: Final = ScoreWeights()
+STALE_WEIGHT: Final = 0.7
+"""The share of its score by which a stale memory is ranked."""
+
 RECALLED_TABLES: Final = (TABLES["facts"], TABLES["rules"])
 
 
 class RecallMethods(KnowledgeSession):
-    """The method of knowledge memory that recalls what is known of a topic."""
+    """The method of knowledge memory that recalls memories about a topic."""
 
     async def recall(
         self,
@@ -43,6 +46,8 @@ class RecallMethods(KnowledgeSession):
         weights: ScoreWeights | None = None,
         min_confidence: float = DEFAULT_MIN_CONFIDENCE,
         min_relevance: float | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
         explain: bool = False,
         count: bool = True,
     ) -> list[Found]:
@@ -58,12 +63,15 @@ class RecallMethods(KnowledgeSession):
             min_relevance: Likeness with the topic that the best memory must have, or none is returned; see
                 :mod:`~commonplace.knowledge.search.relevance`. With 0.0 there is no floor; ``None`` for the configured
                 one.
+            as_of: Recall what was known at this moment; the fields of a result are those of today.
+            valid_at: Recall the facts that were true at this moment, also superseded facts.
             explain: Whether to explain each result.
-            count: Whether to count a use of each result.
+            count: Whether to count a use of each result; a recall of the past counts none.
 
         Returns:
             Facts and rules with ``composite_score``, ``likeness`` and the ranks by meaning and words; the best first,
-            of equal ones the later, then the lower id. An equal text, or an older fact of the same key, is left out.
+            of equal ones the later, then the lower id. A stale memory is ranked by seven tenths of its score. An equal
+            text, or an older fact of the same key, is left out.
             The counts of uses include this one, the scores do not.
 
         Raises:
@@ -81,8 +89,11 @@ class RecallMethods(KnowledgeSession):
             limit=self._most(limit),
             min_confidence=min_confidence,
             min_relevance=retrieval.min_relevance if min_relevance is None else min_relevance,
+            as_of=as_of,
+            valid_at=valid_at,
             clock=self.clock,
         )
+        count = count and not request.is_past
         async with self._writing() if count else self._reading() as sql:
             found, _ = await find_memories(
                 sql, request, weights=weights or retrieval.score_weights, explain=explain
@@ -102,12 +113,21 @@ async def prepare_recall(
     limit: int,
     min_confidence: float,
     min_relevance: float,
+    as_of: Moment | None = None,
+    valid_at: Moment | None = None,
     clock: Clock,
 ) -> SearchRequest:
     """Check a recall and compute the topic's vector, before a connection is taken; see :func:`recall`."""
     floor = require_relevance(min_relevance)
     request = make_request(
-        query=topic, field="topic", limit=limit, scope=scope, min_confidence=min_confidence, now=clock()
+        query=topic,
+        field="topic",
+        limit=limit,
+        scope=scope,
+        min_confidence=min_confidence,
+        as_of=as_of,
+        valid_at=valid_at,
+        now=clock(),
     )
     request = await add_vector(request, engine)
     return replace(request, min_relevance=floor if request.text else 0.0)
@@ -115,8 +135,8 @@ async def prepare_recall(
 
 async def find_memories(
     sql: Statements, request: SearchRequest, *, weights: ScoreWeights, explain: bool, pinned: int = 0
-) -> tuple[list[Found], list[Memory]]:
-    """Return all facts and rules above the floor, the best first, and the pinned ones, without counting a use.
+) -> tuple[list[Found], ReadMemories]:
+    """Return all facts and rules above the floor, the best first, and what was read, without counting a use.
 
     Three round trips. The limit of the request does not cut the list.
 
@@ -136,8 +156,14 @@ async def find_memories(
         for each in judged
         if each.place in read.by_place
     ]
-    found.sort(key=lambda each: (-(each.scores.composite_score or 0.0), *tie_break(each.memory)))
-    return folded(found, scoped=request.scope is not None), list(read.pinned)
+    found = [replace(each, is_stale=True) if each.memory.id in read.stale else each for each in found]
+    found.sort(key=lambda each: (-_weight(each), *tie_break(each.memory)))
+    return folded(found, scoped=request.scope is not None), read
+
+
+def _weight(found: Found) -> float:
+    """Return what orders the results: the composite score, and less of it for a stale memory."""
+    return (found.scores.composite_score or 0.0) * (STALE_WEIGHT if found.is_stale else 1.0)
 
 
 def _judged(candidates: Candidates, request: SearchRequest) -> list[Relevance]:

@@ -1,7 +1,7 @@
 """Relevance of facts and rules for a topic, and the floor below which a memory is not shown. Pure.
 
 The likeness of a memory is absolute: its cosine with the topic, and the rarity of the words that both hold. It decides
-what is shown at all. The relevance ranks what is shown: the fused rank, normalised by the best one, times the likeness
+what is shown at all. The relevance ranks shown memories: the fused rank, normalised by the best one, times the likeness
 as a share of the best one. The specified normalisation leaves 0.12 between the first and the thirtieth.
 
 Source: KNW-08.1; the constants were chosen on worlds of prompts and on PrecisionMemBench (ADR 0010).
@@ -46,8 +46,8 @@ POWER: Final = 1.5
 """Spreads the relevance."""
 
 LEAST_SHOWN: Final = 10
-"""Of more memories above the floor than the limit or this, the most alike are kept. How recently a memory was used does
-not count there, so that a use never displaces the memories that it belongs to."""
+"""If more memories are above the floor than the limit or this number, the most similar are kept. This choice ignores
+how recently a memory was used, so that a use never displaces the memories that it belongs to."""
 
 DEPTH: Final = 60
 """Places of each list that are told apart; the same for every limit, so that the best result is."""

@@ -1,4 +1,4 @@
-"""A search of one table: what a caller asks for, checked, and the statement that answers it.
+"""A search of one table: the checked request, and the statement that answers it.
 
 Only what is live is found: active facts, rules that are not forgotten, episodes that have not expired. A scope finds
 the facts and rules of that scope and the global ones, and the episodes of the butler of that name (KNW-06, R-KNW-7).
@@ -21,7 +21,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.embedding.backend import EMBEDDING_DIMENSIONS
 from commonplace.knowledge.config import MAX_LIMIT
 from commonplace.knowledge.connection.vectors import VectorModel, model_of, warn_of_other_model
-from commonplace.knowledge.inputs import require_scope
+from commonplace.knowledge.inputs import optional_moment, require_scope
 from commonplace.knowledge.kinds import GLOBAL_SCOPE
 from commonplace.knowledge.search.found import Found, Scores
 from commonplace.knowledge.search.search_text import search_query_text
@@ -32,11 +32,11 @@ DEFAULT_LIMIT: Final = 10
 DEFAULT_MIN_CONFIDENCE: Final = 0.2
 MAX_QUERY_CHARS: Final = 10_000
 MATCHES: Final = 200
-"""How many memories that hold the rarest words are ranked; more where more are asked for."""
+"""Number of memories with the rarest words that are ranked; a higher limit raises it."""
 
 KEPT_VECTORS: Final = 64
 _latest_vectors: WeakKeyDictionary[EmbeddingEngine, OrderedDict[str, Vector]] = WeakKeyDictionary()
-"""Of each engine, the vectors of its latest queries, the latest last."""
+"""The vectors of each engine's latest queries, the latest last."""
 
 Statement = Literal["semantic_search", "keyword_search", "hybrid_search"]
 Embedding = Sequence[float] | NDArray[np.float32] | Vector
@@ -58,6 +58,8 @@ class SearchRequest:
         reach: How many memories go on for their words, and how many for their vectors: twice the limit, because the
             index orders by half precision.
         min_relevance: Likeness that the best memory must have; 0.0 for no floor.
+        as_of: Find what was known at this moment; ``None`` for what is known.
+        valid_at: Find the facts that were true at this moment; ``None`` for the facts that hold.
     """
 
     query: str
@@ -70,6 +72,13 @@ class SearchRequest:
     reach: Reach
     model: VectorModel | None = None
     min_relevance: float = 0.0
+    as_of: datetime | None = None
+    valid_at: datetime | None = None
+
+    @property
+    def is_past(self) -> bool:
+        """Whether the request is about an earlier moment."""
+        return self.as_of is not None or self.valid_at is not None
 
 
 def make_request(
@@ -80,15 +89,18 @@ def make_request(
     limit: object = DEFAULT_LIMIT,
     scope: object = None,
     min_confidence: object = None,
+    as_of: object = None,
+    valid_at: object = None,
     now: datetime,
 ) -> SearchRequest:
-    """Check what a caller asks for.
+    """Check a request.
 
     Raises:
         InvalidInputError: A value is not of its kind or range; the message names it.
     """
     most = _require_limit(limit)
     asked = _require_query(query, field=field)
+    known_at = optional_moment(as_of, field="as_of")
     return SearchRequest(
         query=asked,
         text=search_query_text(asked),
@@ -96,9 +108,17 @@ def make_request(
         limit=most,
         scope=None if scope is None else require_scope(scope),
         min_confidence=None if min_confidence is None else _require_confidence(min_confidence),
-        now=now,
-        reach=Reach.of(matches=max(MATCHES, most), neighbours=2 * most),
+        now=known_at or now,
+        reach=_reach(most),
+        as_of=known_at,
+        valid_at=optional_moment(valid_at, field="valid_at"),
     )
+
+
+def widened(request: SearchRequest) -> SearchRequest:
+    """Return a request for four times as many results, at most 1,000."""
+    limit = min(4 * request.limit, MAX_LIMIT)
+    return replace(request, limit=limit, reach=_reach(limit))
 
 
 async def add_vector(request: SearchRequest, engine: EmbeddingEngine) -> SearchRequest:
@@ -135,7 +155,7 @@ async def search_table(
     sql: Statements, statement: Statement, table: SearchTable, request: SearchRequest
 ) -> list[Found]:
     """Run a search of one table in a transaction whose settings are tuned; one round trip."""
-    queries = search_queries(table, request.reach, scoped=request.scope is not None)
+    queries = search_queries(table, request.reach, scoped=request.scope is not None, past=request.is_past)
     rows: list[Row] = await getattr(Statements(queries, sql.connection), statement)(**parameters(request))
     return [
         Found(memory=table.noun.from_row(row, now=request.now), scores=Scores.from_row(row)) for row in rows
@@ -152,7 +172,13 @@ def parameters(request: SearchRequest) -> dict[str, object]:
         "scopes": [GLOBAL_SCOPE, request.scope],
         "min_confidence": request.min_confidence,
         "now": request.now,
+        "as_of": request.as_of,
+        "valid_at": request.valid_at,
     }
+
+
+def _reach(limit: int) -> Reach:
+    return Reach.of(matches=max(MATCHES, limit), neighbours=2 * limit)
 
 
 def _require_query(query: object, *, field: str) -> str:

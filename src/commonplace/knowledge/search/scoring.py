@@ -1,4 +1,4 @@
-"""What a recalled memory scores: relevance, importance, recency and confidence, weighted. Pure.
+"""Score of a recalled memory: relevance, importance, recency and confidence, weighted. Pure.
 
 Source: KNW-08, KNW-09, R-KNW-5.
 """

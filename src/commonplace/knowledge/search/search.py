@@ -11,12 +11,13 @@ from uuid import UUID
 
 from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError
-from commonplace.knowledge.config import SearchMode
+from commonplace.knowledge.config import MAX_LIMIT, SearchMode
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.inputs import require_memory_type
-from commonplace.knowledge.kinds import Memory, MemoryType
+from commonplace.knowledge.kinds import Memory, MemoryType, Moment
 from commonplace.knowledge.search.candidates import read_candidates
 from commonplace.knowledge.search.explanation import explain_context, explain_search
+from commonplace.knowledge.search.folding import folded
 from commonplace.knowledge.search.found import Found, Scores
 from commonplace.knowledge.search.ranking import ContextualScore, rank_by_context
 from commonplace.knowledge.search.relevance import above_floor
@@ -31,6 +32,7 @@ from commonplace.knowledge.search.request import (
     make_request,
     require_relevance,
     search_table,
+    widened,
 )
 from commonplace.knowledge.search.scoring import RRF_K, tie_break
 from commonplace.knowledge.search.spelling import find_meant
@@ -45,7 +47,7 @@ STATEMENTS: Final[Mapping[SearchMode, Statement]] = {
 """Statement of each mode for a table. The mode ``contextual`` ranks the candidates of all tables at once."""
 
 CANDIDATES: Final = 40
-"""How many memories of a table are ranked by context for their words, and how many for their meaning."""
+"""Number of memories of a table that are ranked by context for their words, and as many for their meaning."""
 
 
 class SearchMethods(KnowledgeSession):
@@ -146,6 +148,8 @@ class SearchMethods(KnowledgeSession):
         limit: int | None = None,
         min_confidence: float = DEFAULT_MIN_CONFIDENCE,
         min_relevance: float = 0.0,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
         explain: bool = False,
     ) -> list[Found]:
         """Return the episodes, facts and rules that match a query, the best first; this does not count as a use.
@@ -161,12 +165,15 @@ class SearchMethods(KnowledgeSession):
             min_confidence: Facts and rules of less effective confidence are left out.
             min_relevance: Likeness with the query that the best memory must have, or nothing is found; then memories of
                 less than half the best likeness are left out, too. Only by context; 0.0 leaves out nothing.
+            as_of: Search what was known at this moment; the fields of a result are those of today.
+            valid_at: Find the facts that were true at this moment, also superseded facts.
             explain: Adds ``explanation`` to each result: its ranks, scores and decay, and why it was found.
 
         Returns:
-            Memories with the scores of the mode; the best first, of equal ones the later, then the lower id. An empty
-            list for an empty query. Where the memories have moved to another model than the engine's, words alone
-            count: ``similarity`` is ``None``, ``semantic`` finds what ``keyword`` does.
+            Memories with the scores of the mode; the best first, of equal ones the later, then the lower id. Of facts
+            about one subject, or rules, with equal texts the best. An empty list for an empty query. Where the
+            memories have moved to another model than the engine's, words alone count: ``similarity`` is ``None``,
+            ``semantic`` finds what ``keyword`` does.
 
         Raises:
             InvalidInputError: A value is not of its kind or range.
@@ -179,7 +186,13 @@ class SearchMethods(KnowledgeSession):
         known_mode = require_one_of(SearchMode, wanted, field="mode")
         tables = _require_types(types)
         request = make_request(
-            query=query, limit=self._most(limit), scope=scope, min_confidence=min_confidence, now=self.clock()
+            query=query,
+            limit=self._most(limit),
+            scope=scope,
+            min_confidence=min_confidence,
+            as_of=as_of,
+            valid_at=valid_at,
+            now=self.clock(),
         )
         if not request.text or not tables:
             return []
@@ -187,20 +200,20 @@ class SearchMethods(KnowledgeSession):
             request = await add_vector(request, self.engine)
         floor = _require_floor(min_relevance, known_mode)
         async with self._reading() as sql:
-            request = await begin_search(sql, request)
-            if known_mode is SearchMode.CONTEXTUAL:
-                return await _search_by_context(sql, tables, request, query, floor=floor, explain=explain)
+            request = wide = await begin_search(sql, request)
             if known_mode is SearchMode.SEMANTIC and request.vector is None:
                 known_mode = SearchMode.KEYWORD
-            found = [
-                each
-                for table in tables
-                for each in await search_table(sql, STATEMENTS[known_mode], table, request)
-            ]
-        if known_mode is SearchMode.HYBRID and len(tables) > 1:
-            found = _fused(found, request.limit)
-        found.sort(key=lambda each: (*_order(known_mode, each.scores), *tie_break(each.memory)))
-        return [_explained(each, request) if explain else each for each in found[: request.limit]]
+            while True:
+                if known_mode is SearchMode.CONTEXTUAL:
+                    found = await _search_by_context(sql, tables, wide, floor=floor, explain=explain)
+                else:
+                    found = await _search_tables(sql, known_mode, tables, wide, explain=explain)
+                told = folded(found, scoped=False)
+                has_room = len(told) < min(request.limit, len(found))
+                if not has_room or len(found) < wide.limit or wide.limit == MAX_LIMIT:
+                    return told[: request.limit]
+                # Repetitions took the places of other memories.
+                wide = widened(wide)
 
     async def _search_one(self, statement: Statement, table: str, request: SearchRequest) -> list[Found]:
         known = require_table(table)
@@ -261,11 +274,26 @@ def _places(
     return {memory.id: place for place, (_, memory) in enumerate(inside[:limit], start=1)}
 
 
+async def _search_tables(
+    sql: Statements,
+    mode: SearchMode,
+    tables: Sequence[SearchTable],
+    request: SearchRequest,
+    *,
+    explain: bool,
+) -> list[Found]:
+    """Return the results of all tables, the best first, the limit of the request for each."""
+    found = [each for table in tables for each in await search_table(sql, STATEMENTS[mode], table, request)]
+    if mode is SearchMode.HYBRID and len(tables) > 1:
+        found = _fused(found, request.limit)
+    found.sort(key=lambda each: (*_order(mode, each.scores), *tie_break(each.memory)))
+    return [_explained(each, request) if explain else each for each in found]
+
+
 async def _search_by_context(
     sql: Statements,
     tables: Sequence[SearchTable],
     request: SearchRequest,
-    query: str,
     *,
     floor: float,
     explain: bool,
@@ -280,13 +308,14 @@ async def _search_by_context(
         scoped=request.scope is not None,
         by_meaning=request.vector is not None,
     )
-    best = rank_by_context(candidates, query, limit=request.limit, shown=set(shown))
+    best = rank_by_context(candidates, request.query, limit=request.limit, shown=set(shown))
     read = await read_candidates(sql, candidates, [each.place for each in best], request)
-    return [
+    found = [
         _found_by_context(read.by_place[each.place], each, request, explain=explain)
         for each in best
         if each.place in read.by_place
     ]
+    return [replace(each, is_stale=True) if each.memory.id in read.stale else each for each in found]
 
 
 def _found_by_context(

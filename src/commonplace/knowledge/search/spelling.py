@@ -33,7 +33,8 @@ async def find_meant(
     One round trip, two if the memories lack a word of the request, and three if the word was a slip.
     """
     candidates = await find_candidates(sql, tables, request, seeds=seeds)
-    unknown = [] if candidates is None else _unknown(candidates)
+    # The words that are kept are those of the present.
+    unknown = [] if candidates is None or request.is_past else _unknown(candidates)
     if not unknown:
         return candidates
     readings = {word: list(readings_of(word)) for word in unknown}

@@ -30,10 +30,19 @@ _CONFIDENT: Final = (
     " ELSE commonplace_effective_confidence(confidence, decay_rate, last_confirmed_at, :now) END >= :min_confidence)"
 )
 
+_FACT_THEN: Final = (
+    "commonplace_fact_then(id, created_at, confidence, decay_rate, CAST(:as_of AS timestamptz),"
+    " CAST(:valid_at AS timestamptz), :now, CAST(:min_confidence AS float8))"
+)
+_RULE_THEN: Final = (
+    "(CAST(:as_of AS timestamptz) IS NULL OR created_at <= :as_of) AND commonplace_rule_forgotten(id, metadata,"
+    " CAST(:as_of AS timestamptz)) IS FALSE"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchTable:
-    """What the search needs to know of a table.
+    """Properties of a table that a search uses.
 
     Attributes:
         memory_type: The kind of its memories.
@@ -43,8 +52,10 @@ class SearchTable:
         scopes: The parameter with the scopes.
         active: Which rows are found whatever their confidence, in SQL.
         countable: Which rows are counted to know its size, where an index can tell.
+        then: Which rows were found at an earlier moment, in SQL; without the scopes where it judges them.
         has_confidence: Whether rows of too little confidence are left out as well.
         importance: The importance of a row, in SQL.
+        scope_then: The scope of a row at that moment, in SQL; empty if the scope is that of the present.
     """
 
     memory_type: MemoryType
@@ -54,12 +65,15 @@ class SearchTable:
     scopes: str
     active: str
     countable: str
+    then: str
     has_confidence: bool = True
     importance: str = "m.importance"
+    scope_then: str = ""
 
-    @property
-    def live(self) -> str:
-        """Which rows are found, in SQL."""
+    def live(self, *, past: bool) -> str:
+        """Return which rows are found now, or were found at an earlier moment, in SQL."""
+        if past:
+            return self.then
         return f"{self.active} AND {_CONFIDENT}" if self.has_confidence else self.active
 
 
@@ -75,6 +89,8 @@ TABLES: Final[Mapping[str, SearchTable]] = {
             active="(expires_at IS NULL OR expires_at > :now)",
             countable="true",
             has_confidence=False,
+            then="(CAST(:as_of AS timestamptz) IS NULL OR created_at <= :as_of)"
+            " AND (expires_at IS NULL OR expires_at > coalesce(CAST(:as_of AS timestamptz), :now))",
         ),
         SearchTable(
             memory_type=MemoryType.FACT,
@@ -82,8 +98,10 @@ TABLES: Final[Mapping[str, SearchTable]] = {
             memories="facts",
             scope="scope",
             scopes="scopes",
-            active="validity = 'active'",
+            active="validity = 'active' AND (valid_to IS NULL OR valid_to > :now)",
             countable="validity = 'active'",
+            then=f"{_FACT_THEN} IS NOT NULL",
+            scope_then=_FACT_THEN,
         ),
         SearchTable(
             memory_type=MemoryType.RULE,
@@ -94,6 +112,7 @@ TABLES: Final[Mapping[str, SearchTable]] = {
             active="(metadata -> 'forgotten') IS DISTINCT FROM 'true'",
             countable="true",
             importance=f"CAST({DEFAULT_IMPORTANCE} AS float8)",
+            then=_RULE_THEN,
         ),
     )
 }
@@ -104,7 +123,7 @@ def require_table(name: str) -> SearchTable:
     """Return a table of memories, or refuse the name.
 
     Raises:
-        InvalidInputError: It is none of the three.
+        InvalidInputError: It is not one of the three.
     """
     table = TABLES.get(name)
     if table is None:
@@ -114,7 +133,7 @@ def require_table(name: str) -> SearchTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reach:
-    """How far a search looks: how many memories go on for their words, and how many for their vectors."""
+    """Reach of a search: the number of memories kept for their words, and the number kept for their vectors."""
 
     matches: int
     neighbours: int
@@ -130,7 +149,7 @@ def _step(number: int) -> int:
 
 
 @cache
-def search_queries(table: SearchTable, reach: Reach, *, scoped: bool) -> Queries:
+def search_queries(table: SearchTable, reach: Reach, *, scoped: bool, past: bool = False) -> Queries:
     """Return the named statements that search one table; made once.
 
     Args:
@@ -138,22 +157,27 @@ def search_queries(table: SearchTable, reach: Reach, *, scoped: bool) -> Queries
         reach: How far the search looks.
         scoped: Whether only rows of some scopes are found. The condition is not a part of the other form, because no
             index serves a condition that may be absent.
+        past: Whether rows of an earlier moment are found.
     """
-    return _queries(_read("searches").substitute(_gaps(table, reach, scoped=scoped)))
+    return _queries(_read("searches").substitute(_gaps(table, reach, scoped=scoped, past=past)))
 
 
 @cache
-def ranking_queries(tables: tuple[SearchTable, ...], reach: Reach, *, scoped: bool) -> Queries:
+def ranking_queries(
+    tables: tuple[SearchTable, ...], reach: Reach, *, scoped: bool, past: bool = False
+) -> Queries:
     """Return the statement ``ranked_candidates``, with a row for each table; made once. See :func:`search_queries`."""
     parts = (
-        _read("ranked_of_table").substitute(_session_gaps(table, _gaps(table, reach, scoped=scoped)))
+        _read("ranked_of_table").substitute(
+            _session_gaps(table, _gaps(table, reach, scoped=scoped, past=past))
+        )
         for table in tables
     )
     return _queries(_read("ranked").substitute(tables="UNION ALL\n".join(parts)))
 
 
 @cache
-def reading_queries(*, scoped: bool) -> Queries:
+def reading_queries(*, scoped: bool, past: bool = False) -> Queries:
     """Return the statement ``read_memories`` over all tables; made once."""
     columns = [
         f"{table.memory_type}.{column} AS {table.memory_type}_{column}"
@@ -162,8 +186,8 @@ def reading_queries(*, scoped: bool) -> Queries:
     ]
     gaps = {"columns": ", ".join(columns)}
     for table in TABLES.values():
-        gaps[f"own_{table.memory_type}"] = _own(table, table.scope, scoped=scoped)
-        gaps[f"active_{table.memory_type}"] = table.active
+        gaps[f"own_{table.memory_type}"] = _own(table, _scope(table, past=past), scoped=scoped)
+        gaps[f"active_{table.memory_type}"] = table.then if past else table.active
     return _queries(_read("read").substitute(gaps))
 
 
@@ -190,20 +214,24 @@ def _own(table: SearchTable, column: str, *, scoped: bool) -> str:
     return f"{_OWN} AND {column} = ANY(CAST(:{table.scopes} AS text[]))" if scoped else _OWN
 
 
-def _gaps(table: SearchTable, reach: Reach, *, scoped: bool) -> dict[str, str]:
+def _scope(table: SearchTable, *, past: bool) -> str:
+    return (table.scope_then if past else "") or table.scope
+
+
+def _gaps(table: SearchTable, reach: Reach, *, scoped: bool, past: bool) -> dict[str, str]:
     gaps = {
         "memories": table.memories,
         "words": f"{table.memory_type}_words",
-        "own": _own(table, table.scope, scoped=scoped),
+        "own": _own(table, _scope(table, past=past), scoped=scoped),
         "own_words": _own(table, "scope", scoped=scoped),
         "matches": str(reach.matches),
         "neighbours": str(reach.neighbours),
-        "live": table.live,
+        "live": table.live(past=past),
         "countable": table.countable,
         "rrf_k": str(RRF_K),
         "columns": ", ".join(f"m.{column}" for column in COLUMNS[table.memory_type]),
     }
-    return gaps | {"candidates": _read("candidates").substitute(gaps)}
+    return gaps | {"candidates": _read("candidates_then" if past else "candidates").substitute(gaps)}
 
 
 def _session_gaps(table: SearchTable, gaps: Mapping[str, str]) -> dict[str, str]:

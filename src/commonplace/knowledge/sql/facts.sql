@@ -18,53 +18,63 @@ WHERE id = ANY(CAST(:ids AS uuid[]))
 ORDER BY id
 FOR KEY SHARE;
 
--- name: insert_facts(id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata, model, version, now)
+-- name: insert_facts(id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata, valid_from, valid_to, model, version, default_importance, now)
 -- Insert facts in their order. Each fact supersedes the active fact of its key, in the table or earlier in the input,
--- with links and events. Return the ids of the new and the superseded facts, in the order of the input.
+-- with links and events, and ends it where the new fact begins. A fact in the words of the fact before it inherits
+-- that fact's references, importance and beginning. Return the ids of the new and the superseded facts, in the order of
+-- the input.
 WITH input AS MATERIALIZED (
   SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:subject AS text[]), CAST(:predicate AS text[]), CAST(:content AS text[]),
     CAST(:search_text AS text[]), CAST(:embedding AS vector[]), CAST(:importance AS float8[]),
     CAST(:decay_rate AS float8[]), CAST(:permanence AS text[]), CAST(:source_butler AS text[]),
     CAST(:source_episode_id AS uuid[]), CAST(:entity_id AS uuid[]), CAST(:scope AS text[]),
-    CAST(:tags AS text[]), CAST(:metadata AS text[])
+    CAST(:tags AS text[]), CAST(:metadata AS text[]), CAST(:valid_from AS timestamptz[]),
+    CAST(:valid_to AS timestamptz[])
   ) WITH ORDINALITY AS given (
     id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler,
-    source_episode_id, entity_id, scope, tags, metadata, place
+    source_episode_id, entity_id, scope, tags, metadata, valid_from, valid_to, place
   )
 ),
 chained AS (
   SELECT
-    id, subject, predicate, scope, entity_id, place,
-    lag(id) OVER key AS previous_id, lead(id) OVER key AS next_id
+    id, subject, predicate, scope, entity_id, place, coalesce(valid_from, :now) AS begins_at,
+    lag(id) OVER key AS previous_id, lead(id) OVER key AS next_id, first_value(id) OVER key AS first_id,
+    lead(coalesce(valid_from, :now)) OVER key AS next_begins_at
   FROM input
   WINDOW key AS (
     PARTITION BY scope, predicate, entity_id, CASE WHEN entity_id IS NULL THEN subject END ORDER BY place
   )
 ),
 standing AS (
-  SELECT facts.id, chained.id AS by_id
+  SELECT facts.id, chained.id AS by_id, chained.begins_at
   FROM chained JOIN facts
     ON facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.scope = chained.scope
     AND facts.subject = chained.subject AND facts.predicate = chained.predicate
   WHERE chained.previous_id IS NULL AND chained.entity_id IS NULL
     AND facts.entity_id IS NULL AND facts.validity = 'active'
   UNION ALL
-  SELECT facts.id, chained.id AS by_id
+  SELECT facts.id, chained.id AS by_id, chained.begins_at
   FROM chained JOIN facts
     ON facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.entity_id = chained.entity_id
     AND facts.scope = chained.scope AND facts.predicate = chained.predicate
   WHERE chained.previous_id IS NULL AND facts.entity_id IS NOT NULL AND facts.validity = 'active'
 ),
 locked AS (
-  SELECT facts.id, standing.by_id FROM facts JOIN standing ON facts.id = standing.id
+  SELECT facts.id, standing.by_id, standing.begins_at FROM facts JOIN standing ON facts.id = standing.id
   ORDER BY facts.id
   FOR UPDATE OF facts
 ),
 superseded AS (
-  UPDATE facts SET validity = 'superseded' FROM locked
+  UPDATE facts SET
+    validity = 'superseded',
+    valid_to = least(facts.valid_to, greatest(locked.begins_at, facts.valid_from))
+  FROM locked
   WHERE facts.id = locked.id AND facts.validity = 'active'
-  RETURNING facts.id, locked.by_id, facts.tags @> '["pinned"]' AS pinned
+  RETURNING
+    facts.id, locked.by_id, facts.tags @> '["pinned"]' AS pinned, commonplace_plain(facts.content) AS words,
+    facts.reference_count, facts.last_referenced_at, facts.last_confirmed_at, facts.importance,
+    coalesce(facts.valid_from, facts.created_at) AS valid_from
 ),
 model AS (
   INSERT INTO embedding_versions (model, version, dimensions)
@@ -75,24 +85,33 @@ stored AS (
   INSERT INTO facts (
     tenant_id, id, subject, predicate, content, search_vector, embedding, embedding_model, embedding_version,
     importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata,
-    validity, supersedes_id, created_at, last_confirmed_at
+    validity, supersedes_id, valid_from, valid_to, reference_count, last_referenced_at, created_at, last_confirmed_at
   )
   SELECT
     current_setting('commonplace.tenant_id'), input.id, input.subject, input.predicate, content,
     commonplace_search_vector(search_text), embedding, :model, :version,
-    importance, decay_rate, permanence, source_butler, source_episode_id, input.entity_id, input.scope,
+    CASE WHEN input.importance = :default_importance THEN coalesce(same.importance, input.importance)
+      ELSE input.importance END,
+    decay_rate, permanence, source_butler, source_episode_id, input.entity_id, input.scope,
     -- The new value of a pinned fact is as important as the old one.
     CAST(tags AS jsonb) || CASE
       WHEN superseded.pinned AND NOT CAST(tags AS jsonb) @> '["pinned"]' THEN CAST('["pinned"]' AS jsonb) ELSE '[]'
     END,
     CAST(metadata AS jsonb),
     CASE WHEN chained.next_id IS NULL THEN 'active' ELSE 'superseded' END,
-    coalesce(chained.previous_id, superseded.id), :now, :now
+    coalesce(chained.previous_id, superseded.id), coalesce(input.valid_from, same.valid_from),
+    CASE WHEN chained.next_id IS NULL THEN input.valid_to
+      ELSE least(input.valid_to, greatest(chained.next_begins_at, input.valid_from)) END,
+    coalesce(same.reference_count, 0), same.last_referenced_at, :now, greatest(same.last_confirmed_at, :now)
   FROM input
   JOIN chained USING (id)
   LEFT JOIN superseded ON superseded.by_id = input.id
+  LEFT JOIN superseded AS same
+    ON same.by_id = chained.first_id AND same.words = commonplace_plain(input.content)
   ORDER BY input.place
-  RETURNING id, entity_id, scope, permanence, importance, confidence, validity, supersedes_id, source_episode_id
+  RETURNING
+    id, entity_id, scope, permanence, importance, confidence, validity, supersedes_id, source_episode_id, valid_from,
+    valid_to
 ),
 links AS (
   INSERT INTO memory_links (tenant_id, source_type, source_id, target_type, target_id, relation, created_at)

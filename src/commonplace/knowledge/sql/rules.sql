@@ -49,16 +49,17 @@ VALUES (
   current_setting('commonplace.tenant_id'), :rule_id, :outcome, :reason, CAST(:context AS jsonb), :now
 );
 
--- name: mark_rule(id, maturity, effectiveness, applied, successes, harms, metadata, now)^
+-- name: mark_rule(id, maturity, effectiveness, applied, successes, harms, confirmed_at, metadata, now)^
 -- Write the counts and the maturity of a rule after feedback, and return the rule.
 UPDATE rules SET
   maturity = :maturity, effectiveness_score = :effectiveness, applied_count = :applied, success_count = :successes,
-  harmful_count = :harms, metadata = CAST(:metadata AS jsonb), last_applied_at = :now, last_evaluated_at = :now
+  harmful_count = :harms, metadata = CAST(:metadata AS jsonb), last_confirmed_at = :confirmed_at,
+  last_applied_at = :now, last_evaluated_at = :now
 WHERE id = :id
 RETURNING ${rule_columns};
 
 -- name: invert_rule(id, content, search_text, embedding, model, version, metadata, now)^
--- Rewrite a rule as a warning, with its vector and words, and return the rule.
+-- Rewrite a rule as a warning, with its vector and words, restart its decay, and return the rule.
 WITH model AS (
   INSERT INTO embedding_versions (model, version, dimensions)
   VALUES (CAST(:model AS text), CAST(:version AS text), vector_dims(CAST(:embedding AS vector)))
@@ -67,9 +68,16 @@ WITH model AS (
 UPDATE rules SET
   maturity = 'anti_pattern', content = :content, search_vector = commonplace_search_vector(:search_text),
   embedding = CAST(:embedding AS vector), embedding_model = :model, embedding_version = :version,
-  metadata = CAST(:metadata AS jsonb), last_evaluated_at = :now
+  metadata = CAST(:metadata AS jsonb), last_confirmed_at = :now, last_evaluated_at = :now
 WHERE id = :id
 RETURNING ${rule_columns};
+
+-- name: rules_to_invert()
+-- The rules that wait for their inversion, by id.
+SELECT id FROM rules
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND metadata -> 'needs_inversion' = 'true'
+  AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+ORDER BY id;
 
 -- name: confirm_rule(id, now)$
 -- Restart the decay of a rule and write the event. Return the id of a rule that was confirmed.

@@ -81,9 +81,11 @@ class DecayMethods(KnowledgeSession):
 
         Raises:
             StorageUnavailableError: The server cannot be reached.
+            ClockError: The time is implausible; nothing was changed.
 
         Source: KNW-09.3, KNW-02.4, KNW-02.5, R-KNW-2.
         """
+        await self._require_plausible_clock()
         facts = await self._sweep("facts", on_progress)
         rules = await self._sweep("rules", on_progress)
         return DecayReceipt(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepProgress:
-    """The number of memories handled so far; ``step`` says in words what the number counts."""
+    """The number of memories handled so far; ``step`` names the counted memories."""
 
     step: str
     done: int

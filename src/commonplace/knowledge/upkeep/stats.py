@@ -1,6 +1,8 @@
 """Numbers of memories by state (KNW-22)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime
 
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
@@ -69,7 +71,7 @@ class MemoryStats:
 
 
 class StatsMethods(KnowledgeSession):
-    """The method of knowledge memory that counts memories."""
+    """The methods of knowledge memory that count memories."""
 
     async def stats(self, *, scope: str | None = None) -> MemoryStats:
         """Count the tenant's memories by state.
@@ -86,6 +88,15 @@ class StatsMethods(KnowledgeSession):
         wanted = inputs.optional_scope(scope)
         async with self._reading() as sql:
             return MemoryStats.from_row(await sql.memory_stats(scope=wanted, now=self.clock()))
+
+    async def learned_by_day(self, *, since: datetime) -> Mapping[date, int]:
+        """Return the number of facts and rules stored on each day (UTC); days without any are left out.
+
+        Raises:
+            StorageUnavailableError: The server cannot be reached.
+        """
+        async with self._reading() as sql:
+            return {row["day"]: row["memories"] for row in await sql.learned_by_day(since=since)}
 
 
 memory_stats = storage_function(StatsMethods, StatsMethods.stats)

@@ -25,13 +25,13 @@ AGAIN_IN_S: Final = "again_in_s"
 limits it to one job at a time."""
 
 SILENT_S: Final = 30.0
-"""A worker that is silent for so long is dead; workers give a sign of life every ten seconds."""
+"""Seconds without a heartbeat after which a worker counts as dead; workers send one every ten seconds."""
 
 FORGET_S: Final = 300.0
-"""How long an ended job is remembered."""
+"""Seconds that an ended job is remembered."""
 
 MOST_ATTEMPTS: Final = 3
-"""A job whose worker dies so often may be the cause."""
+"""Attempts after which a job fails if its workers died, because the job may be the cause."""
 
 LONGEST_WAIT_S: Final = 2 * 3_600.0
 """Twice the longest wait of a job; a longer wait comes from a wrong clock."""

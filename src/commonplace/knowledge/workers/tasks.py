@@ -89,8 +89,9 @@ async def waiting_butlers(means: Means) -> list[Shard]:
 
 
 async def sweep(_: Means, memory: KnowledgeMemory, __: str) -> Result:
-    """Run the decay sweep of one tenant."""
-    return asdict(await memory.run_decay_sweep())
+    """Run the decay sweep of one tenant, then invert the harmful rules whose inversion failed when they were marked."""
+    swept: Result = asdict(await memory.run_decay_sweep())
+    return swept | {"rules_inverted": len(await memory.invert_harmful_rules())}
 
 
 async def clean_up(means: Means, memory: KnowledgeMemory, _: str) -> Result:

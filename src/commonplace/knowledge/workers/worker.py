@@ -27,23 +27,23 @@ from commonplace.knowledge.workers.schedule import schedules, start_due
 from commonplace.knowledge.workers.schema import prepare_schema
 from commonplace.knowledge.workers.tasks import Means, register_tasks
 from commonplace.llm.model import Model
-from commonplace.llm.opening import open_model
+from commonplace.llm.opening import open_consolidation_model
 
 GRACE_S: Final = 10.0
 """The time that running jobs have to finish when a worker stops; then they are returned to the queue."""
 
 TEND_EVERY_S: Final = 10.0
-"""How often schedules and dead workers are checked: a tick starts at most so late."""
+"""Seconds between checks of schedules and dead workers; a tick starts at most this late."""
 
 HEARTBEAT_S: Final = 10.0
 BEGIN_AGAIN_S: Final = 5.0
 FORGET_WORKERS_S: Final = 300.0
-"""How long dead workers stay in the list."""
+"""Seconds that a dead worker stays in the list."""
 
 TIDY_EVERY_TENDS: Final = 360
 KEEP_DONE_HOURS: Final = 2 * 24
 KEEP_FAILED_HOURS: Final = 30 * 24
-"""How long finished jobs are kept. A thousand tenants make 24,000 a day, and the status counts them."""
+"""Hours that finished jobs are kept. A thousand tenants make 24,000 a day, and the status counts them."""
 
 _log = logging.getLogger(__name__)
 
@@ -91,8 +91,8 @@ class Worker:
                 opening = KnowledgeMemory.open(settings, actor="worker", clock=clock)
                 knowledge = await stack.enter_async_context(opening)
             if model is None:
-                model = await stack.enter_async_context(open_model(settings, clock=clock))
-            await prepare_schema(await knowledge.database.access())
+                model = await stack.enter_async_context(open_consolidation_model(settings, clock=clock))
+            await prepare_schema(await knowledge.database.access(as_owner=True))
             yield cls(Means(knowledge=knowledge, settings=settings, model=model, worker=this_worker()))
 
     def stop(self) -> None:

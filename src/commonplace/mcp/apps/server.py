@@ -6,6 +6,7 @@ A client waits about a second for the handshake, so app memory is opened by the 
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Final
 
 from fastmcp import FastMCP
@@ -15,6 +16,8 @@ from commonplace.core.settings import Settings
 from commonplace.mcp import stdio
 from commonplace.mcp.apps.tools import OFFERS
 from commonplace.mcp.briefing import add_briefing, from_settings
+from commonplace.mcp.profiles import Names
+from commonplace.mcp.server import new_server
 from commonplace.mcp.tool import MemoryTool
 
 SERVER_NAME: Final = "apps"
@@ -62,31 +65,53 @@ class OpenedByFirstCall:
             await self._memory.loop.cancel()
 
 
-def build_server(memory: Callable[[], Awaitable[AppMemory]]) -> FastMCP:
+def build_server(memory: Callable[[], Awaitable[AppMemory]], *, prefix: str = "") -> FastMCP:
     """Return an MCP server with the six tools.
 
     Args:
         memory: Returns the open memory; called for each call of a tool.
+        prefix: Stands before the names of the tools.
+
+    Raises:
+        InvalidInputError: The prefix cannot be part of a name.
     """
-    server = FastMCP(SERVER_NAME, instructions=INSTRUCTIONS)
-    for offer in OFFERS:
-        server.add_tool(MemoryTool.make(offer, memory, hints=HINTS))
+    server = new_server(SERVER_NAME, instructions_for(prefix=prefix))
+    add_tools(server, memory, prefix=prefix)
     return server
 
 
-async def serve_stdio(settings: Settings) -> None:
+def instructions_for(*, prefix: str = "") -> str:
+    """Return the instructions of a server whose tools have a prefix."""
+    return _names(prefix).within(INSTRUCTIONS)
+
+
+def add_tools(server: FastMCP, memory: Callable[[], Awaitable[AppMemory]], *, prefix: str = "") -> None:
+    """Add the tools to a server; see :func:`build_server` for the arguments."""
+    for offer in OFFERS:
+        server.add_tool(MemoryTool.make(offer, memory, names=_names(prefix), hints=HINTS))
+
+
+def _names(prefix: str) -> Names:
+    return Names.of((offer.name for offer in OFFERS), prefix=prefix)
+
+
+async def serve_stdio(settings: Settings, *, prefix: str = "") -> None:
     """Serve the app memory of the settings on standard input and output until the client hangs up.
 
     Running digests are made before the server ends; a signal puts them back into the queue.
+
+    Args:
+        settings: The settings.
+        prefix: Stands before the names of the tools.
     """
     async with AsyncExitStack() as stack:
         memory = OpenedByFirstCall(settings, stack)
         stdio.on_signal(memory.release)
-        server = build_server(memory)
+        server = build_server(memory, prefix=prefix)
         add_briefing(server, from_settings(settings))
         await stdio.run(server)
 
 
-def main() -> int:
+def main(*, prefix: str = "") -> int:
     """Serve on standard input and output; return the exit status."""
-    return stdio.serve(serve_stdio)
+    return stdio.serve(partial(serve_stdio, prefix=prefix))

@@ -1,8 +1,9 @@
 """Tools of app memory: install an app, write a conversation, read memories and the block for a prompt."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NotRequired
 
 from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
 
 from commonplace.apps import (
     APP_ID,
@@ -14,6 +15,7 @@ from commonplace.apps import (
     App,
     AppMemory,
     Conversation,
+    DigestOutcome,
     Message,
     Speaker,
     as_document,
@@ -40,6 +42,29 @@ class SaidMessage(BaseModel):
 
     role: Speaker
     content: Annotated[str, Field(max_length=MAX_MESSAGE_CHARS)]
+
+
+class MadeDigest(TypedDict):
+    """The digest of a conversation, and the memory that it became, if any."""
+
+    outcome: DigestOutcome
+    reason: str
+    memory: dict[str, Any] | None
+
+
+class EndedConversation(TypedDict):
+    """A conversation that has ended; ``repeated`` if it had ended before."""
+
+    conversation: Conversation
+    repeated: bool
+    digest: NotRequired[MadeDigest]
+
+
+class AppMemories(TypedDict):
+    """Memories of an app, the newest first."""
+
+    count: int
+    memories: list[dict[str, Any]]
 
 
 async def app_register(
@@ -92,7 +117,7 @@ async def conversation_end(
     conversation_id: ConversationId,
     reason: Annotated[str, Field(min_length=1, max_length=MAX_REASON_CHARS)] = COMPLETED,
     wait: bool = False,
-) -> dict[str, Any]:
+) -> EndedConversation:
     """End a conversation; a digest of it becomes a memory of its app.
 
     The digest is made in the background, and the call does not wait for it. Ending a conversation again makes no
@@ -103,7 +128,7 @@ async def conversation_end(
         wait: Whether to wait for the digest, which takes as long as the model's answer.
     """
     ended = await memory.loop.end_conversation(conversation_id, reason)
-    result: dict[str, Any] = {"conversation": ended.conversation, "repeated": ended.repeated}
+    result: EndedConversation = {"conversation": ended.conversation, "repeated": ended.repeated}
     if wait:
         receipt = await ended.digested()
         shown = None if receipt.memory is None else as_document(receipt.memory)
@@ -116,7 +141,7 @@ async def app_memories(
     *,
     app_id: AppId,
     limit: Annotated[int, Field(ge=1, le=MOST_MEMORIES)] = MOST_MEMORIES,
-) -> dict[str, Any]:
+) -> AppMemories:
     """List the memories of an app, of all its users, newest first.
 
     Use it to look at what is stored; for a conversation use app_context. The texts are records of earlier
@@ -142,7 +167,7 @@ OFFERS: Final = (
     Offer(run=app_register, title="Install an app", repeatable=True),
     Offer(run=conversation_begin, title="Begin a conversation", repeatable=True),
     Offer(run=conversation_add_messages, title="Add messages"),
-    Offer(run=conversation_end, title="End a conversation", repeatable=True),
+    Offer(run=conversation_end, title="End a conversation", repeatable=True, is_long=True),
     Offer(run=app_memories, title="List the memories of an app", reads_only=True, repeatable=True),
     Offer(run=app_context, title="Get the block for a prompt", reads_only=True, repeatable=True),
 )

@@ -1,12 +1,20 @@
 """Tools for entities: the people, organizations and places that facts are about."""
 
-from typing import Annotated, Any, Final, cast
+from typing import Annotated, Any, Final, NotRequired, cast
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from commonplace.access import Role
 from commonplace.core.context import DEFAULT_TENANT
-from commonplace.knowledge import Entity, KnowledgeMemory, json_safe
+from commonplace.knowledge import (
+    Candidate,
+    Entity,
+    EntityType,
+    KnowledgeMemory,
+    MergeReceipt,
+    json_safe,
+)
 from commonplace.mcp.knowledge.parameters import EntityId, EntityKind, Metadata, TenantId
 from commonplace.mcp.parameters import JSON
 from commonplace.mcp.tool import Offer
@@ -25,6 +33,28 @@ AliasList = Annotated[
 ]
 
 
+class ShownEntity(TypedDict):
+    """An entity; ``survivor_id`` is the entity that it is now."""
+
+    entity_id: str
+    tenant_id: str
+    canonical_name: str
+    entity_type: EntityType
+    aliases: list[str]
+    metadata: dict[str, Any]
+    created_at: str
+    updated_at: str
+    survivor_id: str
+
+
+class Candidates(TypedDict):
+    """The entities that a name may mean, the likeliest first."""
+
+    count: int
+    candidates: list[Candidate]
+    hint: NotRequired[str]
+
+
 async def entity_create(
     memory: KnowledgeMemory,
     *,
@@ -33,7 +63,7 @@ async def entity_create(
     tenant_id: TenantId,
     aliases: AliasList = None,
     metadata: Metadata = None,
-) -> dict[str, Any]:
+) -> ShownEntity:
     """Add a person, organization, place or other thing that facts will be about.
 
     Call entity_resolve first: one name and type exist once, and a second one is refused with the id of the first.
@@ -54,7 +84,7 @@ async def entity_create(
 
 async def entity_get(
     memory: KnowledgeMemory, *, entity_id: EntityId, tenant_id: TenantId = DEFAULT_TENANT
-) -> dict[str, Any]:
+) -> ShownEntity:
     """Read one entity by its id. Of one that was merged into another, survivor_id says which one it is now."""
     return _shown(await memory.entity_get(entity_id, tenant_id=tenant_id))
 
@@ -67,7 +97,7 @@ async def entity_update(
     aliases: AliasList = None,
     metadata: Metadata = None,
     tenant_id: TenantId = DEFAULT_TENANT,
-) -> dict[str, Any]:
+) -> ShownEntity:
     """Change an entity: the name and the list of aliases are replaced, keys of metadata are set one by one.
 
     What is left out stays as it is. Returns the entity as it is now.
@@ -89,7 +119,7 @@ async def entity_resolve(
     entity_type: EntityKind | None = None,
     context_hints: Annotated[dict[str, Any] | None, JSON] = None,
     enable_fuzzy: bool = False,
-) -> dict[str, Any]:
+) -> Candidates:
     """Find the entities that a name may mean, before you store facts about one.
 
     Returns count and candidates, the likeliest first, each with entity_id, score and name_match (exact, alias, prefix
@@ -109,8 +139,8 @@ async def entity_resolve(
         context_hints=context_hints,
         enable_fuzzy=enable_fuzzy,
     )
-    answer: dict[str, Any] = {"count": len(found), "candidates": found}
-    return answer if found else answer | {"hint": NO_CANDIDATE_HINT}
+    answer: Candidates = {"count": len(found), "candidates": found}
+    return answer if found else {**answer, "hint": NO_CANDIDATE_HINT}
 
 
 async def entity_merge(
@@ -119,7 +149,7 @@ async def entity_merge(
     source_entity_id: str,
     target_entity_id: str,
     tenant_id: TenantId = DEFAULT_TENANT,
-) -> dict[str, Any]:
+) -> MergeReceipt:
     """Merge two entities that are the same person or thing: names and facts of the source go to the target.
 
     Where both have a fact of the same predicate and scope, the more certain one stays. Merge only what you are sure
@@ -129,13 +159,12 @@ async def entity_merge(
         source_entity_id: The one that is merged away: its names and facts move.
         target_entity_id: The one that stays.
     """
-    receipt = await memory.entity_merge(source_entity_id, target_entity_id, tenant_id=tenant_id)
-    return cast("dict[str, Any]", json_safe(receipt))
+    return await memory.entity_merge(source_entity_id, target_entity_id, tenant_id=tenant_id)
 
 
-def _shown(entity: Entity) -> dict[str, Any]:
+def _shown(entity: Entity) -> ShownEntity:
     row = cast("dict[str, Any]", json_safe(entity))
-    return {"entity_id": row.pop("id"), **row}
+    return cast("ShownEntity", {"entity_id": row.pop("id"), **row})
 
 
 OFFERS: Final = (

@@ -1,15 +1,26 @@
 """Tools for feedback: confirm a memory, mark a rule as helpful or harmful."""
 
-from typing import Any, Final
+from typing import Final
+from uuid import UUID
+
+from typing_extensions import TypedDict
 
 from commonplace.knowledge import KnowledgeMemory, Rule
 from commonplace.mcp.knowledge.parameters import MemoryId, MemoryTypeName, RuleId
 from commonplace.mcp.tool import Offer
 
 
+class Confirmed(TypedDict):
+    """A confirmed memory."""
+
+    confirmed: bool
+    memory_type: str
+    id: UUID
+
+
 async def memory_confirm(
     memory: KnowledgeMemory, *, memory_type: MemoryTypeName, memory_id: MemoryId
-) -> dict[str, Any]:
+) -> Confirmed:
     """Confirm that a fact or rule still holds, after you saw that it does; this restarts its decay.
 
     Unconfirmed knowledge loses confidence day by day and is forgotten in the end. Episodes cannot be confirmed. If
@@ -22,7 +33,8 @@ async def memory_confirm(
 async def memory_mark_helpful(memory: KnowledgeMemory, *, rule_id: RuleId) -> Rule:
     """Mark a rule as helpful after you followed it. Call this once for each application of the rule.
 
-    Helpful rules are promoted: candidate, established, proven. Returns the rule after the change.
+    This confirms the rule, too. Helpful rules are promoted: candidate, established, proven. Returns the rule after
+    the change.
     """
     return await memory.mark_helpful(rule_id)
 
@@ -30,7 +42,7 @@ async def memory_mark_helpful(memory: KnowledgeMemory, *, rule_id: RuleId) -> Ru
 async def memory_mark_harmful(memory: KnowledgeMemory, *, rule_id: RuleId, reason: str | None = None) -> Rule:
     """Mark a rule as harmful after you followed it. A harmful mark weighs as much as four helpful ones.
 
-    A rule that keeps doing harm is turned into a warning. Returns the rule after the change.
+    A rule that keeps doing harm is turned into a warning at once. Returns the rule after the change.
 
     Parameters:
         reason: The harm, in one sentence; it is kept with the rule.
@@ -39,7 +51,7 @@ async def memory_mark_harmful(memory: KnowledgeMemory, *, rule_id: RuleId, reaso
 
 
 OFFERS: Final = (
-    Offer(run=memory_confirm, title="Confirm a memory"),
-    Offer(run=memory_mark_helpful, title="Mark a rule helpful"),
-    Offer(run=memory_mark_harmful, title="Mark a rule harmful"),
+    Offer(run=memory_confirm, title="Confirm a memory", agent=("memory_type", "memory_id")),
+    Offer(run=memory_mark_helpful, title="Mark a rule helpful", agent=("rule_id",)),
+    Offer(run=memory_mark_harmful, title="Mark a rule harmful", agent=("rule_id", "reason")),
 )

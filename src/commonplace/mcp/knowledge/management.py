@@ -1,7 +1,10 @@
 """Tools for upkeep: forget, count, consolidate, clean up."""
 
 from dataclasses import replace
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NotRequired, cast
+from uuid import UUID
+
+from typing_extensions import TypedDict
 
 from commonplace.access import Role
 from commonplace.core.errors import SettingsError
@@ -16,9 +19,30 @@ RUN_HINT: Final = (
 )
 
 
+class Forgotten(TypedDict):
+    """A forgotten memory."""
+
+    forgotten: bool
+    memory_type: str
+    id: UUID
+
+
+class Consolidated(TypedDict):
+    """The numbers of episodes; if a model was asked, also its runs and the numbers of their changes."""
+
+    episodes_pending: int
+    groups: dict[str, int]
+    consolidated: bool
+    episodes_consolidated: NotRequired[int]
+    runs: NotRequired[list[dict[str, Any]]]
+    failed: NotRequired[list[str]]
+    errors: NotRequired[list[str]]
+    hint: str
+
+
 async def memory_forget(
     memory: KnowledgeMemory, *, memory_type: MemoryTypeName, memory_id: MemoryId
-) -> dict[str, Any]:
+) -> Forgotten:
     """Take a memory out of every search and every prompt, because it is wrong or the user asked for it.
 
     To correct a fact, store the right one under the same subject and predicate instead. The audit trail keeps the
@@ -36,7 +60,7 @@ async def memory_stats(memory: KnowledgeMemory, *, scope: ScopeFilter = None) ->
     return await memory.stats(scope=scope)
 
 
-async def memory_run_consolidation(memory: KnowledgeMemory) -> dict[str, Any]:
+async def memory_run_consolidation(memory: KnowledgeMemory) -> Consolidated:
     """Let the configured model consolidate pending episodes into facts and rules. For operators.
 
     The call looks nothing up, and may take minutes. Without a model it counts the episodes and changes nothing.
@@ -46,9 +70,10 @@ async def memory_run_consolidation(memory: KnowledgeMemory) -> dict[str, Any]:
         report = await consolidate(memory)
     except SettingsError as error:
         report = replace(await memory.run_consolidation(), note=f"Nothing was changed. {error}")
-    if report.dry_run:
-        return report.counted() | {"hint": report.note}
-    return report.to_json() | {"hint": RUN_HINT}
+    shown = (
+        report.counted() | {"hint": report.note} if report.dry_run else report.to_json() | {"hint": RUN_HINT}
+    )
+    return cast("Consolidated", shown)
 
 
 async def memory_run_episode_cleanup(
@@ -65,9 +90,15 @@ async def memory_run_episode_cleanup(
 
 
 OFFERS: Final = (
-    Offer(run=memory_forget, title="Forget a memory", destroys=True, repeatable=True),
+    Offer(
+        run=memory_forget,
+        title="Forget a memory",
+        destroys=True,
+        repeatable=True,
+        agent=("memory_type", "memory_id"),
+    ),
     Offer(run=memory_stats, title="Count memories", reads_only=True, repeatable=True),
-    Offer(run=memory_run_consolidation, title="Consolidate episodes", needs=Role.ADMIN),
+    Offer(run=memory_run_consolidation, title="Consolidate episodes", needs=Role.ADMIN, is_long=True),
     Offer(
         run=memory_run_episode_cleanup,
         title="Clean up episodes",

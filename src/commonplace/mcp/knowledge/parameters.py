@@ -68,6 +68,16 @@ MinRelevance = Annotated[
         description="Return nothing unless the best memory is this much like the query; 0 for no floor.",
     ),
 ]
+AsOf = Annotated[
+    str | None,
+    Field(description="A date or time (ISO 8601): answer from what was known then. Leave it out for now."),
+]
+ValidAt = Annotated[
+    str | None,
+    Field(
+        description="A date or time (ISO 8601): the facts that were true then. Leave it out for the present facts."
+    ),
+]
 TenantId = Annotated[
     str, Field(description="Your own tenant; leave it out where you may. You cannot reach another tenant.")
 ]

@@ -1,7 +1,9 @@
 """Tools that read: search, recall, one memory, and the block for a prompt."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Final, NotRequired, cast
+
+from typing_extensions import TypedDict
 
 from commonplace.access import Role
 from commonplace.core.budgets import budget_chars
@@ -13,9 +15,11 @@ from commonplace.knowledge import (
     Found,
     KnowledgeMemory,
     Memory,
+    MemoryType,
     SearchMode,
 )
 from commonplace.mcp.knowledge.parameters import (
+    AsOf,
     Kind,
     Limit,
     MemoryId,
@@ -23,6 +27,7 @@ from commonplace.mcp.knowledge.parameters import (
     MinRelevance,
     Mode,
     ScopeFilter,
+    ValidAt,
 )
 from commonplace.mcp.parameters import JSON, bounds
 from commonplace.mcp.tool import Offer
@@ -37,6 +42,23 @@ NO_RESULT_HINT: Final = (
 )
 
 
+class Result(TypedDict):
+    """A memory that was found, with all its fields and its scores."""
+
+    memory_type: MemoryType
+    id: str
+    content: str
+    content_is_cut: NotRequired[bool]
+
+
+class Results(TypedDict):
+    """The memories that were found, the best first."""
+
+    count: int
+    results: list[Result]
+    hint: NotRequired[str]
+
+
 async def memory_search(
     memory: KnowledgeMemory,
     *,
@@ -47,7 +69,9 @@ async def memory_search(
     limit: Limit = DOOR_LIMIT,
     min_confidence: Annotated[float, bounds(0, 1)] = DEFAULT_MIN_CONFIDENCE,
     min_relevance: Annotated[float, bounds(0, 1)] = 0.0,
-) -> dict[str, Any]:
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
+) -> Results:
     """Find memories that match a query: past episodes, facts and rules.
 
     Use it to look for something specific, above all for events of earlier sessions; for the knowledge that matters for
@@ -71,6 +95,8 @@ async def memory_search(
         limit=limit,
         min_confidence=min_confidence,
         min_relevance=min_relevance,
+        as_of=as_of,
+        valid_at=valid_at,
     )
     return _listed(found)
 
@@ -82,7 +108,9 @@ async def memory_recall(
     scope: ScopeFilter = None,
     limit: Limit = DOOR_LIMIT,
     min_relevance: MinRelevance = None,
-) -> dict[str, Any]:
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
+) -> Results:
     """Recall the facts and rules that matter most for a topic.
 
     Weighs how relevant, important, recent and certain each one is. Use it before you start on something; episodes are
@@ -92,7 +120,10 @@ async def memory_recall(
     Parameters:
         topic: The task or question that you are about to work on.
     """
-    return _listed(await memory.recall(topic, scope=scope, limit=limit, min_relevance=min_relevance))
+    found = await memory.recall(
+        topic, scope=scope, limit=limit, min_relevance=min_relevance, as_of=as_of, valid_at=valid_at
+    )
+    return _listed(found)
 
 
 async def memory_get(memory: KnowledgeMemory, *, memory_type: MemoryTypeName, memory_id: MemoryId) -> Memory:
@@ -113,6 +144,8 @@ async def memory_context(
     min_relevance: MinRelevance = None,
     with_ids: bool = False,
     with_dates: bool = False,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
 ) -> str:
     """Get the knowledge for a session as one text for its prompt: key facts, then active rules.
 
@@ -133,26 +166,39 @@ async def memory_context(
         min_relevance=min_relevance,
         with_ids=with_ids,
         with_dates=with_dates,
+        as_of=as_of,
+        valid_at=valid_at,
     )
     has_room = budget_chars(token_budget) >= len(OUT_OF_REACH)
     return OUT_OF_REACH if has_room and not block else block
 
 
-def _listed(found: Sequence[Found]) -> dict[str, Any]:
-    results = [_shown(each) for each in found]
-    return {"count": len(results), "results": results, **({} if results else {"hint": NO_RESULT_HINT})}
+def _listed(found: Sequence[Found]) -> Results:
+    results: Results = {"count": len(found), "results": [_shown(each) for each in found]}
+    return results if found else {**results, "hint": NO_RESULT_HINT}
 
 
-def _shown(found: Found) -> dict[str, object]:
+def _shown(found: Found) -> Result:
     content = found.memory.content
     cut = {"content": trim_to(content, SHOWN_CHARS), "content_is_cut": True}
-    return {**found.to_json(), **(cut if len(content) > SHOWN_CHARS else {})}
+    return cast("Result", {**found.to_json(), **(cut if len(content) > SHOWN_CHARS else {})})
 
 
 # Recalling and reading count a use of the memories, which does not change their content.
 OFFERS: Final = (
-    Offer(run=memory_search, title="Search memory", reads_only=True, repeatable=True),
-    Offer(run=memory_recall, title="Recall what matters for a topic", needs=Role.READER),
+    Offer(
+        run=memory_search,
+        title="Search memory",
+        reads_only=True,
+        repeatable=True,
+        agent=("query", "types"),
+    ),
+    Offer(
+        run=memory_recall,
+        title="Recall what matters for a topic",
+        needs=Role.READER,
+        agent=("topic",),
+    ),
     Offer(run=memory_get, title="Read one memory", needs=Role.READER),
     Offer(run=memory_context, title="Get the context block", reads_only=True, repeatable=True),
 )

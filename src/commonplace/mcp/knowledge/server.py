@@ -4,7 +4,8 @@ A client waits about a second for the handshake. The database is opened and the 
 background; a call waits for both.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Any, Final
 
@@ -17,6 +18,10 @@ from commonplace.knowledge import KnowledgeMemory, MemoryModuleConfig, SearchMod
 from commonplace.mcp import stdio
 from commonplace.mcp.briefing import add_briefing, from_settings
 from commonplace.mcp.knowledge import entities, feedback, management, reading, writing
+from commonplace.mcp.knowledge.prompts import add_prompts
+from commonplace.mcp.knowledge.resources import add_resources
+from commonplace.mcp.profiles import Names, Profile
+from commonplace.mcp.server import new_server
 from commonplace.mcp.tool import MemoryTool
 from commonplace.projects import Projects
 
@@ -65,7 +70,7 @@ WHOSE: Final = """\
   belongs to this project and what is global. Pass the scope global only for what holds in every project."""
 
 
-class _BeginAfterHandshake(Middleware):
+class BeginAfterHandshake(Middleware):
     """Middleware that opens the memory after the handshake."""
 
     def __init__(self, memory: KnowledgeMemory) -> None:
@@ -84,21 +89,51 @@ def build_server(
     *,
     caller: Callable[[], RequestContext] | None = None,
     butler: str | None = None,
+    prefix: str = "",
+    profile: Profile = Profile.FULL,
 ) -> FastMCP:
-    """Return an MCP server with the 19 tools over an open memory.
+    """Return an MCP server with the tools, resources and prompts over an open memory.
 
     Args:
         memory: May be lazy. Its configuration gives the defaults that the tools show.
         caller: Returns the authenticated tenant and actor of each call. Without it, every call acts as the memory's own
             tenant and actor. No argument of a tool changes the tenant or actor.
         butler: The default of ``butler`` and ``scope`` in every tool. Without it, a tool that needs one requires it.
+        prefix: Stands before the names of tools and prompts.
+        profile: The tools to show; all 19 by default.
+
+    Raises:
+        InvalidInputError: The prefix cannot be part of a name.
 
     Source: KNW-19, KNW-29.
     """
-    instructions = INSTRUCTIONS if butler is None else f"{INSTRUCTIONS}\n{WHOSE.format(butler=butler)}"
-    server = FastMCP(SERVER_NAME, instructions=instructions, middleware=[_BeginAfterHandshake(memory)])
-    add_tools(server, memory, caller=caller, butler=butler)
+    server = new_server(
+        SERVER_NAME, instructions_for(butler=butler, prefix=prefix), middleware=[BeginAfterHandshake(memory)]
+    )
+    add_to(server, memory, caller=caller, butler=butler, prefix=prefix, profile=profile)
     return server
+
+
+def instructions_for(*, butler: str | None = None, prefix: str = "") -> str:
+    """Return the instructions of a server; see :func:`build_server` for the arguments."""
+    whose = "" if butler is None else f"\n{WHOSE.format(butler=butler)}"
+    return _names(prefix).within(INSTRUCTIONS) + whose
+
+
+def add_to(
+    server: FastMCP,
+    memory: KnowledgeMemory,
+    *,
+    caller: Callable[[], RequestContext] | None = None,
+    butler: str | None = None,
+    prefix: str = "",
+    profile: Profile = Profile.FULL,
+) -> None:
+    """Add tools, resources and prompts to a server; see :func:`build_server` for the arguments."""
+    of_caller = _of_caller(memory, caller)
+    add_tools(server, memory, caller=caller, butler=butler, prefix=prefix, profile=profile)
+    add_resources(server, of_caller, butler=butler)
+    add_prompts(server, of_caller, names=_names(prefix), butler=butler)
 
 
 def add_tools(
@@ -107,15 +142,23 @@ def add_tools(
     *,
     caller: Callable[[], RequestContext] | None = None,
     butler: str | None = None,
+    prefix: str = "",
+    profile: Profile = Profile.FULL,
 ) -> None:
-    """Add the 19 tools to a server, a host's own among them; see :func:`build_server` for the arguments."""
+    """Add the tools to a server, a host's own among them; see :func:`build_server` for the arguments."""
+    for tool in build_tools(memory, caller=caller, butler=butler, prefix=prefix, profile=profile):
+        server.add_tool(tool)
 
-    async def memory_of_caller() -> KnowledgeMemory:
-        if caller is None:
-            return memory
-        context = caller()
-        return memory.acting_for(tenant_id=context.tenant_id, actor=context.actor)
 
+def build_tools(
+    memory: KnowledgeMemory,
+    *,
+    caller: Callable[[], RequestContext] | None = None,
+    butler: str | None = None,
+    prefix: str = "",
+    profile: Profile = Profile.FULL,
+) -> list[MemoryTool]:
+    """Return the tools over an open memory; see :func:`build_server` for the arguments."""
     retrieval = memory.config.retrieval
     defaults: Mapping[str, object] = {
         "token_budget": retrieval.context_token_budget,
@@ -124,25 +167,59 @@ def add_tools(
         "max_entries": memory.database.settings.episode_max_entries,
         **({} if butler is None else {"butler": butler, "scope": butler}),
     }
-    for offer in OFFERS:
-        server.add_tool(MemoryTool.make(offer, memory_of_caller, hints=HINTS, defaults=defaults))
+    make = partial(
+        MemoryTool.make,
+        caller=_of_caller(memory, caller),
+        names=_names(prefix),
+        hints=HINTS,
+        defaults=defaults,
+        profile=profile,
+    )
+    return [make(offer) for offer in OFFERS if profile is Profile.FULL or offer.agent is not None]
 
 
-async def serve_stdio(settings: Settings, *, of_project: bool = False) -> None:
+def _names(prefix: str) -> Names:
+    return Names.of((offer.name for offer in OFFERS), prefix=prefix)
+
+
+def _of_caller(
+    memory: KnowledgeMemory, caller: Callable[[], RequestContext] | None
+) -> Callable[[], Awaitable[KnowledgeMemory]]:
+    """Return a function that returns the memory as the caller sees it."""
+
+    async def of_caller() -> KnowledgeMemory:
+        if caller is None:
+            return memory
+        context = caller()
+        return memory.acting_for(tenant_id=context.tenant_id, actor=context.actor)
+
+    return of_caller
+
+
+def open_for_stdio(settings: Settings) -> AbstractAsyncContextManager[KnowledgeMemory]:
+    """Open the knowledge memory of the settings, lazily, for a server on standard input and output."""
+    config = MemoryModuleConfig.of(settings, default_mode=SearchMode(settings.search_mode))
+    return KnowledgeMemory.open(settings, actor=ACTOR, config=config, lazy=True)
+
+
+async def serve_stdio(
+    settings: Settings, *, of_project: bool = False, prefix: str = "", profile: Profile = Profile.FULL
+) -> None:
     """Serve the knowledge memory of the settings on standard input and output until the client hangs up.
 
     Args:
         settings: The settings.
         of_project: Make the project of the workspace the default of ``butler`` and ``scope``.
+        prefix: Stands before the names of tools and prompts.
+        profile: The tools to show.
     """
     butler = Projects(settings.home).butler_at(settings.workspace) if of_project else None
-    config = MemoryModuleConfig.of(settings, default_mode=SearchMode(settings.search_mode))
-    async with KnowledgeMemory.open(settings, actor=ACTOR, config=config, lazy=True) as memory:
-        server = build_server(memory, butler=butler)
+    async with open_for_stdio(settings) as memory:
+        server = build_server(memory, butler=butler, prefix=prefix, profile=profile)
         add_briefing(server, from_settings(settings, knowledge=memory))
         await stdio.run(server)
 
 
-def main(*, of_project: bool = False) -> int:
+def main(*, project: bool = False, prefix: str = "", profile: Profile = Profile.FULL) -> int:
     """Serve on standard input and output; return the exit status."""
-    return stdio.serve(partial(serve_stdio, of_project=of_project))
+    return stdio.serve(partial(serve_stdio, of_project=project, prefix=prefix, profile=profile))

@@ -1,6 +1,9 @@
 """Tools that store: an episode, a fact, a rule."""
 
-from typing import Any, Final
+from typing import Final, NotRequired
+from uuid import UUID
+
+from typing_extensions import TypedDict
 
 from commonplace.knowledge import (
     DEFAULT_IMPORTANCE,
@@ -14,6 +17,22 @@ from commonplace.mcp.knowledge.parameters import Importance, Lifetime, Scope, Ta
 from commonplace.mcp.tool import OUTAGE_HINT, Offer
 
 
+class StoredEpisode(TypedDict):
+    """The outcome of storing an episode."""
+
+    stored: bool
+    id: UUID | None
+    reason: NotRequired[str]
+    hint: NotRequired[str]
+
+
+class StoredRule(TypedDict):
+    """The outcome of storing a rule."""
+
+    id: UUID
+    maturity: Maturity
+
+
 async def memory_store_episode(
     memory: KnowledgeMemory,
     *,
@@ -21,7 +40,7 @@ async def memory_store_episode(
     butler: str,
     session_id: str | None = None,
     importance: Importance = DEFAULT_IMPORTANCE,
-) -> dict[str, Any]:
+) -> StoredEpisode:
     """Keep an event of a session: an observation, an outcome, a statement of the user.
 
     Episodes live for seven days; lasting knowledge is consolidated from them into facts and rules. To store lasting
@@ -51,6 +70,8 @@ async def memory_store_fact(
     permanence: Lifetime = Permanence.STANDARD,
     scope: Scope = GLOBAL_SCOPE,
     tags: Tags = None,
+    valid_from: str | None = None,
+    valid_to: str | None = None,
 ) -> FactReceipt:
     """Keep one lasting piece of knowledge about a subject.
 
@@ -65,6 +86,8 @@ async def memory_store_fact(
         content: The fact as one sentence that makes sense on its own.
         permanence: How long it will hold: permanent (never fades), stable (years), standard (months), volatile (weeks)
             or ephemeral (days).
+        valid_from: The date or time (ISO 8601) when it began to hold, if you know it.
+        valid_to: The date or time (ISO 8601) when it ceases to hold, if you know it; no search shows it afterwards.
     """
     return await memory.store_fact(
         subject=subject,
@@ -74,12 +97,14 @@ async def memory_store_fact(
         permanence=permanence,
         scope=scope,
         tags=tags,
+        valid_from=valid_from,
+        valid_to=valid_to,
     )
 
 
 async def memory_store_rule(
     memory: KnowledgeMemory, *, content: str, scope: Scope = GLOBAL_SCOPE, tags: Tags = None
-) -> dict[str, Any]:
+) -> StoredRule:
     """Keep guidance for how to act, learned from success or failure.
 
     A rule begins as a candidate; calls of memory_mark_helpful promote it. Store knowledge about the world with
@@ -93,7 +118,11 @@ async def memory_store_rule(
 
 
 OFFERS: Final = (
-    Offer(run=memory_store_episode, title="Store an episode"),
-    Offer(run=memory_store_fact, title="Store a fact"),
-    Offer(run=memory_store_rule, title="Store a rule"),
+    Offer(run=memory_store_episode, title="Store an episode", agent=("content", "butler")),
+    Offer(
+        run=memory_store_fact,
+        title="Store a fact",
+        agent=("subject", "predicate", "content", "permanence", "scope"),
+    ),
+    Offer(run=memory_store_rule, title="Store a rule", agent=("content", "scope")),
 )

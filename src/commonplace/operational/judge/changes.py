@@ -1,4 +1,4 @@
-"""State changes: phrases by which a text says that something is no longer what it was.
+"""State changes: phrases by which a text says that an earlier state has ended.
 
 Source: OPS-10.1, R-OPS-5.
 """

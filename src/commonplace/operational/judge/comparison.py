@@ -81,7 +81,7 @@ class Comparison:
 
     @property
     def matched(self) -> float:
-        """The weight of what both texts share."""
+        """The weight of the parts that both texts share."""
         words = sum(min(one.weight, other.weight) for one, other in self.words)
         return words + len(self.same_names) + AMOUNT_WEIGHT * len(self.same_amounts)
 
@@ -98,7 +98,7 @@ class Comparison:
 
     @property
     def substituted(self) -> float:
-        """The weight that is left on both sides, as a share of what both share."""
+        """The weight that is left on both sides, as a share of the weight that both texts share."""
         left = (side.heavy + len(side.names) + 0.5 * len(side.amounts) for side in (self.old, self.new))
         return (min(left) + len(self.other_names)) / max(self.matched, 0.25)
 

@@ -24,7 +24,7 @@ CLOCK_TOLERANCE_MIN: Final = 30.0
 
 
 class Kind(StrEnum):
-    """What a quantity measures; only quantities of one kind are compared."""
+    """Dimension of a quantity; only quantities of one dimension are compared."""
 
     DURATION = "duration"
     SIZE = "size"
@@ -48,7 +48,7 @@ class Bound(StrEnum):
 
 
 class Agreement(StrEnum):
-    """How two quantities compare."""
+    """Result of comparing two quantities."""
 
     AGREE = "agree"
     DIFFER = "differ"

@@ -38,7 +38,7 @@ LEAST_MATCHED: Final = 0.75
 """Weight that two texts must share to speak of one thing: three words that say little, or one that does."""
 
 SAME_TO_REFINE: Final = 8.0
-"""How much more probable than a refinement a repetition must be: a refinement loses no word."""
+"""Odds of a repetition over a refinement from which a text is a repetition: a refinement loses no word."""
 
 MAX_JOINED_CHARS: Final = 300
 """Length up to which one text holds both wordings of a refinement. Source: R-OPS-5."""
@@ -48,7 +48,7 @@ _MOST_REASONS: Final = 2
 
 
 class Verdict(StrEnum):
-    """How an emitted observation bears on an existing one."""
+    """Relation of an emitted observation to an existing one."""
 
     SAME = "same"
     REFINE = "refine"

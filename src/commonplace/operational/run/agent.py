@@ -15,7 +15,8 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+import tempfile
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -111,7 +112,25 @@ def require_arguments(arguments: Sequence[str]) -> tuple[str, ...]:
     return tuple(arguments)
 
 
-def build_command(request: RunRequest, system_prompt: str) -> list[str]:
+@contextlib.contextmanager
+def prompt_options(system_prompt: str, *, by_file: bool) -> Generator[tuple[str, str]]:
+    """Yield the option of the CLI that appends a system prompt.
+
+    Args:
+        system_prompt: The text.
+        by_file: Pass it by a file that only this user can read, and that is deleted at the end of the block. Every
+            user of the machine can read the arguments of a process.
+    """
+    if not by_file:
+        yield "--append-system-prompt", system_prompt
+        return
+    with tempfile.NamedTemporaryFile("w", prefix="commonplace-prompt-", encoding="utf-8") as file:
+        file.write(system_prompt)
+        file.flush()
+        yield "--append-system-prompt-file", file.name
+
+
+def build_command(request: RunRequest, prompt_option: tuple[str, str]) -> list[str]:
     """Return the command line; the further arguments come last, because some options take all that follows."""
     return [
         str(request.executable),
@@ -119,7 +138,7 @@ def build_command(request: RunRequest, system_prompt: str) -> list[str]:
         request.task,
         *("--output-format", "stream-json"),
         "--verbose",
-        *("--append-system-prompt", system_prompt),
+        *prompt_option,
         *request.arguments,
     ]
 

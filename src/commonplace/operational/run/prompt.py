@@ -2,7 +2,8 @@
 
 Tier 1 observes, tier 2 investigates, and neither changes anything; tier 3 remediates under cooldowns. Each tier prompt
 is one self-contained Markdown file. Operators can copy the files, change them, and set ``prompts_directory`` to the
-directory of the copies. The whole text goes into ``--append-system-prompt``.
+directory of the copies. The whole text goes into ``--append-system-prompt``, or into a file with the setting
+``prompt_by_file``.
 """
 
 import logging
@@ -13,8 +14,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from commonplace.core.data_lines import data_line
 from commonplace.core.errors import InvalidInputError
-from commonplace.core.text import clean_text, collapse_whitespace, trim_to, visible
+from commonplace.core.text import clean_text, trim_to
 from commonplace.operational.cooldowns import Cooldown
 
 TIER_PROMPTS: Final = MappingProxyType(
@@ -136,6 +138,6 @@ def _decoded(data: bytes) -> str:
 
 
 def _action(action: Cooldown) -> str:
-    reason = visible(trim_to(collapse_whitespace(action.reason), _REASON_CHARS))
+    reason = trim_to(data_line(action.reason), _REASON_CHARS)
     said = f": {reason}" if reason else ""
     return f"- {action.created_at:%Y-%m-%d %H:%M} UTC {action.action} of {action.service} (tier {action.tier}){said}"

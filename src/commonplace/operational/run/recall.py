@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from commonplace.core.clock import Clock
-from commonplace.core.errors import StorageError, StorageUnavailableError
+from commonplace.core.errors import ClockError, StorageError, StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.operational.cooldowns import Cooldown
 from commonplace.operational.memory import OperationalMemory
@@ -18,10 +18,10 @@ from commonplace.operational.run.prompt import COOLDOWNS_SHOWN
 from commonplace.operational.run.recording import read_transcript, unstored_transcripts
 
 MEMORY_S: Final = 20.0
-"""How long a session waits for its memories before it begins without them."""
+"""Seconds that a session waits for its memories before it begins without them."""
 
 RECOVER_S: Final = 60.0
-"""How long a session waits until the transcripts of earlier sessions are stored."""
+"""Seconds that a session waits for the transcripts of earlier sessions to be stored."""
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +73,10 @@ async def _recover(memory: OperationalMemory, home: Path) -> None:
 
 async def _recall(memory: OperationalMemory, request: RunRequest) -> Recalled:
     """Read recent actions and the block of memories, after the staleness check (OPS-11)."""
-    await memory.run_decay()
+    try:
+        await memory.run_decay()
+    except ClockError as error:
+        log.warning("%s", error)
     actions = await memory.cooldowns(limit=COOLDOWNS_SHOWN)
     block = await memory.context(services=request.services)
     return Recalled(actions=tuple(actions), block=block.text)

@@ -21,7 +21,7 @@ from commonplace.llm.claude_process import outside_a_session
 from commonplace.operational.model_reviews import decide_after_session
 from commonplace.operational.output import Shown, describe_failure, notice, shown_of
 from commonplace.operational.receipts import Receipt
-from commonplace.operational.run.agent import AgentProcess, RunRequest, build_command
+from commonplace.operational.run.agent import AgentProcess, RunRequest, build_command, prompt_options
 from commonplace.operational.run.lock import RunLock
 from commonplace.operational.run.prompt import build_system_prompt, render_environment
 from commonplace.operational.run.recall import open_or_none, recall
@@ -127,20 +127,21 @@ async def run_session(
             prompt_text=f"{system_prompt}\n\n---\n\n{request.task}",
             on_receipt=watcher.on_receipt,
         )
-        process = await AgentProcess.start(
-            build_command(request, system_prompt),
-            environ=outside_a_session(request.environ),
-            directory=request.directory,
-        )
-        try:
-            lock.name_agent(process.pid, process.mark)
-            process.on_listed = lock.name_tools
-            recording = LiveRecording(recorder) if recorder else None
-            transcript = TranscriptFile.create(settings.home, tier=request.tier, now=clock())
-            report = await _Run(process, request, stop, watcher, recording, transcript).to_its_end()
-        finally:
-            await process.close()
-            lock.forget_agent()
+        with prompt_options(system_prompt, by_file=settings.prompt_by_file) as option:
+            process = await AgentProcess.start(
+                build_command(request, option),
+                environ=outside_a_session(request.environ),
+                directory=request.directory,
+            )
+            try:
+                lock.name_agent(process.pid, process.mark)
+                process.on_listed = lock.name_tools
+                recording = LiveRecording(recorder) if recorder else None
+                transcript = TranscriptFile.create(settings.home, tier=request.tier, now=clock())
+                report = await _Run(process, request, stop, watcher, recording, transcript).to_its_end()
+            finally:
+                await process.close()
+                lock.forget_agent()
         if memory is not None:
             await decide_after_session(memory, settings)
         return report

@@ -144,3 +144,7 @@ SELECT * FROM memory_changes WHERE memory_id = :memory_id ORDER BY id;
 -- Clears the texts in the history of a deleted memory; the changes and their times stay.
 UPDATE memory_changes SET before = NULL, after = NULL, reason = '', wording = NULL WHERE memory_id = :memory_id
 RETURNING id;
+
+-- name: newest_update()$
+-- The time of the latest change of a memory.
+SELECT max(updated_at) FROM memories;

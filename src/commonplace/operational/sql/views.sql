@@ -97,3 +97,8 @@ SELECT
 -- The number of memories by day of creation since a time, without days that have none.
 SELECT substr(created_at, 1, 10) AS day, count(*) AS memories FROM memories
 WHERE created_at >= :since GROUP BY 1 ORDER BY 1;
+
+-- name: changes_since(since, limit)
+-- The changes of all memories since a time, newest first, with the text and service that each memory has now.
+SELECT c.*, m.service, m.observation FROM memory_changes c LEFT JOIN memories m ON m.id = c.memory_id
+WHERE c.created_at >= :since ORDER BY c.id DESC LIMIT :limit;

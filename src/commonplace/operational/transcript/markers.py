@@ -1,4 +1,4 @@
-r"""Markers: the lines by which an agent says what it learned, what happened, and what it did.
+r"""Markers: the lines by which an agent reports observations, events and actions.
 
     [MEMORY:category] observation            [MEMORY:category:service] observation
     [EVENT:level] message                    [EVENT:level:service] message
@@ -36,10 +36,10 @@ MAX_TEXT_CHARS: Final = 2_000
 """A longer observation, message or reason is cut there, and the cut reported: it would fill the prompt."""
 
 SHOWN_CHARS: Final = 200
-"""How much of a line a :class:`RejectedMarker` shows."""
+"""Characters of a line that a :class:`RejectedMarker` shows."""
 
 SERVICE_PATTERN: Final = re.compile(r"[a-zA-Z0-9_-]+")
-"""What a service is called, as a whole. Source: OPS-05."""
+"""The name of a service, as a whole. Source: OPS-05."""
 
 MAX_SERVICE_CHARS: Final = 100
 GENERAL: Final = "general"
@@ -50,7 +50,7 @@ _DECORATION: Final = "*_`~"
 
 
 class MemoryCategory(StrEnum):
-    """What a memory is about. Source: OPS-02."""
+    """The subject of a memory. Source: OPS-02."""
 
     TIMING = "timing"
     DEPENDENCY = "dependency"
@@ -60,7 +60,7 @@ class MemoryCategory(StrEnum):
 
 
 class EventLevel(StrEnum):
-    """How much an event matters, least first."""
+    """Severity of an event, lowest first."""
 
     INFO = "info"
     WARNING = "warning"
@@ -83,7 +83,7 @@ EVENT_PATTERN: Final = re.compile(r"\[EVENT:(info|warning|critical)(?::([a-zA-Z0
 """Groups: level, service or ``None``, message."""
 
 COOLDOWN_PATTERN: Final = re.compile(r"\[COOLDOWN:(restart|redeployment):([a-zA-Z0-9_-]+)\]\s*(.*)")
-"""Groups: action, service, reason. The reason may be empty: what was done must cool down all the same."""
+"""Groups: action, service, reason. The reason may be empty: the action must cool down all the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ A database that is up to date costs one query and does not load Alembic.
 
 import asyncio
 import sqlite3
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from importlib import import_module
 from pathlib import Path
@@ -15,54 +16,71 @@ from typing import Any, Final, Literal
 from commonplace.storage import sqlite
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.postgres_access import Access, connect, prepare_access
+from commonplace.storage.roles import owner_access
 
 Branch = Literal["operational", "apps", "memory", "access"]
 
 HEADS: Final[dict[Branch, str]] = {
     "operational": "ops_009",
     "apps": "app_004",
-    "memory": "mem_017",
+    "memory": "mem_020",
     "access": "acc_001",
 }
 """The newest revision of each branch; a constant, so that most starts need not load Alembic."""
 
 
-async def migrate_sqlite(path: Path, branch: Branch, *, target: str = "head") -> None:
+Before = Callable[[], Awaitable[object]]
+
+
+async def migrate_sqlite(
+    path: Path, branch: Branch, *, target: str = "head", before: Before | None = None
+) -> None:
     """Upgrade a SQLite file to a revision; create the file if it does not exist.
 
     Args:
         path: The file.
         branch: The memory whose tables are upgraded.
         target: A revision's name, or ``"head"``. Revisions are not taken back.
+        before: Awaited before tables of the branch that exist are changed.
 
     Raises:
         DatabaseTooNewError: A newer release has changed the schema; nothing is written.
         DatabaseTooOldError: A development version made the schema; nothing is written.
         StorageUnavailableError: The file cannot be opened or written.
     """
-    await asyncio.to_thread(_migrate_sqlite, path, branch, target)
+    found = await asyncio.to_thread(_sqlite_revisions, path)
+    if HEADS[branch] not in found:
+        await _prepare(branch, found, before)
+        await asyncio.to_thread(_upgrades().upgrade_sqlite, path, branch, target)
 
 
-def _migrate_sqlite(path: Path, branch: Branch, target: str) -> None:
+async def _prepare(branch: Branch, found: set[str], before: Before | None) -> None:
+    prefix = HEADS[branch].partition("_")[0]
+    if before is not None and any(revision.startswith(prefix) for revision in found):
+        await before()
+
+
+def _sqlite_revisions(path: Path) -> set[str]:
     with closing(sqlite.connect(path)) as connection, sqlite.translated_errors(path):
-        if HEADS[branch] in _sqlite_revisions(connection):
-            return
-    _upgrades().upgrade_sqlite(path, branch, target)
+        return _revisions_in(connection)
 
 
-def _sqlite_revisions(connection: sqlite3.Connection) -> set[str]:
+def _revisions_in(connection: sqlite3.Connection) -> set[str]:
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").fetchone():
         return set()
     return {row[0] for row in connection.execute("SELECT version_num FROM alembic_version")}
 
 
-async def migrate_postgres(source: str | EmbeddedPostgres, branch: Branch, *, target: str = "head") -> None:
+async def migrate_postgres(
+    source: str | EmbeddedPostgres, branch: Branch, *, target: str = "head", before: Before | None = None
+) -> None:
     """Upgrade a PostgreSQL database to a revision.
 
     Args:
         source: A URL, or the embedded server.
         branch: The memory whose tables are upgraded.
         target: A revision's name, or ``"head"``. Revisions are not taken back.
+        before: Awaited before tables of the branch that exist are changed.
 
     Raises:
         DatabaseTooNewError: A newer release has changed the schema; nothing is written.
@@ -71,12 +89,14 @@ async def migrate_postgres(source: str | EmbeddedPostgres, branch: Branch, *, ta
         EmbeddedPostgresError: The embedded server cannot be started.
     """
     access = await _access(source)
-    if HEADS[branch] not in await _postgres_revisions(access):
+    found = await _postgres_revisions(access)
+    if HEADS[branch] not in found:
+        await _prepare(branch, found, before)
         await _upgrades().upgrade_postgres(access, branch, target)
 
 
 async def _access(source: str | EmbeddedPostgres) -> Access:
-    return await prepare_access(source if isinstance(source, str) else await source.start())
+    return await (prepare_access(source) if isinstance(source, str) else owner_access(source))
 
 
 async def _postgres_revisions(access: Access) -> set[str]:

@@ -1,14 +1,16 @@
 """New memories of operational, app and workspace memory, as one list and one chart for the overview."""
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 
 from fastapi import Request
 
+from commonplace.core.errors import CommonplaceError
 from commonplace.memories import Memories
-from commonplace.web.access import memories
+from commonplace.web.access import knowledge_of, memories
 from commonplace.web.dashboard.series import Series
 
 DAYS: Final = 30
@@ -61,13 +63,18 @@ async def latest(memories: Memories, *, limit: int) -> list[Learned]:
 
 
 async def by_day(request: Request) -> dict[str, Any]:
-    """Read the number of new memories on each of the last thirty days (UTC), for the chart."""
+    """Read the number of new memories on each of the last thirty days (UTC), for the chart.
+
+    Knowledge memory is left out if its database cannot be reached.
+    """
     open_memories = memories(request)
     today = open_memories.operational.views.now().astimezone(UTC).date()
     days = [today - timedelta(days=back) for back in reversed(range(DAYS))]
     since = _midnight(days[0])
     counts = Counter(await open_memories.operational.views.learned_by_day(since=since))
     counts.update(await open_memories.apps.views.created_by_day(since=since))
+    with suppress(CommonplaceError):
+        counts.update(await knowledge_of(request).learned_by_day(since=since))
     facts = (await open_memories.workspace.search(limit=None)).memories
     counts.update(one.created_at.astimezone(UTC).date() for one in facts)
     moments = [_midnight(day) for day in days]

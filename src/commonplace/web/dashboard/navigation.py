@@ -40,7 +40,14 @@ class Section:
 
 
 SIDEBAR: Final = (
-    Section(heading="", entries=(Entry(path="/", label="Overview", icon="overview", of_installation=True),)),
+    Section(
+        heading="",
+        entries=(
+            Entry(path="/", label="Overview", icon="overview", of_installation=True),
+            Entry(path="/week", label="This week", icon="week", of_installation=True),
+            Entry(path="/briefing", label="Try a prompt", icon="prompt", of_installation=True),
+        ),
+    ),
     Section(
         heading="Operations",
         entries=(

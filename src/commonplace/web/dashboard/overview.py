@@ -4,6 +4,8 @@ The cards of operational, app and workspace memory are part of the page. The car
 may be starting or down, and of health, which takes a while, load themselves.
 """
 
+from collections.abc import Sequence
+from datetime import timedelta
 from http import HTTPStatus
 from typing import Annotated, Any, Final, cast
 
@@ -15,7 +17,7 @@ from commonplace.core.errors import NotFoundError
 from commonplace.operational import EventLevel, SessionStatus
 from commonplace.web.access import installation_reader, memories, reader
 from commonplace.web.dashboard import learning
-from commonplace.web.dashboard.cards import Card, read_card, read_cards
+from commonplace.web.dashboard.cards import Card, ReadCard, read_card, read_cards
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import render
 from commonplace.web.health import Checks, state_of
@@ -23,6 +25,7 @@ from commonplace.web.knowledge.pages import cards as knowledge_cards
 
 SHOWN: Final = 5
 MOST_LEARNED: Final = 8
+WEEK: Final = timedelta(days=7)
 HEALTH_S: Final = 5.0
 """Longer than the health check waits for a part."""
 
@@ -44,7 +47,6 @@ async def agents(request: Request) -> dict[str, Any]:
     facts = await both.workspace.search(limit=None)
     return {
         "apps": await both.apps.statistics(),
-        "waiting": (await both.apps.views.open_digests()).total,
         "facts": len(facts.memories),
         "config": both.workspace.config,
     }
@@ -56,14 +58,18 @@ async def learned(request: Request) -> dict[str, Any]:
 
 
 async def fading(request: Request) -> dict[str, Any]:
-    """Read fading memories."""
-    return {"memories": await memories(request).operational.views.fading_memories(limit=SHOWN)}
+    """Read fading memories; nothing if no memory fades."""
+    found = await memories(request).operational.views.fading_memories(limit=SHOWN)
+    return {"memories": found} if found else {}
 
 
 async def failed(request: Request) -> dict[str, Any]:
-    """Read failed sessions."""
+    """Read the failed sessions of the last seven days; nothing if no session failed."""
     views = memories(request).operational.views
-    return {"sessions": (await views.sessions(status=SessionStatus.FAILED, limit=SHOWN)).items}
+    since = views.now() - WEEK
+    found = (await views.sessions(status=SessionStatus.FAILED, limit=SHOWN)).items
+    recent = [one for one in found if one.started_at >= since]
+    return {"sessions": recent} if recent else {}
 
 
 async def reviews(request: Request) -> dict[str, Any]:
@@ -74,15 +80,19 @@ async def reviews(request: Request) -> dict[str, Any]:
 
 
 async def critical(request: Request) -> dict[str, Any]:
-    """Read critical events."""
+    """Read the critical events of the last seven days; nothing if there are none."""
     views = memories(request).operational.views
-    return {"events": (await views.events(level=EventLevel.CRITICAL, limit=SHOWN)).items}
+    since = views.now() - WEEK
+    found = (await views.events(level=EventLevel.CRITICAL, limit=SHOWN)).items
+    recent = [one for one in found if one.created_at >= since]
+    return {"events": recent} if recent else {}
 
 
 async def digests(request: Request) -> dict[str, Any]:
-    """Read waiting and failed digests."""
+    """Read waiting and failed digests; nothing if there are none."""
     views = memories(request).apps.views
-    return {"waiting": await views.open_digests(), "failed": await views.failed_digests(limit=SHOWN)}
+    waiting, failures = await views.open_digests(), await views.failed_digests(limit=SHOWN)
+    return {"waiting": waiting, "failed": failures} if waiting.total or failures else {}
 
 
 HEALTH: Final = Card(
@@ -106,10 +116,36 @@ CHART: Final = Card(
     title="New memories per day",
     template="cards/learning.html",
     read=learning.by_day,
-    url="/memories?sort=recency",
+    url="/week",
+    key="chart",
+    every_s=60,
+    is_starting=knowledge_cards.is_starting,
 )
 
-CARDS: Final = [
+PROBLEMS: Final = [
+    Card(
+        title="Critical events",
+        template="cards/critical.html",
+        read=critical,
+        url="/events?level=critical",
+        hides_empty=True,
+    ),
+    Card(
+        title="Failed sessions",
+        template="cards/failed.html",
+        read=failed,
+        url="/sessions?status=failed",
+        hides_empty=True,
+    ),
+    Card(
+        title="Waiting and failed digests",
+        template="cards/digests.html",
+        read=digests,
+        url="/apps",
+        hides_empty=True,
+    ),
+    knowledge_cards.FAILED,
+    knowledge_cards.EXPIRING,
     Card(
         title="Pairs to review",
         template="cards/reviews.html",
@@ -118,20 +154,24 @@ CARDS: Final = [
         more="Review",
         hides_empty=True,
     ),
-    Card(title="New memories", template="cards/learned.html", read=learned, url="/memories?sort=recency"),
+]
+"""Cards above the figures, in this order; without problems there are none."""
+
+NEWS: Final = [
+    Card(title="New memories", template="cards/learned.html", read=learned, url="/week"),
     knowledge_cards.LEARNED,
     Card(
-        title="Critical events", template="cards/critical.html", read=critical, url="/events?level=critical"
+        title="Fading memories",
+        template="cards/fading.html",
+        read=fading,
+        url="/memories?sort=confidence",
+        hides_empty=True,
     ),
-    Card(title="Failed sessions", template="cards/failed.html", read=failed, url="/sessions?status=failed"),
-    Card(title="Waiting and failed digests", template="cards/digests.html", read=digests, url="/apps"),
-    knowledge_cards.FAILED,
-    Card(title="Fading memories", template="cards/fading.html", read=fading, url="/memories?sort=confidence"),
     knowledge_cards.FADING,
 ]
-"""Cards side by side, in this order."""
+"""Cards below the figures, in this order."""
 
-APART: Final = {card.key: card for card in (HEALTH, *FIGURES, *CARDS) if card.apart}
+APART: Final = {card.key: card for card in (HEALTH, CHART, *FIGURES, *PROBLEMS, *NEWS) if card.apart}
 
 OF_TENANTS: Final = "/knowledge"
 """The first page for other tenants than the installation's."""
@@ -151,8 +191,14 @@ async def overview(request: Request, who: Annotated[Principal, Depends(reader)])
         health=first,
         rows=figures,
         chart=chart,
-        cards=[read for read in await read_cards(CARDS, request) if not read.is_hidden],
+        problems=await _shown(PROBLEMS, request),
+        news=await _shown(NEWS, request),
     )
+
+
+async def _shown(cards: Sequence[Card], request: Request) -> list[ReadCard]:
+    """Return the cards that have something to show, and those that load themselves."""
+    return [read for read in await read_cards(cards, request) if read.card.apart or not read.is_hidden]
 
 
 @router.get("/overview/{key}", dependencies=[Depends(installation_reader)])

@@ -64,7 +64,7 @@ class Pager:
         offset: The number of items before the page.
         shown: The number of items on the page.
         goes_on: Whether another page follows.
-        total: The number of items in the list; ``None`` if nobody counted them.
+        total: The number of items in the list; ``None`` if they were not counted.
     """
 
     path: str

@@ -59,6 +59,10 @@ NOT_KEPT: Final = {"Cache-Control": "no-store", "Vary": "HX-Request"}
 """Caches keep no memories, and a cached fragment must not replace a page."""
 
 
+ACTED_IN: Final = ("/search", "/briefing")
+"""Pages whose forms change memories of several kinds in place."""
+
+
 def wants_fragment(request: Request) -> bool:
     """Return whether HTMX asks for a part of a page; a history restore needs the whole page."""
     headers = request.headers
@@ -106,14 +110,14 @@ def done(
         request: The request of the form.
         notice: The result in one sentence; shown for some seconds.
         changed: The event on which parts of the page with the result refresh: ``hx-trigger="… from:body"``.
-        location: The page with the result, by default the page above the form's address. A browser on that page stays;
-            others are redirected.
+        location: The page with the result, by default the page above the form's address. A browser on that page, or on
+            a page that shows memories of several kinds, stays; others are redirected.
     """
     location = location or page_above(request)
     if not wants_fragment(request):
         return RedirectResponse(location, status_code=303)
     shown = split_url(request.headers.get("hx-current-url", ""))
-    if shown is None or shown.path != location:
+    if shown is None or shown.path not in (location, *ACTED_IN):
         return Response(status_code=204, headers={"HX-Redirect": location} | NOT_KEPT)
     return Response(
         status_code=204, headers=events({"close-dialog": None, "toast": notice, changed: None}) | NOT_KEPT

@@ -1,1 +1,1 @@
-"""Operational memory over HTTP: what the scheduled agent learned, its sessions, events and cooldowns."""
+"""Operational memory over HTTP: memories of the scheduled agent, its sessions, events and cooldowns."""

@@ -77,6 +77,8 @@ async def test_facts_by_state_scope_and_entity(pool: asyncpg.Pool, engine: Embed
     assert 0.05 < fading.effective_confidence < 0.2
     assert [str(row.id) for row in await list_facts(pool, scope="dev")] == [other]
     assert [str(row.id) for row in await list_facts(pool, entity_id=entity.id)] == [other]
+    assert [str(row.id) for row in await list_facts(pool, predicate="port")] == [new, old]
+    assert await list_facts(pool, subject="nothing like this") == []
 
 
 @pytest.mark.requirement("KNW-02.2")

@@ -80,6 +80,21 @@ async def test_an_update_acts_in_the_scope_of_its_target(bench: Bench, scope: st
     assert await links_of(bench.pool, new["id"], "supersedes") == {target}
 
 
+async def test_no_run_writes_into_everybody_s_scope(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, clock: ManualClock
+) -> None:
+    """A butler that is called ``global`` has no scope of its own."""
+    await store_some(knowledge_pool, engine, clock, "global", ["All doors are open"])
+    said = answer(new_facts=[fact("doors", "state", "open")], new_rules=[{"content": "Leave doors open"}])
+    report = await run_consolidation(knowledge_pool, engine, Spawner(said), clock=clock)
+    (run,) = report.runs
+    assert (run.facts_created, run.rules_created) == (0, 0)
+    assert run.errors == (
+        "new fact 1: butler: expected a name other than global, the scope of all butlers",
+        "new rule 1: butler: expected a name other than global, the scope of all butlers",
+    )
+
+
 @pytest.mark.requirement("KNW-14.2", "R-KNW-3")
 async def test_an_update_takes_the_place_of_its_target_whatever_its_key(bench: Bench) -> None:
     """Also where the model gave it another predicate, and where the target's key is an entity's."""

@@ -13,8 +13,9 @@ from commonplace.knowledge.connection.unit_of_work import queries, unit_of_work
 from commonplace.knowledge.episodes import store_episode
 from commonplace.knowledge.facts import store_fact
 from commonplace.knowledge.kinds import Fact, MemoryType, Rule
-from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, pin_memory
+from commonplace.knowledge.lifecycle.any_memory import confirm_memory, forget_memory, get_memory, pin_memory
 from commonplace.knowledge.lifecycle.feedback import mark_harmful, mark_helpful
+from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.rules import store_rule
 from commonplace.knowledge.search.context import memory_context
 from commonplace.knowledge.short_ids import short_id
@@ -75,6 +76,36 @@ async def test_the_tag_pins_at_storage_and_stays_with_the_next_value(
 
     assert "## Pinned\n- [Ada] [allergy]: nuts and eggs" in block
     assert block.count("- [") == 1
+
+
+@pytest.mark.requirement("KNW-05.6", "KNW-02.3")
+async def test_a_forgotten_fact_is_not_read(
+    knowledge: KnowledgeMemory, knowledge_pool: asyncpg.Pool, clock: ManualClock
+) -> None:
+    """Its use is not counted; the storage function of the specification returns its row. A superseded fact is read."""
+    key: dict[str, Any] = {"subject": "Ada", "predicate": "lives_in"}
+    first = await knowledge.store_fact(**key, content="Paris")
+    second = await knowledge.store_fact(**key, content="Rome")
+    await knowledge.forget_memory("fact", second.id)
+    assert (await knowledge.get_memory("fact", first.id)).reference_count == 1
+    with pytest.raises(NotFoundError):
+        await knowledge.get_memory("fact", second.id)
+    row = await get_memory(knowledge_pool, "fact", second.id, clock=clock)
+    assert row is not None
+    assert (row["validity"], row["reference_count"]) == ("retracted", 1)
+
+
+async def test_a_memory_is_not_linked_to_itself(knowledge: KnowledgeMemory) -> None:
+    """It cannot supersede itself."""
+    rule = (await knowledge.store_rule(content="Ask first")).id
+    ends: dict[str, Any] = {
+        "source_type": "rule",
+        "source_id": rule,
+        "target_type": "rule",
+        "target_id": rule,
+    }
+    with pytest.raises(InvalidInputError, match="target_id: expected the id of another memory"):
+        await knowledge.create_link(**ends, relation="supersedes")
 
 
 async def test_an_episode_cannot_be_pinned(

@@ -1,6 +1,7 @@
 """Feedback on rules: promotion, demotion, the record of applications, and inversion."""
 
 import asyncio
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -8,11 +9,12 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, NotFoundError, SecretRefusedError
-from commonplace.embedding import EmbeddingEngine
+from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.kinds import Rule
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
 from commonplace.knowledge.lifecycle.feedback import invert_to_anti_pattern, mark_harmful, mark_helpful
+from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.rules import store_rule
 
 pytestmark = pytest.mark.usefixtures("tenant")
@@ -98,6 +100,58 @@ async def test_a_rule_that_keeps_doing_harm_becomes_its_opposite(
     assert again.content == text
     row = await helped(knowledge_pool, rule, 30, clock)
     assert row.maturity == "anti_pattern"
+
+
+async def harmed(memory: KnowledgeMemory, rule: UUID, *reasons: str) -> Rule:
+    """Mark a rule as harmful once for each reason, and return what it is then."""
+    for reason in reasons:
+        row = await memory.mark_harmful(rule, reason=reason)
+    return row
+
+
+@pytest.mark.requirement("KNW-21.3", "KNW-03.5")
+async def test_the_third_harm_inverts_a_rule_at_once(
+    knowledge: KnowledgeMemory, rule: UUID, clock: ManualClock
+) -> None:
+    """Equal reasons stand once, and the decay of the warning starts anew."""
+    clock.advance(days=80)
+    warning = await harmed(knowledge, rule, "Pagers rang.", "pagers  rang", "Nobody was there")
+    assert (warning.maturity, warning.last_confirmed_at) == ("anti_pattern", clock.now)
+    assert warning.content.endswith("because: Pagers rang.; Nobody was there")
+    assert not warning.needs_inversion
+
+
+async def test_an_inversion_that_failed_is_made_later(
+    knowledge: KnowledgeMemory, engine: EmbeddingEngine, rule: UUID, tmp_path: Path
+) -> None:
+    """The mark counts without the model; the worker's task inverts the rule."""
+    knowledge.engine = EmbeddingEngine(EmbeddingOptions(model=str(tmp_path)))
+    marked = await harmed(knowledge, rule, "a", "b", "c")
+    assert (marked.maturity, marked.needs_inversion) == ("candidate", True)
+    knowledge.engine = engine
+    assert [each.maturity for each in await knowledge.invert_harmful_rules()] == ["anti_pattern"]
+    assert await knowledge.invert_harmful_rules() == []
+
+
+async def test_a_redeemed_rule_needs_no_inversion(
+    knowledge_pool: asyncpg.Pool, rule: UUID, clock: ManualClock
+) -> None:
+    """Helpful marks lift it over the bound."""
+    for _ in range(3):
+        assert (await mark_harmful(knowledge_pool, rule, clock=clock)).needs_inversion == (_ == 2)
+    assert (await helped(knowledge_pool, rule, 1, clock)).needs_inversion
+    assert not (await helped(knowledge_pool, rule, 1, clock)).needs_inversion
+
+
+async def test_a_rule_that_helps_every_week_stays(
+    knowledge: KnowledgeMemory, rule: UUID, clock: ManualClock
+) -> None:
+    """A helpful mark confirms the rule."""
+    for _ in range(52):
+        clock.advance(days=7)
+        await knowledge.run_decay_sweep()
+        marked = await knowledge.mark_helpful(rule)
+    assert (marked.is_forgotten, marked.is_fading, marked.last_confirmed_at) == (False, False, clock.now)
 
 
 @pytest.mark.requirement("KNW-30.1")

@@ -101,7 +101,7 @@ async def test_of_two_facts_of_one_key_the_newer_one_stays_and_an_undo_brings_bo
     forth = await memory.move_scope("b", "a")
     assert forth.superseded == ((new, old),)
     assert (await scopes(memory))["The database listens on 2."] == ("a", "active")
-    await memory.undo_scope_move(await memory.last_scope_move("b", "a"))
+    assert [each.facts for each in await memory.undo_scope_moves("b", "a")] == [(new,)]
     assert await scopes(memory) == before
     assert await memory.get_links("fact", new) == []
 
@@ -119,8 +119,25 @@ async def test_an_undo_leaves_what_was_stored_since_and_happens_once(memory: Kno
         await memory.undo_scope_move(move.event_id)
     with pytest.raises(NotFoundError):
         await memory.undo_scope_move(uuid4())
-    with pytest.raises(NotFoundError):
-        await memory.last_scope_move("a", "b")
+    assert await memory.undo_scope_moves("a", "b") == []
+
+
+async def test_a_move_that_was_made_in_two_parts_is_undone_as_a_whole(memory: KnowledgeMemory) -> None:
+    """The second move takes what was stored between the two; moves to other scopes stay."""
+    first = await port(memory, 1, "a")
+    await memory.move_scope("a", "b")
+    rule = (await memory.store_rule(content="Deploy with the canary first.", scope="a")).id
+    await memory.move_scope("a", "b")
+    await memory.store_rule(content="Flush the cache.", scope="a")
+    await memory.move_scope("a", "c")
+
+    moves = await memory.undo_scope_moves("a", "b")
+
+    assert [(each.facts, each.rules) for each in moves] == [((), (rule,)), ((first,), ())]
+    assert await scopes(memory) == {"The database listens on 1.": ("a", "active")}
+    assert {each.scope for each in await memory.list_rules(limit=10)} == {"a", "c"}
+    with pytest.raises(InvalidInputError, match="target"):
+        await memory.undo_scope_moves("a", "a")
 
 
 async def test_a_preview_says_what_a_move_would_do_and_changes_nothing(memory: KnowledgeMemory) -> None:

@@ -18,7 +18,8 @@ from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.episodes import EpisodeDraft, store_episode, store_episodes
 from commonplace.knowledge.facts import FactDraft, store_fact, store_facts
 from commonplace.knowledge.lifecycle.any_memory import forget_memory
-from commonplace.knowledge.rules import store_rule
+from commonplace.knowledge.memory import KnowledgeMemory
+from commonplace.knowledge.rules import RuleDraft, store_rule
 from commonplace.knowledge.search.found import Found
 from commonplace.knowledge.search.recall import recall
 from commonplace.knowledge.search.request import KEPT_VECTORS, MAX_QUERY_CHARS
@@ -52,6 +53,17 @@ async def facts(pool: asyncpg.Pool, engine: EmbeddingEngine, *, scope: str = "gl
         for subject, content in FACTS.items()
     ]
     await store_facts(pool, engine, drafts)
+
+
+@pytest.mark.requirement("RCL-03.1")
+@pytest.mark.parametrize("mode", MODES)
+async def test_equal_texts_are_one_result(knowledge: KnowledgeMemory, mode: str) -> None:
+    """They take the place of no other memory."""
+    await knowledge.store_rules([RuleDraft(content=text) for text in ["Ask first", "ask  First"] * 10])
+    await knowledge.store_rule(content="Ask the person on call first, then wait")
+    found = await knowledge.search("ask first", mode=mode, limit=2)
+    assert {each.memory.content.casefold().split()[1] for each in found} == {"first", "the"}
+    assert len(found) == 2
 
 
 def contents(found: Sequence[Found]) -> list[str]:

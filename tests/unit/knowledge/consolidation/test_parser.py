@@ -536,8 +536,8 @@ def test_what_was_written_is_read_again(written: list[NewRule]) -> None:
     ],
 )
 def test_hostile_answers_take_linear_time(piece: str) -> None:
-    """A million characters of what invites reading again and again; quadratic time would be hours."""
-    filler = (piece * (999_000 // len(piece)))[:999_000]
+    """What invites reading again and again, 300,000 characters of it; quadratic time would be an hour."""
+    filler = (piece * (300_000 // len(piece)))[:300_000]
     started = time.process_time()
     for text in (filler, f'{{"new_rules": [{{"content": "a", "tags": {filler}'):
         parse_consolidation(text)
@@ -602,14 +602,20 @@ def test_an_answer_with_one_meaning_is_read(text: str) -> None:
 
 
 @pytest.mark.requirement("CNS-04.1")
-@pytest.mark.parametrize("text", ["{}", " {} ", block("{}"), f"Nothing of worth.\n{block('{}')}"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("{}", " {} ", "{ }", "{\n}", block("{}"), f"Nothing of worth.\n{block('{}')}"),
+        *("Nothing of worth.\n\n{}\n", "```\n{}\n```", "<think>Is it new?</think>{}"),
+    ],
+)
 def test_an_empty_object_is_a_good_answer(text: str) -> None:
     """It consumes its episodes."""
     result = parse_consolidation(text)
     assert (result.parse_errors, result.unreadable) == ([], False)
 
 
-@pytest.mark.parametrize("text", ["void main() {}", "I found {} and left", "```\n{}\n```", '{"a": {}}'])
+@pytest.mark.parametrize("text", ["void main() {}", "I found {} and left", "{}\nis the body", '{"a": {}}'])
 def test_other_empty_braces_are_no_answer(text: str) -> None:
     """Code and prose hold them as well."""
     assert parse_consolidation(text).unreadable

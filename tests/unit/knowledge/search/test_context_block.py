@@ -1,5 +1,6 @@
 """The block of facts and rules for a prompt."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -194,6 +195,14 @@ def test_pinned_memories_come_first_under_a_cap_of_their_own() -> None:
 
 
 @pytest.mark.requirement("RCL-04.1")
+def test_of_equal_texts_one_line_is_shown() -> None:
+    """Pinned or not."""
+    pinned = [replace(fact("nuts"), id=UUID(int=number)) for number in range(10)]
+    told = [replace(rule(), id=UUID(int=number)) for number in range(10, 20)]
+    block = render_context([*told, replace(pinned[0], id=UUID(int=99))], pinned=pinned, token_budget=ROOMY)
+    assert block.count("\n- ") == 2
+
+
 def test_lines_end_with_short_ids_where_there_is_room() -> None:
     """All memories stay in the block; the first lines get their ids first, and a note says what they are for."""
     memories = [fact("one"), rule()]

@@ -8,7 +8,7 @@ import pytest
 from commonplace.knowledge.kinds import Fact, Rule
 from commonplace.knowledge.search.folding import folded
 from commonplace.knowledge.search.found import Found, Scores
-from support.memories import NOW, a_fact, a_rule
+from support.memories import NOW, a_fact, a_rule, an_episode
 
 OLD = NOW - timedelta(days=9)
 
@@ -26,6 +26,13 @@ def test_one_text_is_shown_once() -> None:
         "Ask first"
     ]
     assert contents(a_fact(subject="a"), a_fact(subject="b")) == ["listens on 8080"] * 2
+
+
+def test_equal_episodes_are_two_events() -> None:
+    """A rule that repeats an episode stands beside them."""
+    text = "Ask first"
+    found = [an_episode(content=text), an_episode(id=UUID(int=2), content=text), a_rule(content=text)]
+    assert len(folded([Found(memory=each, scores=Scores()) for each in found], scoped=False)) == 3
 
 
 @pytest.mark.requirement("RCL-03.1")

@@ -1,16 +1,28 @@
 -- Lists for people, a page at a time. A statement first finds the ids of the page in an index, then reads the rows of
 -- these ids, because rows are wide.
 
--- name: list_facts(validity, fading, scope, entity_id, limit, offset)
--- Facts, the newest first; NULL turns a filter off.
+-- name: list_facts(validity, fading, scope, subject, predicate, entity_id, as_of, valid_at, now, limit, offset)
+-- Facts, the newest first; NULL turns a filter off. as_of and valid_at find what was known then, and what was true then.
 SELECT ${fact_columns} FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
   SELECT id FROM facts
   WHERE tenant_id = current_setting('commonplace.tenant_id')
     AND (CAST(:validity AS text) IS NULL OR validity = :validity)
     AND (CAST(:fading AS boolean) IS NULL OR :fading = (metadata ->> 'status' IS NOT DISTINCT FROM 'fading'))
-    AND (CAST(:scope AS text) IS NULL OR scope = :scope)
+    AND (CAST(:subject AS text) IS NULL OR subject = :subject)
+    AND (CAST(:predicate AS text) IS NULL OR predicate = :predicate)
     AND (CAST(:entity_id AS uuid) IS NULL OR entity_id = :entity_id)
+    AND CASE
+      WHEN CAST(:as_of AS timestamptz) IS NULL AND CAST(:valid_at AS timestamptz) IS NULL
+        THEN CAST(:scope AS text) IS NULL OR scope = :scope
+      ELSE (
+        SELECT known.scope IS NOT NULL AND (CAST(:scope AS text) IS NULL OR known.scope = :scope)
+        FROM commonplace_fact_then(
+          id, created_at, confidence, decay_rate, CAST(:as_of AS timestamptz), CAST(:valid_at AS timestamptz),
+          coalesce(CAST(:as_of AS timestamptz), CAST(:now AS timestamptz)), NULL
+        ) AS known (scope)
+      )
+    END
   ORDER BY created_at DESC, id
   LIMIT :limit OFFSET :offset
 ))

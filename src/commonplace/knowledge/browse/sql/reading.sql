@@ -35,7 +35,7 @@ ORDER BY id;
 
 -- name: names_of(ids, now)
 -- Short names of memories and entities, without forgotten memories and expired episodes.
-SELECT id, left(subject || ' ' || predicate, 120) AS name FROM facts
+SELECT id, left(subject || ' ' || predicate || ': ' || content, 120) AS name FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(CAST(:ids AS uuid[])) AND validity <> 'retracted'
 UNION ALL
 SELECT id, left(content, 120) FROM rules

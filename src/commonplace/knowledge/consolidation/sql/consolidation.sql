@@ -10,6 +10,13 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND consolidation_sta
 GROUP BY butler
 ORDER BY butler COLLATE "C";
 
+-- name: expiring_episodes(now, before)^
+-- The number of pending and failed episodes that expire before a moment, and the first of these moments.
+SELECT count(*) AS episodes, min(expires_at) AS first_at
+FROM episodes
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND consolidation_status IN ('pending', 'failed')
+  AND expires_at > :now AND expires_at <= :before;
+
 -- name: set_run(run_id)^
 -- Sets the run of this transaction; its events name the run.
 SELECT set_config('commonplace.run_id', :run_id, true);

@@ -84,16 +84,15 @@ SELECT
 FROM memory_events AS moved
 WHERE moved.id = :event_id AND moved.event_type = 'scope_moved';
 
--- name: last_scope_move(source, target)$
--- Return the id of the latest move between two scopes that was not undone.
-SELECT moved.id FROM memory_events AS moved
+-- name: standing_scope_moves(source, target)
+-- Return the id and the record of each move between two scopes that was not undone, the latest first.
+SELECT moved.id, moved.payload FROM memory_events AS moved
 WHERE moved.event_type = 'scope_moved' AND moved.payload ->> 'source' = :source AND moved.payload ->> 'target' = :target
   AND NOT EXISTS (
     SELECT FROM memory_events AS undone
     WHERE undone.event_type = 'scope_move_undone' AND undone.payload ->> 'move_id' = CAST(moved.id AS text)
   )
-ORDER BY moved.created_at DESC, moved.id
-LIMIT 1;
+ORDER BY moved.created_at DESC, moved.id;
 
 -- name: movable_back(facts, source, target)
 -- Lock facts of some ids that are in the target scope. Return the ids of those whose key has no other active fact in

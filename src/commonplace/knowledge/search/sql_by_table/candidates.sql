@@ -1,4 +1,4 @@
--- What every search begins with; the statements of searches.sql name what they need of it, and the server computes
+-- The beginning of every search; the statements of searches.sql name the parts that they use, and the server computes
 -- no more than that. ${memories} and ${words} are the tables, ${own} keeps to the tenant and the scopes asked for,
 -- ${live} to what has not expired, been superseded or forgotten.
 --

@@ -1,7 +1,11 @@
 -- name: read_memories
 -- Memories by their ids, and the pinned facts and rules, the most important of each type; the columns of other types are
 -- null.
-SELECT wanted.memory_type, wanted.is_pinned, ${columns}
+SELECT
+  wanted.memory_type, wanted.is_pinned, ${columns},
+  wanted.memory_type <> 'episode' AND commonplace_is_stale(
+    wanted.memory_type, wanted.id, coalesce(fact.last_confirmed_at, rule.last_confirmed_at)
+  ) AS is_stale
 FROM (
   SELECT CAST('episode' AS text) AS memory_type, id, false AS is_pinned
   FROM unnest(CAST(:episode_ids AS uuid[])) AS id

@@ -54,3 +54,14 @@ FROM
       WHERE CAST(:scope AS text) IS NULL OR scope IN ('global', :scope)
     ) AS judged
   ) AS rules;
+
+-- name: learned_by_day(since)
+-- Counts facts and rules by the day (UTC) on which they were stored; days without any are left out.
+SELECT CAST(created_at AT TIME ZONE 'UTC' AS date) AS day, count(*) AS memories FROM (
+  SELECT created_at FROM facts
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND created_at >= CAST(:since AS timestamptz)
+  UNION ALL
+  SELECT created_at FROM rules
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND created_at >= CAST(:since AS timestamptz)
+) AS learned
+GROUP BY 1;

@@ -33,7 +33,7 @@ class NewApp(BaseModel):
     name: str = ""
 
 
-# No id of an app begins with a hyphen, so that this is nobody's page.
+# No id of an app begins with a hyphen, so no app has this page.
 @router.get("/-/new", dependencies=ADMINISTERING)
 async def new_form(request: Request) -> HTMLResponse:
     """Show the form for a new app."""

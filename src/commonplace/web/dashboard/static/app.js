@@ -164,13 +164,15 @@
   });
 
   document.addEventListener("keydown", (event) => {
-    if (event.key === "/" && !event.target.closest("input, textarea, select, dialog")) {
-      const search = document.querySelector("[data-search]");
-      if (search) {
-        event.preventDefault();
-        search.focus();
-        search.select();
-      }
+    // "/" searches the list of the page, Ctrl-K all memories.
+    const typing = event.target.closest("input, textarea, select, dialog");
+    const everywhere = event.key === "k" && (event.ctrlKey || event.metaKey) && !dialog.open;
+    const wanted = everywhere ? "[data-everywhere]" : event.key === "/" && !typing ? "[data-search], [data-everywhere]" : "";
+    const search = wanted && document.querySelector(`main :is(${wanted})`) || wanted && document.querySelector(wanted);
+    if (search) {
+      event.preventDefault();
+      search.focus();
+      search.select();
     }
     if (event.key === "Escape") {
       const cancel = event.target.closest("[data-editing]")?.querySelector("[data-cancel]");

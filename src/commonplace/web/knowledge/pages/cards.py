@@ -29,23 +29,25 @@ async def learned(request: Request) -> dict[str, Any]:
 
 
 async def fading(request: Request) -> dict[str, Any]:
-    """Read the tenant's fading facts."""
-    return {"facts": await knowledge_of(request).list_facts(validity="active", fading=True, limit=SHOWN)}
+    """Read the tenant's fading facts; nothing if no fact fades."""
+    found = await knowledge_of(request).list_facts(validity="active", fading=True, limit=SHOWN)
+    return {"facts": found} if found else {}
 
 
 async def failed(request: Request) -> dict[str, Any]:
-    """Read failed runs, failed jobs and dead letters."""
+    """Read failed runs, failed jobs and dead letters; nothing if there are none."""
     knowledge = knowledge_of(request)
     runs = [
         *await knowledge.list_runs(state=RunState.FAILED, limit=SHOWN),
         *await knowledge.list_runs(state=RunState.REFUSED, limit=SHOWN),
     ]
     runs.sort(key=lambda run: run.started_at, reverse=True)
-    return {
+    failures = {
         "runs": runs[:SHOWN],
         "dead_letters": await knowledge.list_episodes(status="dead_letter", limit=SHOWN),
         "jobs": await _failed_jobs(request),
     }
+    return failures if any(failures.values()) else {}
 
 
 async def _failed_jobs(request: Request) -> list[FailedJob]:
@@ -56,18 +58,39 @@ async def _failed_jobs(request: Request) -> list[FailedJob]:
     return (await worker_status(memories(request).knowledge, settings)).failures[:SHOWN]
 
 
+async def expiring(request: Request) -> dict[str, Any]:
+    """Read the tenant's episodes that expire soon without being consolidated; nothing if there are none."""
+    found = await knowledge_of(request).expiring_episodes()
+    return {"expiring": found} if found.episodes else {}
+
+
 def is_starting(request: Request) -> bool:
     """Return whether the database has not been opened yet."""
     return not memories(request).knowledge.database.was_tried
 
 
-def _card(title: str, read: Reader, *, key: str, url: str) -> Card:
+def _card(title: str, read: Reader, *, key: str, url: str, hides_empty: bool = False) -> Card:
     """Return a card that loads itself; its template is named like its key."""
     template = f"cards/{key.replace('-', '_')}.html"
-    return Card(title=title, template=template, read=read, url=url, key=key, is_starting=is_starting)
+    return Card(
+        title=title,
+        template=template,
+        read=read,
+        url=url,
+        key=key,
+        hides_empty=hides_empty,
+        is_starting=is_starting,
+    )
 
 
 FIGURES: Final = _card("Knowledge", figures, key="knowledge", url="/knowledge")
 LEARNED: Final = _card("New knowledge", learned, key="knowledge-learned", url="/knowledge/facts")
-FADING: Final = _card("Fading facts", fading, key="knowledge-fading", url="/knowledge/facts?state=fading")
-FAILED: Final = _card("Failed background work", failed, key="knowledge-failed", url="/knowledge/runs")
+FADING: Final = _card(
+    "Fading facts", fading, key="knowledge-fading", url="/knowledge/facts?state=fading", hides_empty=True
+)
+FAILED: Final = _card(
+    "Failed background work", failed, key="knowledge-failed", url="/knowledge/runs", hides_empty=True
+)
+EXPIRING: Final = _card(
+    "Expiring episodes", expiring, key="knowledge-expiring", url="/knowledge/runs", hides_empty=True
+)

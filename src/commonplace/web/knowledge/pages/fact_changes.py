@@ -14,6 +14,7 @@ from commonplace.web.dashboard.rendering import done, render_dialog
 from commonplace.web.knowledge.pages.facts import PATH
 from commonplace.web.knowledge.pages.forgetting import add_forgetting
 from commonplace.web.knowledge.pages.listing import CHANGED, ItemId
+from commonplace.web.knowledge.pages.pinning import add_pinning
 
 TEMPLATE: Final = "knowledge/facts/correct.html"
 NOT_ACTIVE: Final = "an active fact; other facts cannot be confirmed or corrected"
@@ -37,6 +38,9 @@ add_forgetting(
     "Searches and prompts no longer show the fact. It is marked as retracted.",
     "The fact stays in the history. Facts that it superseded stay superseded.",
 )
+
+
+add_pinning(router, MemoryType.FACT)
 
 
 @router.get("/{fact_id:uuid}/correct")

@@ -18,6 +18,7 @@ from commonplace.web.dashboard.rendering import done, render, render_dialog
 from commonplace.web.knowledge.pages.facts import curve_of
 from commonplace.web.knowledge.pages.forgetting import add_forgetting
 from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, Name
+from commonplace.web.knowledge.pages.pinning import add_pinning
 
 PATH: Final = "/knowledge/rules"
 SHOWN_APPLICATIONS: Final = 50
@@ -133,6 +134,7 @@ async def invert(request: Request, knowledge: KnowledgeOfCaller, rule_id: ItemId
 add_forgetting(
     router, MemoryType.RULE, "Searches and prompts no longer show the rule. It stays in the history."
 )
+add_pinning(router, MemoryType.RULE)
 
 
 async def _changed(change: Awaitable[object], knowledge: KnowledgeMemory, rule_id: UUID) -> None:

@@ -37,7 +37,7 @@ class RunShape(Shape):
 
     Attributes:
         id: also the `run_id` of the events that the run caused
-        notes: what the run did that the answer does not say, such as superseded facts
+        notes: effects of the run that the answer does not state, such as superseded facts
     """
 
 

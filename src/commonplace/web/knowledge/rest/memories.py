@@ -66,6 +66,15 @@ Relevance = Annotated[
     ),
 ]
 
+AsOf = Annotated[
+    str | None,
+    Query(alias="asOf", max_length=40, description="a date or time: what was known then; now by default"),
+]
+ValidAt = Annotated[
+    str | None,
+    Query(alias="validAt", max_length=40, description="a date or time: the facts that were true then"),
+]
+
 api = rest.Api("/api/v1/knowledge", "knowledge memory")
 
 
@@ -73,12 +82,12 @@ api = rest.Api("/api/v1/knowledge", "knowledge memory")
 async def store_episode(memory: KnowledgeOfCaller, wanted: shapes.NewEpisode) -> EpisodeReceipt:
     """Store an episode.
 
-    An episode lives for seven days, unless it is consolidated before. The receipt of an outage has a reason.
+    An episode lives for seven days, unless it is consolidated before.
 
     Parameters:
         body: the episode
     """
-    return await memory.store_episode(**wanted.model_dump())
+    return await memory.store_episode(**wanted.model_dump(), fail_open=False)
 
 
 @api("POST /facts", writer, "The receipt", *BODY, status=HTTPStatus.CREATED)
@@ -115,6 +124,8 @@ async def search_knowledge(
     limit: MostFound = None,
     min_confidence: Confidence = DEFAULT_MIN_CONFIDENCE,
     min_relevance: Annotated[float, Query(alias="minRelevance", ge=0, le=1, allow_inf_nan=False)] = 0.0,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
     *,
     explain: Explain = False,
 ) -> shapes.FindingsShape:
@@ -136,6 +147,8 @@ async def search_knowledge(
         limit=memory.config.retrieval.door_limit if limit is None else limit,
         min_confidence=min_confidence,
         min_relevance=min_relevance,
+        as_of=as_of,
+        valid_at=valid_at,
         explain=explain,
     )
     return _findings(found)
@@ -149,6 +162,8 @@ async def recall_knowledge(
     limit: MostFound = None,
     min_confidence: Confidence = DEFAULT_MIN_CONFIDENCE,
     min_relevance: Relevance = None,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
     *,
     explain: Explain = False,
 ) -> shapes.FindingsShape:
@@ -166,25 +181,29 @@ async def recall_knowledge(
         limit=most,
         min_confidence=min_confidence,
         min_relevance=min_relevance,
+        as_of=as_of,
+        valid_at=valid_at,
         explain=explain,
     )
     return _findings(found)
 
 
-@api("GET /context", reader, "The block")
+@api("GET /context", reader, "The block", *OUTAGES)
 async def knowledge_context(
     memory: KnowledgeOfCaller,
     prompt: Annotated[str, Query(max_length=MAX_QUERY_CHARS)],
     butler: Annotated[str, Query(min_length=1, max_length=200)],
     budget_tokens: BudgetTokens = None,
     min_relevance: Relevance = None,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
     *,
     with_ids: Annotated[bool, Query(alias="withIds")] = False,
     with_dates: Annotated[bool, Query(alias="withDates")] = False,
 ) -> BlockShape:
     """Read the block for a prompt.
 
-    Pinned memories, key facts, then active rules. The text is empty if memory is out of reach.
+    Pinned memories, key facts, then active rules.
 
     Parameters:
         prompt: the beginning of the session
@@ -199,6 +218,9 @@ async def knowledge_context(
         min_relevance=min_relevance,
         with_ids=with_ids,
         with_dates=with_dates,
+        as_of=as_of,
+        valid_at=valid_at,
+        fail_open=False,
     )
     return BlockShape(text=text)
 

@@ -58,6 +58,8 @@ class NewFact(Wanted):
         predicate: the attribute or relation
         content: one sentence that makes sense on its own
         entity_id: the entity of the subject
+        valid_from: the date or time when it began to hold
+        valid_to: the date or time when it ceases to hold
     """
 
     subject: str
@@ -68,6 +70,8 @@ class NewFact(Wanted):
     scope: Scope = GLOBAL_SCOPE
     tags: Tags = Field(default_factory=list)
     entity_id: UUID | None = None
+    valid_from: str | None = None
+    valid_to: str | None = None
     metadata: Details
 
 
@@ -84,14 +88,11 @@ class NewRule(Wanted):
     metadata: Details
 
 
-@shows(EpisodeReceipt)
+@shows(EpisodeReceipt, without={"reason"})
 class StoredEpisodeShape(Shape):
-    """The receipt of an episode.
+    """The receipt of an episode."""
 
-    Attributes:
-        id: null if the database or the model was out of reach
-        reason: why the episode was not stored; send it again later
-    """
+    id: UUID
 
 
 @shows(FactReceipt)
@@ -123,6 +124,8 @@ class KnownShape(Shape):
         butler: the agent whose session it was
         entity_id: the entity of the subject
         supersedes_id: the fact that it replaced
+        valid_from: when a fact began to hold
+        valid_to: when it ceased or ceases to hold
         confidence: at the last confirmation
         effective_confidence: today
         decay_rate: share lost per day

@@ -130,7 +130,7 @@ class ChangeShape(Shape):
         actor: the author of the change
         before: changed fields before the change
         after: changed fields after the change
-        wording: what the agent emitted, where the memory says it in other words
+        wording: the emitted text, if the memory says it in other words
         related_id: the memory that corrects, refines or is corrected by this one
     """
 
@@ -171,7 +171,7 @@ class ReviewShape(Shape):
     """A pair of memories whose verdict is in doubt.
 
     Attributes:
-        kind: what the pair is of: observations
+        kind: the kind of the two texts: observations
         service: of both memories; null: general
         old_id: the memory that was there
         new_id: the memory that was kept beside it

@@ -1,4 +1,4 @@
-"""What a session's result line says: the answer, the cost, the turns, the time."""
+"""Columns for a session's result line: the answer, the cost, the turns, the time."""
 
 import sqlalchemy as sa
 from alembic import op

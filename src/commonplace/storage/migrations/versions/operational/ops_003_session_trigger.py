@@ -1,4 +1,4 @@
-"""Why a session ran and with which prompt."""
+"""Columns for the trigger and the prompt of a session."""
 
 import sqlalchemy as sa
 from alembic import op

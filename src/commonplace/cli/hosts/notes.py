@@ -10,7 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, cast
 
-from commonplace.cli.claude_code.json_text import Keys
+from commonplace.cli.hosts.json_text import Keys
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import StorageUnavailableError
 
 DIRECTORY: Final = "claude-code/installed"
@@ -23,19 +24,21 @@ class Note:
 
     Attributes:
         path: The file.
-        directory: Whether it made the directory.
+        directories: The number of directories that it made: the file's own, the one around it, and so on.
         file: Whether it made the file.
         containers: The objects and lists that it made.
         interiors: The white space in objects and lists that were empty before.
-        permissions: The rules that it added.
+        permissions: The texts, such as allowed rules, that it added to lists.
+        tail: The line ends that it put before its tables in TOML.
     """
 
     path: str = ""
-    directory: bool = False
+    directories: int = 0
     file: bool = False
     containers: tuple[Keys, ...] = ()
     interiors: Mapping[Keys, str] = field(default_factory=dict[Keys, str])
     permissions: tuple[str, ...] = ()
+    tail: str = ""
 
 
 def note_path(home: Path, path: Path) -> Path:
@@ -58,14 +61,20 @@ def read_note(text: str | None) -> Note | None:
         document = cast("dict[str, Any]", json.loads(text))
         return Note(
             path=str(document["path"]),
-            directory=bool(document["directory"]),
+            directories=int(document["directories"] if "directories" in document else document["directory"]),
             file=bool(document["file"]),
             containers=tuple(tuple(keys) for keys in document["containers"]),
             interiors={tuple(keys): str(space) for keys, space in document["interiors"]},
             permissions=tuple(document["permissions"]),
+            tail=str(document.get("tail", "")),
         )
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def missing_directories(path: Path) -> int:
+    """Return the number of directories that must be made for a file."""
+    return sum(not directory.exists() for directory in path.parents)
 
 
 def make_directory(home: Path) -> None:
@@ -75,7 +84,6 @@ def make_directory(home: Path) -> None:
         StorageUnavailableError: The directory cannot be created.
     """
     try:
-        for directory in (home, home / "claude-code", home / DIRECTORY):
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(home / DIRECTORY)
     except OSError as error:
         raise StorageUnavailableError(f"{home / DIRECTORY}: {error.strerror}: nothing was changed") from error

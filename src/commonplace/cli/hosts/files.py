@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 from uuid import uuid4
 
-from commonplace.cli.claude_code.json_text import Keys, rewrite
+from commonplace.cli.hosts.json_text import Keys, rewrite
 from commonplace.core.errors import SettingsError, StorageUnavailableError
 
 Action = Literal["create", "change", "delete", "keep"]

@@ -1,0 +1,104 @@
+"""The memory tools for any model with function calling: definitions for its API, and one function that runs calls."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from mcp_types import TextContent
+
+from commonplace.knowledge import KnowledgeMemory
+from commonplace.mcp.knowledge.server import build_tools, instructions_for
+from commonplace.mcp.profiles import Profile
+
+if TYPE_CHECKING:
+    from fastmcp.tools import Tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer to a call, as text for the model; ``is_error`` if the call was refused."""
+
+    text: str
+    is_error: bool
+
+
+class Toolset:
+    """The tools of knowledge memory.
+
+    Args:
+        memory: An open memory.
+        butler: The agent whose memory it is; calls need not name it then.
+        prefix: Stands before the names of the tools.
+        profile: The tools to offer.
+
+    Raises:
+        InvalidInputError: The prefix cannot be part of a name.
+    """
+
+    def __init__(
+        self,
+        memory: KnowledgeMemory,
+        *,
+        butler: str | None = None,
+        prefix: str = "",
+        profile: Profile = Profile.AGENT,
+    ) -> None:
+        self.tools: Mapping[str, Tool] = {
+            tool.name: tool for tool in build_tools(memory, butler=butler, prefix=prefix, profile=profile)
+        }
+        """The tools by name, each with a description and the JSON Schema of its parameters."""
+        self.instructions = instructions_for(butler=butler, prefix=prefix)
+        """How to use the tools, for the system prompt."""
+
+    def for_chat_completions(self) -> list[dict[str, Any]]:
+        """Return the definitions for the Chat Completions API of OpenAI, and the many APIs that follow it."""
+        return [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": tool.parameters,
+                },
+            }
+            for tool in self.tools.values()
+        ]
+
+    def for_responses(self) -> list[dict[str, Any]]:
+        """Return the definitions for the Responses API of OpenAI."""
+        return [
+            {"type": "function", "strict": False, **each["function"]} for each in self.for_chat_completions()
+        ]
+
+    def for_messages(self) -> list[dict[str, Any]]:
+        """Return the definitions for the Messages API of Anthropic."""
+        return [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+            for tool in self.tools.values()
+        ]
+
+    async def call(self, name: str, arguments: Mapping[str, Any] | str) -> Answer:
+        """Run a call of a model.
+
+        Args:
+            name: The name of a tool.
+            arguments: The arguments, or their JSON as the APIs of OpenAI send it.
+
+        Returns:
+            The answer, also to a call that cannot be run: it says what to do.
+        """
+        tool = self.tools.get(name)
+        if tool is None:
+            return Answer(text=f"no tool {name!r}: expected one of {', '.join(self.tools)}", is_error=True)
+        try:
+            given: object = json.loads(arguments or "{}") if isinstance(arguments, str) else dict(arguments)
+        except ValueError as error:
+            return Answer(
+                text=f"arguments: expected a JSON object, got {arguments!r} ({error})", is_error=True
+            )
+        if not isinstance(given, dict):
+            return Answer(text=f"arguments: expected a JSON object, got {arguments!r}", is_error=True)
+        result = await tool.run(cast("dict[str, Any]", given))
+        texts = [block.text for block in result.content if isinstance(block, TextContent)]
+        return Answer(text="\n".join(texts), is_error=result.is_error)

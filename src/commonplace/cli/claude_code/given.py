@@ -1,0 +1,75 @@
+"""Lines that a conversation was given, so that no prompt gives it a line twice.
+
+Each session has a file, ``$COMMONPLACE_HOME/claude-code/<session id>.given``, with a digest of each line. A line counts
+as given until its memory changes: dates, confidence and short ids at its end do not count.
+"""
+
+import re
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from commonplace.cli.claude_code.sessions import DIRECTORY, GIVEN_SUFFIX
+from commonplace.core.directories import make_directories
+
+ITEM: Final = "- "
+_DIGEST_BYTES: Final = 9
+_STANDING: Final = re.compile(r"( \((?:confidence|maturity): [^()]*\))?( \[[efr]:\w+\])?$")
+
+
+class Given:
+    """The lines that one session was given.
+
+    Args:
+        home: The home.
+        session_id: The session, a UUID.
+    """
+
+    def __init__(self, home: Path, session_id: str) -> None:
+        self._file = home / DIRECTORY / f"{session_id}{GIVEN_SUFFIX}"
+
+    def fresh(self, block: str) -> str:
+        """Return a block without the lines that were given, and without headings that have no other line.
+
+        A block without a line that is not given becomes empty.
+        """
+        known = self._read()
+        kept: list[str] = []
+        headings: list[str] = []
+        for line in block.split("\n"):
+            if not line.startswith(ITEM):
+                headings.append(line)
+            elif _digest(line) not in known:
+                kept += [*headings, line]
+                headings = []
+        return "\n".join(kept)
+
+    def add(self, text: str) -> None:
+        """Note the lines of a text that the session is given.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        new = {_digest(line) for line in text.split("\n") if line.startswith(ITEM)} - self._read()
+        if new:
+            make_directories(self._file.parent)
+            with self._file.open("a", encoding="ascii") as file:
+                file.write("".join(f"{each}\n" for each in sorted(new)))
+
+    def forget(self) -> None:
+        """Forget the lines, because the conversation has lost them.
+
+        Raises:
+            OSError: The file cannot be deleted.
+        """
+        self._file.unlink(missing_ok=True)
+
+    def _read(self) -> set[str]:
+        try:
+            return set(self._file.read_text(encoding="ascii", errors="replace").split())
+        except OSError:
+            return set()
+
+
+def _digest(line: str) -> str:
+    return blake2b(_STANDING.sub("", line).encode(), digest_size=_DIGEST_BYTES).hexdigest()

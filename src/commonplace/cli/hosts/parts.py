@@ -1,0 +1,316 @@
+"""Parts of a host's JSON settings that commonplace adds and removes. Pure: documents in, documents out.
+
+Each function returns a new document and keeps other entries as and where they are. Entries of commonplace are
+recognised by their command (``… hook session-start``, ``… mcp workspace``), so that an installation at another path or
+of an earlier release is replaced and removed like this one. Only :func:`without_containers` removes empty objects and
+lists, because a document does not tell who made them.
+"""
+
+import copy
+import shlex
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Protocol, cast
+
+from commonplace.cli.hosts.json_text import Keys
+from commonplace.core.errors import SettingsError
+
+Document = dict[str, Any]
+
+SERVERS: Final[Mapping[str, Sequence[str]]] = {"workspace": (), "knowledge": ("--project",)}
+"""The MCP servers, with the options of their commands."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ours:
+    """The command of an installation.
+
+    Attributes:
+        command: The command that runs ``commonplace``: an absolute path and arguments.
+        hook_options: The options of every hook.
+    """
+
+    command: Sequence[str]
+    hook_options: Sequence[str] = ()
+
+    def server(self, server: str) -> list[str]:
+        """Return the command of an MCP server."""
+        return [*self.command, "mcp", server, *SERVERS[server]]
+
+    def hook(self, argument: str) -> list[str]:
+        """Return the command of a hook."""
+        return [*self.command, "hook", argument, *self.hook_options]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """An event of a host: the argument of its hook, the host's time-out in the host's unit, and its matcher."""
+
+    argument: str
+    timeout: int
+    matcher: str | None = None
+
+
+class Part(Protocol):
+    """A part of a settings file."""
+
+    @property
+    def containers(self) -> Sequence[Keys]:
+        """The objects and lists that hold entries of commonplace, outer ones first."""
+        ...
+
+    @property
+    def words(self) -> Sequence[str]:
+        """The texts that the part adds to a list, and that only a note tells from the user's own."""
+        ...
+
+    def added(self, document: Document, ours: Ours) -> Document:
+        """Return the document with the part.
+
+        Raises:
+            SettingsError: A value has another type, or another entry has a name of commonplace.
+        """
+        ...
+
+    def removed(self, document: Document, words: Collection[str]) -> Document:
+        """Return the document without the part; of its words, only the given ones are removed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Servers:
+    """The MCP servers: entries of an object.
+
+    Attributes:
+        key: The key of the object.
+        entry: Returns the entry of a server from its command.
+    """
+
+    key: str
+    entry: Callable[[list[str]], Document]
+
+    @property
+    def containers(self) -> Sequence[Keys]:
+        """The object."""
+        return [(self.key,)]
+
+    @property
+    def words(self) -> Sequence[str]:
+        """No words."""
+        return ()
+
+    def added(self, document: Document, ours: Ours) -> Document:
+        """Return the document with both servers; what a user added to their entries stays."""
+        changed = copy.deepcopy(document)
+        servers = _inner(changed, self.key, dict)
+        for server in SERVERS:
+            key = server_key(server)
+            entry = servers.get(key)
+            if entry is not None and not is_server(entry, server):
+                raise SettingsError(
+                    f"{self.key}.{key}: expected nothing or an earlier installation, got {entry!r}"
+                )
+            servers[key] = {**(entry or {}), **self.entry(ours.server(server))}
+        return changed
+
+    def removed(self, document: Document, words: Collection[str]) -> Document:
+        """Return the document without the servers."""
+        del words
+        changed = copy.deepcopy(document)
+        servers = _at(changed, (self.key,))
+        for server in SERVERS:
+            if isinstance(servers, dict) and is_server(servers.get(server_key(server)), server):
+                del servers[server_key(server)]
+        return changed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooks:
+    """A hook for each event of a session: ``hooks`` has a list for each event.
+
+    Attributes:
+        events: The host's events.
+        handler: Returns a handler from a command and a time-out.
+        grouped: Whether the list has groups with a matcher and handlers; otherwise it has the handlers.
+    """
+
+    events: Mapping[str, Event]
+    handler: Callable[[list[str], int], Document]
+    grouped: bool = True
+
+    @property
+    def containers(self) -> Sequence[Keys]:
+        """``hooks``, and the list of each event."""
+        return [("hooks",), *(("hooks", event) for event in self.events)]
+
+    @property
+    def words(self) -> Sequence[str]:
+        """No words."""
+        return ()
+
+    def added(self, document: Document, ours: Ours) -> Document:
+        """Return the document with one hook for each event."""
+        changed = copy.deepcopy(document)
+        hooks = _inner(changed, "hooks", dict)
+        for event, calls in self.events.items():
+            groups = _inner(hooks, event, list)
+            wanted = self._group(calls, ours)
+            if [group for group in groups if _is_touched(group, calls)] != [wanted]:
+                hooks[event] = [*_without_ours(groups, calls), wanted]
+        return changed
+
+    def removed(self, document: Document, words: Collection[str]) -> Document:
+        """Return the document without the hooks."""
+        del words
+        changed = copy.deepcopy(document)
+        for event, calls in self.events.items():
+            groups = _at(changed, ("hooks", event))
+            if isinstance(groups, list):
+                groups[:] = _without_ours(groups, calls)
+        return changed
+
+    def _group(self, calls: Event, ours: Ours) -> Document:
+        handler = self.handler(ours.hook(calls.argument), calls.timeout)
+        if not self.grouped:
+            return handler
+        return {**({"matcher": calls.matcher} if calls.matcher else {}), "hooks": [handler]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """Texts in a list, such as permissions.
+
+    Attributes:
+        keys: The path of the list.
+        words: The texts.
+    """
+
+    keys: Keys
+    words: Sequence[str]
+
+    @property
+    def containers(self) -> Sequence[Keys]:
+        """The list, and the objects around it."""
+        return [self.keys[: depth + 1] for depth in range(len(self.keys))]
+
+    def added(self, document: Document, ours: Ours) -> Document:
+        """Return the document with the texts behind those that are there."""
+        del ours
+        changed = copy.deepcopy(document)
+        inner: Any = changed
+        for key in self.keys[:-1]:
+            inner = _inner(inner, key, dict)
+        listed = _inner(inner, self.keys[-1], list)
+        listed += [word for word in self.words if word not in listed]
+        return changed
+
+    def removed(self, document: Document, words: Collection[str]) -> Document:
+        """Return the document without those of the texts that are given."""
+        changed = copy.deepcopy(document)
+        listed = _at(changed, self.keys)
+        if isinstance(listed, list):
+            listed[:] = [word for word in listed if word not in words]
+        return changed
+
+
+def server_key(server: str) -> str:
+    """Return the name of a server; its tools are called ``mcp__commonplace-workspace__…`` and so on."""
+    return f"commonplace-{server}"
+
+
+def server_keys() -> list[str]:
+    """Return the names of the servers."""
+    return [server_key(server) for server in SERVERS]
+
+
+def is_server(entry: object, server: str) -> bool:
+    """Tell whether an entry runs one of our servers."""
+    return isinstance(entry, dict) and _calls(_arguments(cast("Document", entry)), "mcp", server)
+
+
+def present_words(document: Document, parts: Sequence[Part]) -> list[str]:
+    """Return the words of the parts that stand anywhere in the document's lists."""
+    found: list[str] = []
+    for part in parts:
+        listed = _at(document, part.containers[-1]) if part.words else None
+        found += [word for word in part.words if isinstance(listed, list) and word in listed]
+    return found
+
+
+def containers(document: Document, parts: Sequence[Part]) -> list[Keys]:
+    """Return the containers of the parts that the document has, outer ones first."""
+    return [keys for part in parts for keys in part.containers if _at(document, keys) is not None]
+
+
+def without_containers(document: Document, parts: Sequence[Part], which: Collection[Keys]) -> Document:
+    """Return the document without the given objects and lists that are empty, inner ones first."""
+    changed = copy.deepcopy(document)
+    for keys in [keys for part in reversed(parts) for keys in reversed(part.containers)]:
+        outer = _at(changed, keys[:-1])
+        if keys in which and isinstance(outer, dict) and outer.get(keys[-1]) in ({}, []):
+            del outer[keys[-1]]
+    return changed
+
+
+def _at(document: Document, keys: Keys) -> Document | list[Any] | None:
+    """Return the object or list at a path, or ``None``."""
+    found: Any = document
+    for key in keys:
+        found = cast("Document", found).get(key) if isinstance(found, dict) else None
+    return cast("Document | list[Any]", found) if isinstance(found, (dict, list)) else None
+
+
+def _is_ours(handler: object, calls: Event) -> bool:
+    return isinstance(handler, dict) and _calls(_arguments(cast("Document", handler)), "hook", calls.argument)
+
+
+def _calls(arguments: list[Any], *command: str) -> bool:
+    return any(tuple(arguments[place : place + 2]) == command for place in range(len(arguments)))
+
+
+def _arguments(entry: Document) -> list[Any]:
+    """Return the arguments of a command; of a command line in one text, only if it runs commonplace."""
+    arguments, command = entry.get("args"), entry.get("command")
+    if isinstance(arguments, list):
+        return cast("list[Any]", arguments)
+    if isinstance(command, list):
+        return cast("list[Any]", command)
+    try:
+        words = shlex.split(command) if isinstance(command, str) else []
+    except ValueError:
+        return []
+    runs = bool(words) and (Path(words[0]).name == "commonplace" or words[1:3] == ["-m", "commonplace"])
+    return words if runs else []
+
+
+def _handlers(group: object) -> list[Any] | None:
+    """Return the handlers of a group; ``None`` for a handler that stands in no group."""
+    if not isinstance(group, dict):
+        return []
+    handlers = cast("Document", group).get("hooks")
+    return cast("list[Any]", handlers) if isinstance(handlers, list) else None
+
+
+def _is_touched(group: object, calls: Event) -> bool:
+    handlers = _handlers(group)
+    return any(_is_ours(handler, calls) for handler in ([group] if handlers is None else handlers))
+
+
+def _without_ours(groups: list[Any], calls: Event) -> list[Any]:
+    kept: list[Any] = []
+    for group in groups:
+        if not _is_touched(group, calls):
+            kept.append(group)
+        elif others := [handler for handler in _handlers(group) or () if not _is_ours(handler, calls)]:
+            kept.append({**group, "hooks": others})
+    return kept
+
+
+def _inner(document: Document, key: str, kind: Callable[[], Any]) -> Any:  # noqa: ANN401 - of the kind
+    """Return the value of a key, created if it is missing; refuse a value of another kind."""
+    value = document.setdefault(key, kind())
+    if not isinstance(value, type(kind())):
+        expected = "an object" if kind is dict else "a list"
+        raise SettingsError(f"{key}: expected {expected}, got {value!r}")
+    return value

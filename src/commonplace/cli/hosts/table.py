@@ -1,0 +1,313 @@
+"""The table of hosts: the files of each, what commonplace adds to them, and the signs that a host is there."""
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from commonplace.cli.hosts.installation import JsonSettings, Scope, SettingsFile
+from commonplace.cli.hosts.parts import Document, Event, Hooks, Part, Servers, Words, server_keys
+from commonplace.cli.hosts.toml_settings import TomlSettings
+from commonplace.core.settings import CONFIG_VARIABLE, variable_of
+
+OPENCODE_PLUGIN: Final = Path(__file__).with_name("opencode_plugin.js")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """A scope, and the directories that the files of a host depend on."""
+
+    scope: Scope
+    project: Path
+    environ: Mapping[str, str]
+
+    @property
+    def is_project(self) -> bool:
+        """Whether the scope is one project."""
+        return self.scope is Scope.PROJECT
+
+    @property
+    def home(self) -> Path:
+        """The home directory of the user."""
+        return Path(self.environ["HOME"]) if self.environ.get("HOME") else Path.home()
+
+    def user_directory(self, variable: str, *default: str) -> Path:
+        """Return the directory that a variable names, or one in the user's home."""
+        named = self.environ.get(variable)
+        return Path(named).expanduser() if named else self.home.joinpath(*default)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """A host.
+
+    Attributes:
+        name: Its name in commands.
+        title: Its name for people.
+        program: The program on the PATH that shows that it is there.
+        traces: Directories of the user's home that show it too.
+        files: Returns the settings files for a scope.
+        adds: What an installation adds, for the help text.
+        note: Returns a hint for a person after an installation in a scope.
+        hook_options: The options of the hooks.
+        takes_butler: Whether an installation can name the butler of the sessions.
+    """
+
+    name: str
+    title: str
+    program: str
+    traces: Sequence[str]
+    files: Callable[[Where], list[SettingsFile]]
+    adds: str
+    note: Callable[[Scope], str] = lambda _: ""
+    hook_options: Sequence[str] = ()
+    takes_butler: bool = True
+
+    def is_there(self, environ: Mapping[str, str]) -> bool:
+        """Tell whether the host seems to be installed."""
+        home = Where(scope=Scope.USER, project=Path(), environ=environ).home
+        return shutil.which(self.program, path=environ.get("PATH")) is not None or any(
+            (home / each).is_dir() for each in self.traces
+        )
+
+
+def _events(
+    starts: str, prompt: str, ends: str, *, unit: int = 1, end_s: int = 20, matcher: str
+) -> dict[str, Event]:
+    return {
+        starts: Event(argument="session-start", timeout=30 * unit, matcher=matcher),
+        prompt: Event(argument="user-prompt", timeout=10 * unit),
+        ends: Event(argument="session-end", timeout=end_s * unit),
+    }
+
+
+def _split(words: list[str], **more: Any) -> Document:  # noqa: ANN401 - JSON
+    return {"command": words[0], "args": words[1:], **more}
+
+
+def _exec_handler(words: list[str], timeout: int) -> Document:
+    return {"type": "command", **_split(words), "timeout": timeout}
+
+
+def _shell_handler(words: list[str], timeout: int) -> Document:
+    return {"type": "command", "command": shlex.join(words), "timeout": timeout}
+
+
+# Claude Code: measured on 2.1.197. Its default time-out for SessionEnd is 1.5 s.
+
+
+def _claude_code(where: Where) -> list[SettingsFile]:
+    servers: list[Part] = [
+        Servers(key="mcpServers", entry=lambda words: {"type": "stdio", **_split(words, alwaysLoad=True)})
+    ]
+    events = _events("SessionStart", "UserPromptSubmit", "SessionEnd", matcher="startup|resume|clear|compact")
+    settings: list[Part] = [Hooks(events=events, handler=_exec_handler)]
+    if where.is_project:
+        directory, path = where.project / ".claude", where.project / ".mcp.json"
+    else:
+        # The client ignores a project's permissions until a person trusts the project.
+        settings.append(Words(keys=("permissions", "allow"), words=[f"mcp__{key}" for key in server_keys()]))
+        directory = where.user_directory("CLAUDE_CONFIG_DIR", ".claude")
+        path = (
+            directory / ".claude.json"
+            if where.environ.get("CLAUDE_CONFIG_DIR")
+            else where.home / ".claude.json"
+        )
+    return [
+        JsonSettings(path=path, parts=servers, private=not where.is_project),
+        JsonSettings(path=directory / "settings.json", parts=settings),
+    ]
+
+
+# Codex: measured on 0.169. A hook is one shell command, SessionEnd gets at most 3 s, a server that is not required may
+# miss the first request, and servers get only those variables that are named.
+
+FORWARDED: Final = [
+    CONFIG_VARIABLE,
+    *map(variable_of, ("home", "database", "postgres_url", "workspace", "embedding_model")),
+]
+
+
+def _codex(where: Where) -> list[SettingsFile]:
+    directory = where.project / ".codex" if where.is_project else where.user_directory("CODEX_HOME", ".codex")
+    events = _events(
+        "SessionStart", "UserPromptSubmit", "SessionEnd", end_s=3, matcher="startup|resume|clear|compact"
+    )
+    return [
+        TomlSettings(path=directory / "config.toml", constants={"required": True, "env_vars": FORWARDED}),
+        JsonSettings(path=directory / "hooks.json", parts=[Hooks(events=events, handler=_shell_handler)]),
+    ]
+
+
+# Gemini CLI: measured on 0.61. A hook is one shell command, time-outs are in milliseconds, and output has to be JSON.
+
+
+def _gemini(where: Where) -> list[SettingsFile]:
+    directory = (where.project if where.is_project else where.home) / ".gemini"
+    # Only the user's own settings may say that a server needs no confirmation.
+    trust = {} if where.is_project else {"trust": True}
+    events = _events("SessionStart", "BeforeAgent", "SessionEnd", unit=1000, matcher="startup|resume|clear")
+    events["SessionStart"] = Event(argument="session-start", timeout=30_000)
+    return [
+        JsonSettings(
+            path=directory / "settings.json",
+            parts=[
+                Servers(key="mcpServers", entry=lambda words: _split(words, **trust)),
+                Hooks(events=events, handler=_shell_handler),
+            ],
+        )
+    ]
+
+
+# Cursor: its documentation of mcp.json and hooks.json. Handlers stand in no groups.
+
+
+def _cursor(where: Where) -> list[SettingsFile]:
+    directory = (where.project if where.is_project else where.home) / ".cursor"
+    events = _events("sessionStart", "beforeSubmitPrompt", "sessionEnd", matcher="")
+    hooks = Hooks(
+        events=events,
+        handler=lambda words, timeout: {"command": shlex.join(words), "timeout": timeout},
+        grouped=False,
+    )
+    return [
+        JsonSettings(
+            path=directory / "mcp.json",
+            parts=[Servers(key="mcpServers", entry=lambda words: {"type": "stdio", **_split(words)})],
+            private=not where.is_project,
+        ),
+        JsonSettings(path=directory / "hooks.json", parts=[hooks], constants={"version": 1}),
+    ]
+
+
+# VS Code: its documentation of mcp.json and of agent hooks, whose transcripts it does not document. Hooks of a user are
+# those of Claude Code.
+
+
+def _vscode(where: Where) -> list[SettingsFile]:
+    servers = Servers(key="servers", entry=lambda words: {"type": "stdio", **_split(words)})
+    if not where.is_project:
+        return [JsonSettings(path=_vscode_profile(where) / "mcp.json", parts=[servers], private=True)]
+    hooks = Hooks(
+        events={"SessionStart": Event(argument="session-start", timeout=30)},
+        handler=_shell_handler,
+        grouped=False,
+    )
+    return [
+        JsonSettings(path=where.project / ".vscode" / "mcp.json", parts=[servers]),
+        JsonSettings(path=where.project / ".github" / "hooks" / "commonplace.json", parts=[hooks]),
+    ]
+
+
+def _vscode_profile(where: Where) -> Path:
+    if sys.platform == "darwin":
+        return where.home / "Library" / "Application Support" / "Code" / "User"
+    return where.user_directory("XDG_CONFIG_HOME", ".config") / "Code" / "User"
+
+
+# opencode: measured on 1.18. A plugin calls the hooks; it finds the command in the entry of the server. A file in
+# .opencode/plugins would make opencode install packages there.
+
+
+def _opencode(where: Where) -> list[SettingsFile]:
+    directory = (
+        where.project if where.is_project else where.user_directory("XDG_CONFIG_HOME", ".config") / "opencode"
+    )
+    return [
+        JsonSettings(
+            path=directory / "opencode.json",
+            parts=[
+                Servers(key="mcp", entry=lambda words: {"type": "local", "command": words, "enabled": True}),
+                Words(keys=("plugin",), words=[OPENCODE_PLUGIN.as_uri()]),
+            ],
+            constants={"$schema": "https://opencode.ai/config.json"},
+        )
+    ]
+
+
+HOSTS: Final[Mapping[str, Host]] = {
+    host.name: host
+    for host in (
+        Host(
+            name="claude-code",
+            title="Claude Code",
+            program="claude",
+            traces=(".claude",),
+            files=_claude_code,
+            adds="both MCP servers, a briefing at the start of each session, and an episode at its end",
+            note=lambda scope: (
+                "Claude Code asks before it uses the tools of a project. Allow them when it asks, or start it with "
+                "--allowedTools 'mcp__commonplace-workspace,mcp__commonplace-knowledge'."
+                if scope is Scope.PROJECT
+                else ""
+            ),
+        ),
+        Host(
+            name="codex",
+            title="Codex",
+            program="codex",
+            traces=(".codex",),
+            files=_codex,
+            adds="both MCP servers, a briefing at the start of each session, and an episode at its end",
+            note=lambda scope: (
+                "Codex runs new hooks after you have reviewed them: start `codex` and enter /hooks."
+                + (" It reads .codex of trusted projects only." if scope is Scope.PROJECT else "")
+            ),
+            hook_options=("--host", "codex"),
+        ),
+        Host(
+            name="gemini",
+            title="Gemini CLI",
+            program="gemini",
+            traces=(".gemini",),
+            files=_gemini,
+            adds="both MCP servers, a briefing at the start of each session, and an episode at its end",
+            note=lambda scope: (
+                "Gemini CLI reads .gemini of trusted folders only, and asks before it uses the tools."
+                if scope is Scope.PROJECT
+                else ""
+            ),
+            hook_options=("--host", "gemini"),
+        ),
+        Host(
+            name="cursor",
+            title="Cursor",
+            program="cursor",
+            traces=(".cursor",),
+            files=_cursor,
+            adds="both MCP servers, a briefing at the start of each session, and an episode at its end",
+            note=lambda _: "Cursor also runs the hooks of Claude Code: install into one of the two.",
+            hook_options=("--host", "cursor"),
+        ),
+        Host(
+            name="vscode",
+            title="VS Code",
+            program="code",
+            traces=(".vscode", ".config/Code"),
+            files=_vscode,
+            adds="both MCP servers and, in a project, a briefing at the start of each session",
+            note=lambda _: (
+                "VS Code also runs the hooks of Claude Code, and asks before it starts the servers."
+            ),
+            hook_options=("--host", "vscode"),
+        ),
+        Host(
+            name="opencode",
+            title="opencode",
+            program="opencode",
+            traces=(".config/opencode",),
+            files=_opencode,
+            adds="both MCP servers, and a plugin for a briefing at the start of each session and an episode at its end",
+            takes_butler=False,
+        ),
+    )
+}
+
+
+def hosts_there(environ: Mapping[str, str] = os.environ) -> list[Host]:
+    """Return the hosts that seem to be installed."""
+    return [host for host in HOSTS.values() if host.is_there(environ)]

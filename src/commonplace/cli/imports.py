@@ -1,0 +1,87 @@
+"""``commonplace import``: memories from an export, or from another program."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from commonplace.cli.command import Answer, commands
+from commonplace.cli.output import AllowSecrets, table
+from commonplace.cli.run import settings
+from commonplace.core.text import collapse_whitespace
+from commonplace.knowledge import GLOBAL_SCOPE, FactDraft, KnowledgeMemory, RuleDraft
+from commonplace.operational import OperationalMemory
+from commonplace.portability.importers import IMPORTERS, Source, source_of
+from commonplace.portability.importing import Imported, Importer, Outcome, counts
+from commonplace.portability.items import Item, kind_of
+from commonplace.workspace import WorkspaceMemory
+
+app = typer.Typer(add_completion=False)
+
+TEXT_CHARS = 80
+
+
+@commands(app)("import")
+async def import_memories(
+    path: Annotated[
+        Path, typer.Argument(metavar="SOURCE", help="A file or folder of an export or another program.")
+    ],
+    *,
+    source: Annotated[
+        Source | None, typer.Option("--from", help="Where it is from; judged by its contents if not given.")
+    ] = None,
+    scope: Annotated[
+        str | None, typer.Option(help="The scope of facts and rules that would be global; a project, say.")
+    ] = None,
+    tenant: Annotated[str | None, typer.Option(help="Tenant that gets the memories.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what becomes of each item; store nothing.")
+    ] = False,
+    allow_secrets: AllowSecrets = False,
+) -> Answer:
+    """Store the memories of an export or of another program. What is known already is left as it is.
+
+    An import can be repeated. A fact with the same subject and predicate and another text replaces the old one, which
+    stays as superseded. Text that looks like a secret is refused. Exit status 1 if an item was refused.
+    """
+    found = source or source_of(path)
+    items = list(_scoped(IMPORTERS[found](path), scope))
+    configured = settings()
+    async with (
+        KnowledgeMemory.open(configured) as knowledge,
+        OperationalMemory.open(configured) as operational,
+        WorkspaceMemory.open(configured) as workspace,
+    ):
+        acting = knowledge if tenant is None else knowledge.acting_for(tenant_id=tenant, actor="operator")
+        importer = Importer(acting, operational, workspace, allow_secrets=allow_secrets)
+        done = await importer.plan(items)
+        if not dry_run:
+            done = await importer.store(done)
+    return _answer(found, done, dry_run=dry_run)
+
+
+def _scoped(items: Iterable[Item], scope: str | None) -> Iterator[Item]:
+    for item in items:
+        is_global = isinstance(item, FactDraft | RuleDraft) and item.scope == GLOBAL_SCOPE
+        yield replace(item, scope=scope) if scope is not None and is_global else item
+
+
+def _answer(source: str, done: list[Imported], *, dry_run: bool) -> Answer:
+    found = counts(done)
+    shown = done if dry_run else [each for each in done if each.outcome is Outcome.REFUSED]
+    rows = [
+        (each.outcome, kind_of(each.item), collapse_whitespace(each.reason or each.text)[:TEXT_CHARS])
+        for each in shown
+    ]
+    title = f"{source}: {', '.join(f'{number} {outcome}' for outcome, number in found.items())}"
+    items = [
+        {"outcome": each.outcome, "kind": kind_of(each.item), "text": each.text, "reason": each.reason}
+        for each in (done if dry_run else shown)
+    ]
+    return Answer(
+        {"source": source, "dry_run": dry_run, **found, "items": items},
+        table("outcome", "kind", "text", title=title, rows=rows) if rows else title,
+        error="" if found[Outcome.REFUSED] else None,
+    )

@@ -1,0 +1,68 @@
+"""``commonplace know``: one search over all four memories."""
+
+from typing import Annotated, Final
+from uuid import UUID
+
+import typer
+from rich.console import Console
+
+from commonplace.briefing import Part
+from commonplace.cli.command import Answer, commands
+from commonplace.cli.output import shown
+from commonplace.cli.run import settings
+from commonplace.knowledge import MemoryType, short_id
+from commonplace.known import LIMIT, Holding, Item, known
+from commonplace.memories import Memories
+
+TITLES: Final = {
+    Part.KNOWLEDGE: "Knowledge memory",
+    Part.OPERATIONAL: "Operational memory",
+    Part.APPS: "App memory",
+    Part.WORKSPACE: "Workspace memory",
+}
+MOST: Final = 100
+
+app = typer.Typer(add_completion=False)
+
+
+@commands(app)()
+async def know(
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", help="A question or words; the newest items without a query.")
+    ] = "",
+    *,
+    limit: Annotated[int, typer.Option(min=1, max=MOST, help="The most items of each memory.")] = LIMIT,
+    why: Annotated[bool, typer.Option("--why", help="Say why each item was found.")] = False,
+) -> Answer:
+    """Search all four memories, or list their newest items.
+
+    Searching does not count as a use. A memory that cannot be reached says why; the others answer.
+    """
+    async with Memories.open(settings()) as memories:
+        holdings = await known(memories, query, limit=limit)
+
+    def text(out: Console) -> None:
+        for holding in holdings:
+            if holding.items or holding.problem:
+                out.print(f"[bold]{TITLES[holding.memory]}[/]")
+            if holding.problem:
+                out.print(f"  [red]{shown(holding.problem)}[/]")
+            for item in holding.items:
+                out.print(line(item, why=why))
+        if not any(holding.items for holding in holdings):
+            out.print("No memory covers this." if query else "No memories yet.")
+
+    return Answer({"query": query, "memories": holdings}, text, error=_failed(holdings))
+
+
+def line(item: Item, *, why: bool) -> str:
+    """Return an item as lines of console markup, with the id that its memory's commands take."""
+    about = f" [dim]{shown(item.about)}[/]" if item.about else ""
+    name = short_id(MemoryType(item.kind), UUID(item.id)) if item.kind in set(MemoryType) else item.id
+    text = f"  [cyan]{item.kind}[/] {name}{about}  {shown(item.text)}"
+    return f"{text}\n      [dim]{shown(item.why)}[/]" if why and item.why else text
+
+
+def _failed(holdings: list[Holding]) -> str | None:
+    """Return a message if no memory could answer."""
+    return "no memory could answer" if all(holding.problem for holding in holdings) else None

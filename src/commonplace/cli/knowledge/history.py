@@ -1,0 +1,59 @@
+"""``commonplace knowledge diff`` and ``timeline``: the past of facts and rules."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from commonplace.cli.command import Answer, commands, listing
+from commonplace.cli.knowledge.options import ScopeOption, about, opened
+from commonplace.cli.output import shown
+from commonplace.knowledge import KnowledgeMemory, json_safe
+
+app = typer.Typer()
+command = commands(app, opened)
+
+
+@command()
+async def diff(
+    memory: KnowledgeMemory,
+    *,
+    since: Annotated[str, typer.Option("--from", metavar="TIME", help="A date or a time (ISO 8601).")],
+    until: Annotated[
+        str | None, typer.Option("--to", metavar="TIME", help="A later date or time.", show_default="now")
+    ] = None,
+    scope: ScopeOption = None,
+) -> Answer:
+    """Print the facts and rules that were added and removed between two moments."""
+    changed = await memory.diff(since, until, scope=scope)
+
+    def text(out: Console) -> None:
+        lines = [("+", each) for each in changed.added] + [("-", each) for each in changed.removed]
+        for sign, each in lines:
+            out.print(f"{sign} {shown(about(each))}")
+        if not lines:
+            out.print("No fact or rule was added or removed.")
+
+    return Answer(json_safe(changed), text)
+
+
+@command()
+async def timeline(
+    memory: KnowledgeMemory,
+    subject: Annotated[
+        str, typer.Argument(metavar="SUBJECT", help="Person or thing.", show_default=False)
+    ] = "",
+    *,
+    entity: Annotated[str | None, typer.Option(help="Id of an entity, in place of a subject.")] = None,
+) -> Answer:
+    """Print the facts of a subject in the order in which they began to hold."""
+    return listing(
+        "facts",
+        await memory.timeline(subject, entity_id=entity),
+        ("from (UTC)", "to (UTC)", "state", "predicate", "text"),
+        lambda each: (
+            *(each.valid_from or each.created_at, each.valid_to or ""),
+            *(each.validity, each.predicate, each.content),
+        ),
+        if_empty="no facts",
+    )

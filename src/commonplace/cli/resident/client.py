@@ -1,0 +1,242 @@
+"""Client of the resident process, for hooks and for the start of MCP servers.
+
+Every prompt waits for this module, so it imports the standard library alone, and little of it.
+"""
+
+import json
+import os
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import Mapping
+
+from commonplace.cli.resident.place import MCP, Place
+
+DEADLINES_S = {"session-start": 25.0, "user-prompt": 5.0, "session-end": 17.0}
+"""The events, and how long the client waits for an answer: less than Claude Code waits for the hook."""
+
+START_S = 3.0
+"""Seconds that the client waits for a new process to listen before it does the work itself."""
+
+POLL_S = 0.005
+MAX_INPUT_BYTES = 16 * 1024 * 1024
+OTHER_VARIABLES = ("CLAUDEOPS_MEMORY_BUDGET", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
+"""Variables that a hook reads beside the settings."""
+FORK_S = 2.0
+LENGTH = "!I"
+TAKEN = b"y"
+
+
+class DiedError(Exception):
+    """The process ended without an answer, or refused the request because it is being replaced."""
+
+
+def answer_hook(arguments: list[str]) -> bool:
+    """Have the resident process answer a hook, and print the answer.
+
+    Args:
+        arguments: The arguments after ``hook``.
+
+    Returns:
+        Whether the hook is done. Otherwise the caller does the work, with the same standard input.
+    """
+    began = time.monotonic()
+    call = _parse(arguments)
+    home = _home(os.environ) if call else None
+    if call is None or home is None or sys.stdin.isatty():
+        return False
+    event, options = call
+    document = sys.stdin.buffer.read(MAX_INPUT_BYTES)
+    request = {
+        "build": build(),
+        "event": event,
+        "butler": options.get("--butler"),
+        "host": options.get("--host", "claude-code"),
+        "document": document.decode("utf-8", "replace"),
+        "environ": {
+            name: value
+            for name, value in os.environ.items()
+            if name.startswith("COMMONPLACE_") or name in OTHER_VARIABLES
+        },
+    }
+    try:
+        answer = _ask(Place(home), json.dumps(request).encode(), began + DEADLINES_S[event])
+    except TimeoutError:
+        _log(home, f"{event}: gave up after {DEADLINES_S[event]:g} s")
+        return True
+    except (OSError, DiedError, ValueError):
+        _give_back(document)
+        return False
+    try:
+        sys.stdout.buffer.write(answer.encode())
+        sys.stdout.buffer.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return True
+
+
+def serve_mcp(arguments: list[str]) -> int | None:
+    """Have an MCP server started by a process that has imported what it needs, and wait for its end.
+
+    The server has this process's standard streams. It ends when this process does.
+
+    Args:
+        arguments: The arguments of the command, ``mcp`` first.
+
+    Returns:
+        The exit status of the server; ``None`` if the caller has to serve.
+    """
+    home = _home(os.environ)
+    if home is None:
+        return None
+    request = {
+        "build": build(),
+        "arguments": arguments,
+        "directory": os.getcwd(),  # noqa: PTH109
+        "environ": dict(os.environ),
+    }
+    try:
+        with Place(home, MCP).connect(FORK_S) as connection:
+            document = json.dumps(request).encode()
+            socket.send_fds(connection, [struct.pack(LENGTH, len(document))], [0, 1, 2])
+            connection.sendall(document)
+            if connection.recv(1) != TAKEN:
+                return None
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            connection.settimeout(None)
+            status = connection.recv(1)
+            return status[0] if status else 1
+    except OSError:
+        return None
+
+
+def build() -> str:
+    """Return the identity of this installation's code: a process of another one is replaced."""
+    found = os.stat(__file__)  # noqa: PTH116 - pathlib takes time to import
+    return f"{__file__}:{found.st_ino}:{found.st_mtime_ns}"
+
+
+def _parse(arguments: list[str]) -> tuple[str, dict[str, str]] | None:
+    """Return event and options; ``None`` for arguments that the command line has to look at."""
+    event, names, values = arguments[:1], arguments[1::2], arguments[2::2]
+    if not event or event[0] not in DEADLINES_S or len(names) != len(values):
+        return None
+    return (
+        (event[0], dict(zip(names, values, strict=True)))
+        if {"--butler", "--host"}.issuperset(names)
+        else None
+    )
+
+
+def _home(environ: Mapping[str, str]) -> str | None:
+    """Return the home; ``None`` if hooks do their own work in it, or its place is not plain to see."""
+    default = f"{environ.get('XDG_DATA_HOME') or os.path.expanduser('~/.local/share')}/commonplace"  # noqa: PTH111
+    home = environ.get("COMMONPLACE_HOME")
+    file = environ.get("COMMONPLACE_CONFIG") or f"{home or default}/commonplace.toml"
+    values: dict[str, object] = {}
+    try:
+        with open(file, "rb") as config:  # noqa: PTH123
+            import tomllib  # noqa: PLC0415 - few homes have a file
+
+            values = tomllib.load(config)
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError):
+        return None
+    home = os.path.expanduser(home or str(values.get("home") or default))  # noqa: PTH111
+    idle = environ.get("COMMONPLACE_RESIDENT_IDLE_S") or str(values.get("resident_idle_s", 1))
+    return home if os.path.isabs(home) and idle.strip("0.") else None  # noqa: PTH117
+
+
+def _ask(place: Place, request: bytes, deadline: float) -> str:
+    """Return the answer to a request; a process that is being replaced is asked no more, but a new one is.
+
+    Raises:
+        TimeoutError: The process did not answer in time; it was killed.
+        OSError: No process can be reached, or started soon.
+        DiedError: The process died twice.
+        ValueError: The answer is not an answer.
+    """
+    try:
+        return _exchange(place.connect(_left(deadline)), request, deadline)
+    except TimeoutError:
+        raise
+    except (OSError, DiedError):
+        return _exchange(_started(place, deadline), request, deadline)
+
+
+def _exchange(connection: socket.socket, request: bytes, deadline: float) -> str:
+    with connection:
+        try:
+            connection.sendall(request)
+            connection.shutdown(socket.SHUT_WR)
+            parts: list[bytes] = []
+            while part := _receive(connection, deadline):
+                parts.append(part)
+        except TimeoutError:
+            # The process answers in time whatever it waits for: this one hangs. Nothing that it acknowledged is lost.
+            _kill(connection)
+            raise
+    if not parts:
+        raise DiedError
+    answer = json.loads(b"".join(parts))
+    if "text" not in answer:
+        raise DiedError
+    return str(answer["text"])
+
+
+def _receive(connection: socket.socket, deadline: float) -> bytes:
+    connection.settimeout(_left(deadline))
+    return connection.recv(65536)
+
+
+def _left(deadline: float) -> float:
+    return max(deadline - time.monotonic(), 0.001)
+
+
+def _kill(connection: socket.socket) -> None:
+    """Kill the process that listens, by the number that the kernel knows."""
+    form = "3i"
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(form))
+    os.kill(struct.unpack(form, credentials)[0], signal.SIGKILL)
+
+
+def _started(place: Place, deadline: float) -> socket.socket:
+    """Start a process and return a connection to it, or to the one that was faster.
+
+    Raises:
+        OSError: The process ended at once, or does not listen soon.
+    """
+    devnull = [(os.POSIX_SPAWN_OPEN, stream, os.devnull, os.O_RDWR, 0) for stream in range(3)]
+    # -P: modules of the workspace, the current directory, must not be imported.
+    command = [sys.executable, "-P", "-m", "commonplace.cli.resident.start", place.home]
+    child = os.posix_spawn(sys.executable, command, os.environ, file_actions=devnull, setsid=True)
+    until = min(time.monotonic() + START_S, deadline)
+    while True:
+        try:
+            return place.connect(_left(deadline))
+        except OSError:
+            ended, status = os.waitpid(child, os.WNOHANG) if child else (0, 0)
+            if (ended and status) or time.monotonic() >= until:
+                raise
+            child = 0 if ended else child
+            time.sleep(POLL_S)
+
+
+def _give_back(document: bytes) -> None:
+    """Let the standard input be read once more."""
+    import io  # noqa: PLC0415 - only where the process fails
+
+    sys.stdin = io.TextIOWrapper(io.BytesIO(document))
+
+
+def _log(home: str, message: str) -> None:
+    """Write to the log of the hooks, or to standard error."""
+    line = f"{time.strftime('%Y-%m-%d %H:%M:%S')},000 ERROR {__name__}: {message}\n"
+    try:
+        with open(f"{home}/logs/hooks.log", "a", encoding="utf-8") as log:  # noqa: PTH123
+            log.write(line)
+    except OSError:
+        sys.stderr.write(line)

@@ -1,0 +1,127 @@
+"""A process that has imported what MCP servers need, and forks for each of them.
+
+A client waits about a second for the handshake of a server, and the start of one is mostly imports. Everything else is
+as in a process of its own: arguments, directory, environment and standard streams are those of the command, which waits
+for the server and has its exit status. The server ends with the command, not with this process.
+
+No thread of Python runs here, so that a fork is safe. The process ends with its parent, the resident process.
+"""
+
+import asyncio
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import threading
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, Final, NoReturn, cast
+
+from fastmcp import Client, FastMCP
+
+from commonplace.cli.resident.client import LENGTH, TAKEN, build
+from commonplace.cli.resident.place import MCP, Place
+
+NEEDED: Final = (
+    "commonplace.cli.main",
+    "commonplace.cli.mcp",
+    "commonplace.mcp.workspace",
+    "commonplace.mcp.knowledge.server",
+    "commonplace.briefing",
+    "commonplace.knowledge.memory",
+    "commonplace.operational.memory",
+    "commonplace.embedding.onnx_backend",
+)
+"""Modules that the servers import, some of them after their start."""
+
+READING_S: Final = 2.0
+
+
+def main() -> int:
+    """Fork for each request until the parent ends; in a fork, serve and return the exit status."""
+    place, code = Place(sys.argv[1], MCP), build()
+    for module in NEEDED:
+        import_module(module)
+    asyncio.run(_rehearse())
+    listener = place.listen()
+    if listener is None:
+        return 0
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    gc.freeze()
+    try:
+        while True:
+            readable, _, _ = select.select([listener, sys.stdin], [], [])
+            if sys.stdin in readable or not place.is_held():
+                return 0
+            connection, _ = listener.accept()
+            if os.fork() == 0:
+                listener.close()
+                place.leave_to_parent()
+                _serve(connection, code)
+            connection.close()
+    finally:
+        place.leave()
+
+
+async def _rehearse() -> None:
+    """Import what the library of the servers imports with its first answers."""
+    async with Client(FastMCP("rehearsal")) as client:
+        await client.list_tools()
+
+
+def _serve(connection: socket.socket, code: str) -> NoReturn:
+    """Take the place of the command that asks, in a fork."""
+    try:
+        connection.settimeout(READING_S)
+        head, streams, _, _ = socket.recv_fds(connection, struct.calcsize(LENGTH), 3)
+        document = b""
+        while len(document) < struct.unpack(LENGTH, head)[0]:
+            document += connection.recv(1 << 20)
+        request = cast("dict[str, Any]", json.loads(document))
+        if request["build"] != code:
+            os._exit(0)
+        os.chdir(request["directory"])
+        for stream, descriptor in enumerate(streams):
+            os.dup2(descriptor, stream)
+            os.close(descriptor)
+        connection.sendall(TAKEN)
+    except (OSError, ValueError, KeyError, struct.error):
+        os._exit(0)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.environ.clear()
+    os.environ.update(request["environ"])
+    sys.argv = ["commonplace", *request["arguments"]]
+    connection.settimeout(None)
+    threading.Thread(target=_end_with, args=[connection], daemon=True).start()
+    status = _status()
+    with suppress(OSError):  # The command may be gone by now.
+        sys.stdout.flush()
+        connection.sendall(bytes([status & 0xFF]))
+    os._exit(status)
+
+
+def _end_with(connection: socket.socket) -> None:
+    """End this process when the command that asked has ended."""
+    try:
+        connection.recv(1)
+    finally:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _status() -> int:
+    try:
+        import_module("commonplace.cli.main").main()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException as error:  # noqa: BLE001 - printed as the interpreter would
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,251 @@
+"""Server of the resident process: answers hooks with an open knowledge memory and a loaded model.
+
+A request is one JSON object; the client closes its side of the connection after it. The answer is a JSON object with
+``text``, for the model; an answer without ``text`` says that the process is being replaced. The end of a session is
+answered as soon as its record is kept; learning goes on behind.
+"""
+
+import asyncio
+import json
+import logging
+import signal
+import socket
+import sys
+import time
+from collections.abc import Coroutine, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast
+
+from commonplace.cli.claude_code.call import HookCall, read_call
+from commonplace.cli.claude_code.events import ACTOR, HOOKS, handler
+from commonplace.cli.claude_code.log import log_to
+from commonplace.cli.claude_code.session_hooks import note_end, session_start, sweep_all
+from commonplace.cli.hosts.output import CLAUDE_CODE, rendered
+from commonplace.cli.resident.client import MAX_INPUT_BYTES
+from commonplace.cli.resident.place import Place
+from commonplace.cli.resident.upkeep import Consolidation
+from commonplace.core.errors import CommonplaceError
+from commonplace.core.settings import Settings, load_settings
+from commonplace.knowledge import KnowledgeMemory
+
+MAX_REQUEST_BYTES: Final = 2 * MAX_INPUT_BYTES
+READING_S: Final = 5.0
+MARGIN_S: Final = 1.0
+"""Seconds by which the process gives up before its client."""
+
+LEARNING_S: Final = 0.5
+"""Seconds that the start of a session waits for earlier sessions to be learned; the rest follows in the background."""
+
+MODEL_WAITS_S: Final = 1.0
+TEND_EVERY_S: Final = 1.0
+STOPPING_S: Final = 10.0
+"""Seconds that background work may take when the process stops; a later session learns the rest."""
+
+_REPLACED: Final[Mapping[str, str]] = {}
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A request of a hook.
+
+    Attributes:
+        build: The identity of the client's code.
+        event: The event.
+        butler: The butler that the installation names.
+        host: The name of the host.
+        document: The client's input.
+        environ: The client's settings.
+    """
+
+    build: str
+    event: str
+    butler: str | None
+    document: str
+    environ: Mapping[str, str]
+    host: str = CLAUDE_CODE
+
+
+def serve(place: Place, listener: socket.socket, build: str) -> int:
+    """Serve until nobody needs the process; return the exit status."""
+    log_to(Path(place.home))
+    try:
+        settings = load_settings(read_current_directory=False).settings
+        asyncio.run(Resident(place, listener, build, settings).run())
+    except Exception:  # noqa: BLE001 - the outer door of the process
+        _log.exception("the resident process ended")
+        return 1
+    return 0
+
+
+class Resident:
+    """The process: its socket, its settings, and the work under way.
+
+    Args:
+        place: The place, which the process holds.
+        listener: The listening socket.
+        build: The identity of the process's code.
+        settings: The settings; requests with others replace the process.
+    """
+
+    def __init__(self, place: Place, listener: socket.socket, build: str, settings: Settings) -> None:
+        self._place = place
+        self._listener = listener
+        self._build = build
+        self._settings = _without_workspace(settings)
+        self._used_at = time.monotonic()
+        self._answering = 0
+        self._behind: set[asyncio.Task[None]] = set()
+        self._forking: asyncio.subprocess.Process | None = None
+        self._consolidation: Consolidation | None = None
+        self._answered = asyncio.Event()
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> None:
+        """Answer requests until the process is idle for long, replaced, stopped, or its home is gone."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stopping.set)
+        async with KnowledgeMemory.open(self._settings, actor=ACTOR, lazy=True) as memory:
+            self._consolidation = Consolidation(self._settings, memory)
+            server = await asyncio.start_unix_server(
+                lambda reader, writer: self._answer(memory, reader, writer), sock=self._listener
+            )
+            self._begin_behind(self._warm(memory))
+            try:
+                while not self._stopping.is_set():
+                    self._stop_if_idle()
+                    try:
+                        await asyncio.wait_for(self._stopping.wait(), TEND_EVERY_S)
+                    except TimeoutError:
+                        continue
+            finally:
+                server.close()
+                self._place.leave()
+                await self._consolidation.stop()
+                await self._finish()
+
+    async def _warm(self, memory: KnowledgeMemory) -> None:
+        """Open the database, then load the model, then prepare the start of MCP servers.
+
+        The first start of a session needs no model, so the model waits for it, but not for long.
+        """
+        _ = memory.database.begin()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._answered.wait(), MODEL_WAITS_S)
+        memory.begin()
+        await memory.engine.embed_async(None)
+        self._forking = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "commonplace.cli.resident.forks", self._place.home),
+            stdin=asyncio.subprocess.PIPE,
+        )
+
+    async def _learn_later(self, memory: KnowledgeMemory) -> None:
+        """Learn from sessions that nobody waits for, once those that wait have their answers."""
+        await asyncio.sleep(LEARNING_S)
+        await sweep_all(self._settings.home, memory)
+        self._consolidate()
+
+    async def _finish(self) -> None:
+        if self._forking is not None and self._forking.stdin is not None:
+            self._forking.stdin.close()
+        if self._behind:
+            await asyncio.wait(self._behind, timeout=STOPPING_S)
+
+    def _stop_if_idle(self) -> None:
+        is_consolidating = self._consolidation is not None and self._consolidation.is_running
+        busy = self._answering or self._behind or is_consolidating
+        idle_s = 0.0 if busy else time.monotonic() - self._used_at
+        if not self._place.is_held() or idle_s > self._settings.resident_idle_s:
+            self._stopping.set()
+
+    async def _answer(
+        self, memory: KnowledgeMemory, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._answering += 1
+        try:
+            async with asyncio.timeout(READING_S):
+                request = await _read(reader)
+            answer = await self._handle(memory, request)
+            writer.write(json.dumps(answer).encode())
+            await writer.drain()
+        except (OSError, TimeoutError, ValueError, KeyError, TypeError) as error:
+            _log.error("a request cannot be answered: %r", error)
+        finally:
+            writer.close()
+            self._answering -= 1
+            self._answered.set()
+            self._used_at = time.monotonic()
+
+    async def _handle(self, memory: KnowledgeMemory, request: Request) -> Mapping[str, str]:
+        try:
+            loaded = load_settings(read_current_directory=False, environ=request.environ)
+            if request.build != self._build or _without_workspace(loaded.settings) != self._settings:
+                self._stopping.set()
+                self._place.leave()
+                return _REPLACED
+            call = await asyncio.to_thread(
+                read_call,
+                request.document,
+                loaded,
+                request.environ,
+                butler=request.butler,
+                host=request.host,
+            )
+            text = await self._do(memory, request.event, call)
+            return {"text": rendered(text, host=call.host, event=call.event)}
+        except (CommonplaceError, OSError) as error:
+            _log.error("%s: %s", request.event, str(error) or "no answer in time")
+        except Exception:  # noqa: BLE001 - an outer door: the session goes on
+            _log.exception("%s failed", request.event)
+        return {"text": ""}
+
+    async def _do(self, memory: KnowledgeMemory, event: str, call: HookCall) -> str:
+        if event == "session-end":
+            await asyncio.to_thread(note_end, call)
+            self._begin_behind(self._learn(memory, call))
+            return ""
+        async with asyncio.timeout(HOOKS[event].deadline_s - MARGIN_S):
+            if event == "session-start":
+                self._begin_behind(self._learn_later(memory))
+                return await session_start(call, memory, learning_s=LEARNING_S)
+            return await handler(event)(call, memory)
+
+    async def _learn(self, memory: KnowledgeMemory, call: HookCall) -> None:
+        await handler("session-end")(call, memory)
+        self._consolidate()
+
+    def _consolidate(self) -> None:
+        if self._consolidation is not None:
+            self._consolidation.begin()
+
+    def _begin_behind(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do work that no client waits for."""
+        task = asyncio.create_task(_logged(work))
+        self._behind.add(task)
+        task.add_done_callback(self._behind.discard)
+
+
+async def _logged(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    except (CommonplaceError, OSError) as error:
+        _log.error("work behind the hooks: %s", error)
+    except Exception:  # noqa: BLE001 - an outer door: a later session learns what this one did not
+        _log.exception("work behind the hooks failed")
+
+
+async def _read(reader: asyncio.StreamReader) -> Request:
+    parts: list[bytes] = []
+    left = MAX_REQUEST_BYTES
+    while left > 0 and (part := await reader.read(left)):
+        parts.append(part)
+        left -= len(part)
+    return Request(**cast("dict[str, Any]", json.loads(b"".join(parts))))
+
+
+def _without_workspace(settings: Settings) -> Settings:
+    return settings.model_copy(update={"workspace": settings.home})

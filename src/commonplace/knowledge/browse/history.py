@@ -1,0 +1,81 @@
+"""The past: what changed between two moments, and the facts of one subject in the order of time."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge import inputs
+from commonplace.knowledge.connection.session import KnowledgeSession
+from commonplace.knowledge.kinds import Fact, Moment, Rule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnowledgeDiff:
+    """The facts and rules that differ between two moments, as they are today, the oldest first.
+
+    Attributes:
+        added: Known at the later moment only.
+        removed: Known at the earlier moment only: superseded, forgotten, expired or ended since.
+    """
+
+    added: tuple[Fact | Rule, ...]
+    removed: tuple[Fact | Rule, ...]
+
+
+class HistoryMethods(KnowledgeSession):
+    """The methods of knowledge memory that show the past."""
+
+    async def diff(
+        self, since: Moment, until: Moment | None = None, *, scope: str | None = None
+    ) -> KnowledgeDiff:
+        """Return what changed between two moments.
+
+        Args:
+            since: The earlier moment.
+            until: The later moment; now if ``None``.
+            scope: Only global facts and rules and those of this scope; ``None`` for all.
+
+        Raises:
+            InvalidInputError: A moment is malformed, or the later moment is not later.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        now = self.clock()
+        earlier, later = (
+            inputs.optional_moment(since, field="since"),
+            inputs.optional_moment(until, field="until"),
+        )
+        later = later or now
+        if earlier is None or earlier >= later:
+            raise InvalidInputError("since", f"a moment before {later.isoformat()}", str(since))
+        wanted = {"since": earlier, "until": later, "scope": inputs.optional_scope(scope)}
+        async with self._reading() as sql:
+            facts = await sql.facts_changed(**wanted)
+            rules = await sql.rules_changed(**wanted)
+        changed = [
+            *((Fact.from_row(row, now=now), row["scope_after"] is not None) for row in facts),
+            *((Rule.from_row(row, now=now), row["after"]) for row in rules),
+        ]
+        return KnowledgeDiff(
+            added=tuple(memory for memory, is_known in changed if is_known),
+            removed=tuple(memory for memory, is_known in changed if not is_known),
+        )
+
+    async def timeline(self, subject: str = "", *, entity_id: UUID | str | None = None) -> list[Fact]:
+        """Return the facts of a subject or an entity, in the order in which they began to hold.
+
+        Superseded and expired facts are part of it, forgotten facts are not.
+
+        Args:
+            subject: In any case of letters.
+            entity_id: The entity.
+
+        Raises:
+            InvalidInputError: The id is malformed, or neither a subject nor an entity is given.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        key = inputs.optional_id(entity_id, field="entity_id")
+        if not subject.strip() and key is None:
+            raise InvalidInputError("subject", "a subject or the id of an entity", subject)
+        async with self._reading() as sql:
+            rows = await sql.timeline(subject=subject, entity_id=key)
+            return [Fact.from_row(row, now=self.clock()) for row in rows]

@@ -1,0 +1,45 @@
+-- The past of facts and rules.
+
+-- name: facts_changed(since, until, scope)
+-- Facts that were found at one of two moments and not at the other, the oldest first.
+SELECT * FROM (
+  SELECT
+    ${fact_columns},
+    commonplace_fact_then(id, created_at, confidence, decay_rate, :since, NULL, :since, NULL) AS scope_before,
+    commonplace_fact_then(id, created_at, confidence, decay_rate, :until, NULL, :until, NULL) AS scope_after
+  FROM facts
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND (
+    valid_to > CAST(:since AS timestamptz) AND valid_to <= CAST(:until AS timestamptz)
+    OR id IN (
+      SELECT fact_id FROM fact_states
+      WHERE tenant_id = current_setting('commonplace.tenant_id') AND known_at > :since AND known_at <= :until
+    )
+  )
+) AS changed
+WHERE (scope_before IS NULL) <> (scope_after IS NULL)
+  AND (CAST(:scope AS text) IS NULL OR coalesce(scope_before, scope_after) IN ('global', :scope))
+ORDER BY created_at, id;
+
+-- name: rules_changed(since, until, scope)
+-- Rules that were known at one of two moments and not at the other, the oldest first.
+SELECT * FROM (
+  SELECT
+    ${rule_columns},
+    created_at <= CAST(:since AS timestamptz) AND NOT commonplace_rule_forgotten(id, metadata, :since) AS before,
+    created_at <= CAST(:until AS timestamptz) AND NOT commonplace_rule_forgotten(id, metadata, :until) AS after
+  FROM rules
+  WHERE tenant_id = current_setting('commonplace.tenant_id')
+    AND (CAST(:scope AS text) IS NULL OR scope IN ('global', :scope))
+) AS changed
+WHERE before <> after
+ORDER BY created_at, id;
+
+-- name: timeline(subject, entity_id)
+-- The facts of a subject or an entity that were not forgotten, in the order in which they began to hold.
+SELECT ${fact_columns} FROM facts
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity <> 'retracted'
+  AND (
+    commonplace_plain(subject) = commonplace_plain(CAST(:subject AS text))
+    OR entity_id = CAST(:entity_id AS uuid)
+  )
+ORDER BY coalesce(valid_from, created_at), created_at, id;

@@ -1,0 +1,153 @@
+"""Work that waits for a person: memories to confirm or forget, and pairs of memories that may say the same."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.knowledge import inputs
+from commonplace.knowledge.config import LIST_LIMIT
+from commonplace.knowledge.connection.session import KnowledgeSession
+from commonplace.knowledge.events import EventType, record_event
+from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.short_ids import find_id, parse_id
+from commonplace.knowledge.upkeep.decay import FAINT
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
+
+NOTICE: Final = timedelta(days=14)
+"""Time before it fades from which a useful memory waits for a person."""
+
+LIKENESS: Final = 0.95
+"""Cosine of the vectors of two memories from which on they may say the same."""
+
+
+class WaitingReason(StrEnum):
+    """The reason why a memory waits for a person."""
+
+    FADING = "fading"
+    """The memory was used, and fades within 14 days unless a person confirms it."""
+    STALE = "stale"
+    """A memory that it is derived from or supported by was superseded or forgotten."""
+
+
+class Likeness(StrEnum):
+    """A kind of likeness of two memories."""
+
+    SPELLING = "spelling"
+    """Their keys differ in case, blanks, hyphens and such alone."""
+    WORDS = "words"
+    MEANING = "meaning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitingMemory(Noun):
+    """A fact or rule that a person should confirm or forget; ``text`` is its beginning."""
+
+    memory_type: MemoryType
+    id: UUID
+    text: str
+    reason: WaitingReason
+    last_confirmed_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuplicatePair(Noun):
+    """Two facts, or two rules, that may say the same; the texts are their beginnings."""
+
+    memory_type: MemoryType
+    older_id: UUID
+    newer_id: UUID
+    older_text: str
+    newer_text: str
+    reason: Likeness
+
+
+class ReviewMethods(KnowledgeSession):
+    """The methods of knowledge memory that list what waits for a person, and decide about pairs."""
+
+    async def list_waiting(self, *, limit: int = LIST_LIMIT) -> list[WaitingMemory]:
+        """Return facts and rules to confirm or forget, the longest unconfirmed first.
+
+        These are memories that were used and fade within 14 days, and memories whose source was superseded or
+        forgotten after they were last confirmed. A confirmation takes a memory off the list.
+
+        Raises:
+            StorageUnavailableError: The server cannot be reached.
+        """
+        now = self.clock()
+        async with self._reading() as sql:
+            rows = await sql.list_waiting(now=now, soon=now + NOTICE, faint=FAINT, limit=limit)
+            return WaitingMemory.from_rows(rows)
+
+    async def list_duplicates(self, *, limit: int = LIST_LIMIT) -> list[DuplicatePair]:
+        """Return pairs of facts, and of rules, of one scope that may say the same, the latest first.
+
+        Raises:
+            StorageUnavailableError: The server cannot be reached.
+        """
+        async with self._reading() as sql:
+            return DuplicatePair.from_rows(await sql.list_duplicates(likeness=LIKENESS, limit=limit))
+
+    async def decide_duplicate(
+        self, memory_type: str, older_id: UUID | str, newer_id: UUID | str, *, same: bool
+    ) -> None:
+        """Decide about a pair: of two that say the same the newer supersedes the older; others are not listed again.
+
+        Args:
+            memory_type: ``"fact"`` or ``"rule"``.
+            older_id: The id or the short id of the older memory.
+            newer_id: The id or the short id of the newer memory.
+            same: Whether the two say the same.
+
+        Raises:
+            InvalidInputError: A parameter is malformed, both ids are those of one memory, or the memories are episodes.
+            NotFoundError: One of the memories is not active, or is forgotten.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        kind = inputs.require_memory_type(memory_type)
+        if kind is MemoryType.EPISODE:
+            raise InvalidInputError("memory_type", "fact or rule: episodes are not compared", str(kind))
+        fields = ("older_id", older_id), ("newer_id", newer_id)
+        wanted = {field: parse_id(given, kind, field=field) for field, given in fields}
+        now = self.clock()
+        async with self._writing() as sql:
+            older, newer = [await find_id(sql, each, kind, field=field) for field, each in wanted.items()]
+            if older == newer:
+                raise InvalidInputError("newer_id", "the id of another memory than the older", str(newer))
+            await _require_living(sql, kind, older, newer)
+            if same:
+                await _supersede(sql, kind, older, newer, now)
+            else:
+                await sql.tell_apart(first_id=older, second_id=newer, now=now)
+            after = {"other": str(older), "decision": "same" if same else "distinct"}
+            payload = {"memory_type": kind, "memory_id": str(newer), "before": None, "after": after}
+            await record_event(sql, EventType.REVIEW_DECIDED, payload=payload)
+
+
+async def _require_living(sql: Statements, kind: MemoryType, *ids: UUID) -> None:
+    """Lock both memories.
+
+    Raises:
+        NotFoundError: A fact is not active, or a rule is forgotten.
+    """
+    lock = sql.standing_fact if kind is MemoryType.FACT else sql.standing_rule
+    if kind is MemoryType.FACT:
+        await sql.lock_facts(ids=list(ids), scopes=[], subjects=[], predicates=[])
+    else:
+        await sql.lock_rules(ids=list(ids))
+    for each in ids:
+        if await lock(id=each) is None:
+            raise NotFoundError(kind, str(each))
+
+
+async def _supersede(sql: Statements, kind: MemoryType, older: UUID, newer: UUID, now: datetime) -> None:
+    if kind is MemoryType.FACT:
+        await sql.supersede_fact(id=older, by_id=newer, now=now)
+        return
+    await sql.forget_rule(id=older)
+    await sql.create_link(
+        source_type=kind, source_id=newer, target_type=kind, target_id=older, relation="supersedes", now=now
+    )

@@ -1,0 +1,60 @@
+-- What a search of the past begins with, in the place of candidates.sql: the words that are kept and the index on vectors
+-- are of the present, so all memories of that time are compared.
+known AS MATERIALIZED (SELECT m.id FROM ${memories} AS m WHERE ${own} AND ${live}),
+asked AS MATERIALIZED (
+  SELECT
+    CAST(regexp_replace(
+      CAST(plainto_tsquery('pg_catalog.english', CAST(:query AS text)) AS text), ' (&|<->|<[0-9]+>) ', ' | ', 'g'
+    ) AS tsquery) AS any_word,
+    to_tsvector('pg_catalog.english', CAST(:query AS text)) AS words
+),
+size AS MATERIALIZED (SELECT least(count(*), 5000) AS base FROM known),
+words AS MATERIALIZED (
+  SELECT
+    lexeme COLLATE "C" AS word,
+    CAST(row_number() OVER (ORDER BY positions[1], lexeme COLLATE "C") - 1 AS integer) AS place,
+    CAST(CAST(array_to_tsvector(ARRAY[lexeme]) AS text) AS tsquery) AS query
+  FROM asked, unnest(asked.words)
+  ORDER BY place
+  LIMIT 60
+),
+counted AS MATERIALIZED (
+  SELECT
+    words.word, words.place, words.query, found.memories,
+    ln((size.base + 1) / least(found.memories + CAST(0.5 AS float8), size.base + 1))
+      / ln(CAST(2 AS float8) * (size.base + 1)) AS rarity
+  FROM size, words, LATERAL (
+    SELECT count(*) AS memories FROM known, ${memories} AS m WHERE m.id = known.id AND m.search_vector @@ words.query
+  ) AS found
+),
+matched AS MATERIALIZED (
+  SELECT m.id, sum(CAST(counted.rarity * 1000000 AS integer)) AS weight
+  FROM known, ${memories} AS m, counted
+  WHERE m.id = known.id AND m.search_vector @@ counted.query
+  GROUP BY m.id
+  ORDER BY weight DESC, m.id
+  LIMIT ${matches}
+),
+nearest AS MATERIALIZED (
+  SELECT m.id FROM known, ${memories} AS m
+  WHERE m.id = known.id AND m.embedding IS NOT NULL AND CAST(:embedding AS vector(384)) IS NOT NULL
+  ORDER BY (m.embedding <=> CAST(:embedding AS vector(384))) + 0, m.id
+  LIMIT ${neighbours}
+),
+semantic AS MATERIALIZED (
+  SELECT
+    m.id, row_number() OVER (ORDER BY m.embedding <=> CAST(:embedding AS vector(384)), m.created_at DESC, m.id) AS place
+  FROM nearest, ${memories} AS m WHERE m.id = nearest.id
+  ORDER BY place
+  LIMIT CAST(:limit AS integer)
+),
+keyword AS MATERIALIZED (
+  SELECT
+    m.id,
+    row_number() OVER (
+      ORDER BY ts_rank(m.search_vector, asked.any_word) DESC, matched.weight DESC, m.created_at DESC, m.id
+    ) AS place
+  FROM asked, matched, ${memories} AS m WHERE m.id = matched.id
+  ORDER BY place
+  LIMIT CAST(:limit AS integer)
+)

@@ -1,0 +1,245 @@
+"""One search over all four memories, and what each memory holds without a query.
+
+Knowledge memory ranks by its own search under its floor. Operational, app and workspace memory hold short texts; they
+are ranked by the words of the query, where a rare word counts more than a common one.
+"""
+
+import asyncio
+import logging
+import math
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from commonplace.briefing import DEFAULT_TIMEOUT_S, Part
+from commonplace.core.errors import CommonplaceError
+from commonplace.knowledge import Episode, Fact, KnowledgeMemory, Memory, SearchMode
+from commonplace.language.scripts import fold
+from commonplace.language.words import content_words, tokens
+from commonplace.memories import Memories
+from commonplace.operational import GENERAL, MemoryFilter, OperationalMemory
+from commonplace.operational import Memory as Lesson
+
+PARTS: Final = (Part.KNOWLEDGE, Part.OPERATIONAL, Part.APPS, Part.WORKSPACE)
+
+LIMIT: Final = 10
+"""The most items of each memory."""
+
+MAX_QUERY_CHARS: Final = 1_000
+
+_MOST_WORDS: Final = 12
+_CANDIDATES: Final = 200
+_MOST_READ: Final = 10_000
+_SHARE_OF_BEST: Final = 0.5
+"""Matches by words below this share of the best score are left out."""
+
+_log = logging.getLogger(__name__)
+
+
+class Kind(StrEnum):
+    """The kinds of things that the memories hold."""
+
+    ENTITY = "entity"
+    FACT = "fact"
+    RULE = "rule"
+    EPISODE = "episode"
+    LESSON = "lesson"
+    """An observation of operational memory."""
+    DIGEST = "digest"
+    """A memory of an app."""
+    NOTE = "note"
+    """A line of workspace memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """One thing that a memory holds.
+
+    Attributes:
+        kind: Its kind.
+        id: Its id in its memory, which the memory's commands take.
+        text: Its text.
+        about: The service, app, scope or type that it belongs to; may be empty.
+        at: When it was stored.
+        why: Why the query found it; empty without a query.
+    """
+
+    kind: Kind
+    id: str
+    text: str
+    about: str
+    at: datetime
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """The items of one memory.
+
+    Attributes:
+        memory: The memory.
+        items: The best first; without a query the newest first.
+        problem: Why the memory could not answer; ``None`` if it did.
+    """
+
+    memory: Part
+    items: tuple[Item, ...] = ()
+    problem: str | None = None
+
+
+async def known(
+    memories: Memories,
+    query: str = "",
+    *,
+    parts: Collection[Part] = PARTS,
+    limit: int = LIMIT,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+) -> list[Holding]:
+    """Return what each memory holds about a query, or its newest items for an empty query.
+
+    A memory that fails or takes too long says why, and does not affect the others. Searching does not count as a use.
+
+    Args:
+        memories: The open memories, with knowledge memory of the caller's tenant.
+        query: A question or words; its first 1,000 characters count.
+        parts: The memories to ask.
+        limit: The most items of each memory.
+        timeout_s: Seconds for each memory.
+
+    Returns:
+        A holding for each memory, in the order of ``PARTS``.
+    """
+    wanted = query.strip()[:MAX_QUERY_CHARS]
+    readers: Mapping[Part, Callable[[], Awaitable[Sequence[Item]]]] = {
+        Part.KNOWLEDGE: lambda: _knowledge(memories.knowledge, wanted, limit),
+        Part.OPERATIONAL: lambda: _lessons(memories.operational, wanted, limit),
+        Part.APPS: lambda: _digests(memories, wanted, limit),
+        Part.WORKSPACE: lambda: _notes(memories, wanted, limit),
+    }
+    asked = [part for part in PARTS if part in parts]
+    return list(await asyncio.gather(*(_guarded(part, readers[part], timeout_s) for part in asked)))
+
+
+async def _guarded(part: Part, read: Callable[[], Awaitable[Sequence[Item]]], timeout_s: float) -> Holding:
+    try:
+        async with asyncio.timeout(timeout_s):
+            return Holding(memory=part, items=tuple(await read()))
+    except TimeoutError:
+        return Holding(memory=part, problem=f"no answer within {timeout_s:g} s")
+    except CommonplaceError as error:
+        _log.error("the search has no answer of %s memory: %s", part, error)
+        return Holding(memory=part, problem=str(error))
+
+
+async def _knowledge(knowledge: KnowledgeMemory, query: str, limit: int) -> list[Item]:
+    if not query:
+        facts = await knowledge.list_facts(validity="active", limit=limit)
+        rules = await knowledge.list_rules(limit=limit)
+        newest = sorted([*facts, *rules], key=lambda one: one.created_at, reverse=True)
+        return [_memory(one) for one in newest[:limit]]
+    found = await knowledge.search(
+        query,
+        mode=SearchMode.CONTEXTUAL,
+        limit=limit,
+        min_relevance=knowledge.config.retrieval.min_relevance,
+        explain=True,
+    )
+    entities = await _entities(knowledge, query, limit)
+    whys = ((each.memory, each.explanation.why if each.explanation else "") for each in found)
+    return [*entities, *(replace(_memory(memory), why=why) for memory, why in whys)]
+
+
+async def _entities(knowledge: KnowledgeMemory, query: str, limit: int) -> list[Item]:
+    """Return the entities with a word of the query in one of their names; those with the most words first."""
+    found: Counter[str] = Counter()
+    items: dict[str, Item] = {}
+    for word, typed in _words(query).items():
+        for one in await knowledge.list_entities(name=word, limit=limit):
+            found[str(one.id)] += 1
+            items[str(one.id)] = Item(
+                kind=Kind.ENTITY,
+                id=str(one.id),
+                text=one.canonical_name,
+                about=one.entity_type,
+                at=one.created_at,
+                why=f"Its name holds “{typed}”.",
+            )
+    return [items[key] for key, _ in found.most_common(limit)]
+
+
+def _memory(memory: Memory) -> Item:
+    if isinstance(memory, Episode):
+        text, about = memory.content, memory.butler
+    else:
+        about = memory.scope
+        text = (
+            f"{memory.subject} {memory.predicate}: {memory.content}"
+            if isinstance(memory, Fact)
+            else memory.content
+        )
+    return Item(
+        kind=Kind(memory.memory_type), id=str(memory.id), text=text, about=about, at=memory.created_at
+    )
+
+
+async def _lessons(operational: OperationalMemory, query: str, limit: int) -> list[Item]:
+    if not query:
+        return [_lesson(one) for one in await operational.views.recent_memories(limit=limit)]
+    candidates: dict[int, Lesson] = {}
+    for word in _words(query):
+        for wanted in (MemoryFilter(search=word), MemoryFilter(service=word)):
+            shown = replace(wanted, active=True, sort="confidence", limit=_CANDIDATES)
+            candidates |= {one.id: one for one in await operational.list_memories(shown)}
+    return _best([_lesson(one) for one in candidates.values()], query, limit)
+
+
+def _lesson(one: Lesson) -> Item:
+    about = one.service or GENERAL
+    return Item(kind=Kind.LESSON, id=str(one.id), text=one.observation, about=about, at=one.created_at)
+
+
+async def _digests(memories: Memories, query: str, limit: int) -> list[Item]:
+    newest = await memories.apps.views.newest(limit=_MOST_READ if query else limit)
+    items = [
+        Item(kind=Kind.DIGEST, id=str(one.id), text=one.content, about=one.app_id, at=one.created_at)
+        for one in newest
+    ]
+    return _best(items, query, limit) if query else items
+
+
+async def _notes(memories: Memories, query: str, limit: int) -> list[Item]:
+    newest = (await memories.workspace.search(limit=None if query else limit)).memories
+    items = [
+        Item(kind=Kind.NOTE, id=one.id, text=one.text, about=", ".join(one.tags), at=one.created_at)
+        for one in newest
+    ]
+    return _best(items, query, limit) if query else items
+
+
+def _words(query: str) -> dict[str, str]:
+    """Return the words of a query that count, without their endings, each with the word as it was typed."""
+    found = {stem: word for word in tokens(query) for stem in content_words(word)}
+    return dict(list(found.items())[:_MOST_WORDS])
+
+
+def _best(items: Sequence[Item], query: str, limit: int) -> list[Item]:
+    """Return the items that hold words of the query, the rarest words first; of equal ones the newest first.
+
+    A word matches inside of a longer word. Its weight is ``ln(1 + items / items that hold it)``.
+    """
+    texts = [fold(f"{item.about} {item.text}") for item in items]
+    typed = _words(query)
+    held = {word: [word in text for text in texts] for word in typed}
+    weights = {word: math.log1p(len(items) / max(1, sum(found))) for word, found in held.items()}
+    scored: list[tuple[float, Item]] = []
+    for place, item in enumerate(items):
+        shared = [word for word, found in held.items() if found[place]]
+        if shared:
+            words = ", ".join(f"“{typed[word]}”" for word in shared)
+            scored.append((sum(weights[word] for word in shared), replace(item, why=f"It holds {words}.")))
+    scored.sort(key=lambda one: (-one[0], -one[1].at.timestamp()))
+    floor = _SHARE_OF_BEST * scored[0][0] if scored else 0.0
+    return [item for score, item in scored[:limit] if score >= floor]

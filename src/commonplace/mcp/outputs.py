@@ -1,0 +1,35 @@
+"""The output schemas of tools, made from the types that their functions return.
+
+A refused call answers with ``{"error": …}``. Some clients check this answer too, so every schema allows it.
+"""
+
+from collections.abc import Awaitable, Callable
+from functools import cache
+from typing import Any, Final, get_type_hints
+
+from pydantic import TypeAdapter
+
+REFUSAL: Final = {
+    "type": "object",
+    "description": "Why the call was refused, and what to do.",
+    "properties": {name: {"type": "string"} for name in ("message", "field", "expected", "got", "hint")},
+    "required": ["message", "hint"],
+}
+
+
+@cache
+def output_schema(run: Callable[..., Awaitable[object]]) -> dict[str, Any] | None:
+    """Return the JSON Schema of what a function of a tool answers; ``None`` if it answers with text."""
+    result = get_type_hints(run)["return"]
+    if result is str:
+        return None
+    schema = TypeAdapter(result).json_schema(mode="serialization")
+    answers = schema.pop("anyOf", None) or [{"required": schema.pop("required", [])}]
+    for named in ("title", "description"):
+        schema.pop(named, None)
+    return {
+        **schema,
+        "type": "object",
+        "properties": {**schema.get("properties", {}), "error": REFUSAL},
+        "anyOf": [*answers, {"required": ["error"]}],
+    }

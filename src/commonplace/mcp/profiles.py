@@ -1,0 +1,56 @@
+"""Profiles, which choose the tools of a server, and names, which keep the tools of several servers apart."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from commonplace.core.errors import InvalidInputError
+
+MAX_PREFIX_CHARS: Final = 30
+_PREFIX: Final = re.compile(rf"[A-Za-z][A-Za-z0-9_-]{{0,{MAX_PREFIX_CHARS - 1}}}")
+
+
+class Profile(StrEnum):
+    """The tools that a server shows."""
+
+    FULL = "full"
+    """All tools with all parameters."""
+    AGENT = "agent"
+    """The tools that an agent needs while it works, with short descriptions; none for upkeep."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """The names of a server's tools as a client sees them.
+
+    Attributes:
+        prefix: Stands before each name, with an underscore after it; empty for the plain names.
+        tools: The plain names.
+    """
+
+    prefix: str
+    tools: frozenset[str]
+
+    @classmethod
+    def of(cls, tools: Iterable[str], *, prefix: str = "") -> "Names":
+        """Return the names of tools with a prefix.
+
+        Raises:
+            InvalidInputError: The prefix cannot be part of a name.
+        """
+        if prefix and not _PREFIX.fullmatch(prefix):
+            form = f"a letter, then letters, digits, _ or -, at most {MAX_PREFIX_CHARS} characters"
+            raise InvalidInputError("prefix", form, prefix)
+        return cls(prefix=prefix, tools=frozenset(tools))
+
+    def shown(self, tool: str) -> str:
+        """Return the name of a tool as a client sees it."""
+        return f"{self.prefix}_{tool}" if self.prefix else tool
+
+    def within(self, text: str) -> str:
+        """Return a text for a model that mentions tools by the names that the client sees."""
+        if not self.prefix:
+            return text
+        return re.sub(r"\w+", lambda word: self.shown(word[0]) if word[0] in self.tools else word[0], text)

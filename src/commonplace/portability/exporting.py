@@ -1,0 +1,98 @@
+"""Reading of all memories as items."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Final, TypeVar
+
+from commonplace.knowledge import EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft, Validity
+from commonplace.operational import OperationalMemory
+from commonplace.portability.items import EntityItem, Item, OperationalItem, WorkspaceItem
+from commonplace.workspace import WorkspaceMemory
+
+PAGE: Final = 1000
+LIFECYCLE: Final = frozenset(
+    {"status", "forgotten", "needs_inversion", "harmful_reasons", "original_content"}
+)
+"""Keys of metadata that the lifecycle sets; an import cannot."""
+
+T = TypeVar("T")
+
+
+async def export(
+    knowledge: KnowledgeMemory, operational: OperationalMemory, workspace: WorkspaceMemory
+) -> AsyncIterator[Item]:
+    """Yield what can be found in three memories: no superseded, retracted, expired or forgotten memory.
+
+    Memories of apps have an export of their own.
+
+    Raises:
+        StorageError: A memory cannot be read.
+    """
+    async for item in export_knowledge(knowledge):
+        yield item
+    for memory in await operational.list_memories():
+        yield OperationalItem(
+            category=memory.category,
+            observation=memory.observation,
+            service=memory.service,
+            confidence=memory.confidence,
+        )
+    for noted in (await workspace.search(limit=None)).memories:
+        yield WorkspaceItem(text=noted.text, scope=noted.scope, tags=noted.tags)
+
+
+async def export_knowledge(memory: KnowledgeMemory) -> AsyncIterator[Item]:
+    """Yield the entities, facts, rules and episodes of a tenant."""
+    async for found in _all(lambda offset: memory.list_entities(limit=PAGE, offset=offset)):
+        yield EntityItem(
+            id=str(found.id),
+            name=found.canonical_name,
+            entity_type=found.entity_type,
+            aliases=found.aliases,
+            metadata=found.metadata,
+        )
+    async for fact in _all(
+        lambda offset: memory.list_facts(validity=Validity.ACTIVE, limit=PAGE, offset=offset)
+    ):
+        yield FactDraft(
+            subject=fact.subject,
+            predicate=fact.predicate,
+            content=fact.content,
+            importance=fact.importance,
+            permanence=fact.permanence,
+            scope=fact.scope,
+            tags=fact.tags,
+            entity_id=fact.entity_id,
+            source_butler=fact.source_butler,
+            metadata=_own(fact.metadata),
+            valid_from=fact.valid_from,
+            valid_to=fact.valid_to,
+        )
+    async for rule in _all(lambda offset: memory.list_rules(forgotten=False, limit=PAGE, offset=offset)):
+        yield RuleDraft(
+            content=rule.content,
+            scope=rule.scope,
+            tags=rule.tags,
+            source_butler=rule.source_butler,
+            metadata=_own(rule.metadata),
+        )
+    async for episode in _all(lambda offset: memory.list_episodes(live=True, limit=PAGE, offset=offset)):
+        yield EpisodeDraft(
+            content=episode.content,
+            butler=episode.butler,
+            session_id=episode.session_id,
+            importance=episode.importance,
+            metadata=_own(episode.metadata),
+            created_at=episode.created_at,
+        )
+
+
+async def _all(page: Callable[[int], Awaitable[Sequence[T]]]) -> AsyncIterator[T]:
+    offset = 0
+    while found := await page(offset):
+        for each in found:
+            yield each
+        offset += len(found)
+
+
+def _own(metadata: Mapping[str, object]) -> dict[str, object]:
+    return {key: value for key, value in metadata.items() if key not in LIFECYCLE}

@@ -1,0 +1,83 @@
+"""Importers: each reads the memories of one program from a path and yields items; nothing is written.
+
+To add one, write a file with a function like these and name it in ``Source`` and ``IMPORTERS``.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.portability import jsonl, markdown
+from commonplace.portability.importers import basic_memory, claude_mem, instructions, mcp_memory, mem0
+from commonplace.portability.items import Item
+
+
+class Source(StrEnum):
+    """Where items are from."""
+
+    JSONL = "jsonl"
+    MARKDOWN = "markdown"
+    INSTRUCTIONS = "instructions"
+    MCP_MEMORY = "mcp-memory"
+    BASIC_MEMORY = "basic-memory"
+    CLAUDE_MEM = "claude-mem"
+    MEM0 = "mem0"
+
+
+IMPORTERS: Final[Mapping[Source, Callable[[Path], Iterator[Item]]]] = {
+    Source.JSONL: jsonl.read,
+    Source.MARKDOWN: markdown.read,
+    Source.INSTRUCTIONS: instructions.read,
+    Source.MCP_MEMORY: mcp_memory.read,
+    Source.BASIC_MEMORY: basic_memory.read,
+    Source.CLAUDE_MEM: claude_mem.read,
+    Source.MEM0: mem0.read,
+}
+"""The importer of each source."""
+
+_HAS_OBSERVATIONS: Final = "SELECT 1 FROM sqlite_master WHERE name = 'observations'"
+_DATABASES: Final = frozenset({".db", ".sqlite", ".sqlite3"})
+
+
+def source_of(path: Path) -> Source:
+    """Return the source of a path, judged by its contents.
+
+    Raises:
+        InvalidInputError: The path does not exist, or no importer fits.
+    """
+    if path.is_dir():
+        has_folders = any((path / folder).is_dir() for folder in markdown.FOLDERS.values())
+        return Source.MARKDOWN if has_folders else Source.BASIC_MEMORY
+    if path.suffix == ".jsonl" and path.is_file():
+        return _kind_of_lines(path)
+    if path.suffix in _DATABASES and path.is_file():
+        return _kind_of_database(path)
+    if path.suffix == ".md" and path.is_file():
+        return Source.INSTRUCTIONS
+    names = ", ".join(Source)
+    raise InvalidInputError("source", f"a file or folder of {names}, or --from with one of these", str(path))
+
+
+def _kind_of_database(path: Path) -> Source:
+    with (
+        closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection,
+        suppress(sqlite3.Error),
+    ):
+        if connection.execute(_HAS_OBSERVATIONS).fetchone():
+            return Source.CLAUDE_MEM
+    return Source.MEM0
+
+
+def _kind_of_lines(path: Path) -> Source:
+    with path.open(encoding="utf-8") as file:
+        first = file.readline()
+    try:
+        document: object = json.loads(first)
+    except ValueError:
+        return Source.JSONL
+    return Source.MCP_MEMORY if isinstance(document, dict) and "type" in document else Source.JSONL

@@ -1,0 +1,191 @@
+"""Import of items: what is known already stays as it is, so an import can be repeated."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from commonplace.core.errors import InvalidInputError, SecretRefusedError
+from commonplace.core.secrets import find_secret_in_json
+from commonplace.knowledge import EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft
+from commonplace.operational import OperationalMemory
+from commonplace.portability.exporting import export
+from commonplace.portability.items import (
+    KINDS,
+    TEXT_FIELD,
+    EntityItem,
+    Item,
+    OperationalItem,
+    WorkspaceItem,
+    identity,
+    kind_of,
+    to_json,
+)
+from commonplace.workspace import WorkspaceMemory
+
+BATCH: Final = 500
+"""Facts, rules or episodes that are stored with one computation of vectors."""
+
+
+class Outcome(StrEnum):
+    """What an import does with an item."""
+
+    NEW = "new"
+    REPLACES = "replaces"
+    """A fact whose subject and predicate are known with other content; the old fact is kept as superseded."""
+    KNOWN = "known"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imported:
+    """An item and what the import did with it; ``reason`` says why it was refused."""
+
+    item: Item
+    outcome: Outcome
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        """The text of the item, with the key of a fact."""
+        key = f"{self.item.subject} {self.item.predicate}: " if isinstance(self.item, FactDraft) else ""
+        return f"{key}{getattr(self.item, TEXT_FIELD[kind_of(self.item)])}"
+
+
+def counts(imported: Iterable[Imported]) -> dict[str, int]:
+    """Return how many items had each outcome."""
+    found = Counter(each.outcome for each in imported)
+    return {outcome.value: found[outcome] for outcome in Outcome}
+
+
+class Importer:
+    """Stores items in the memories of a home.
+
+    Args:
+        knowledge: Takes entities, facts, rules and episodes, for its tenant.
+        operational: Takes operational memories.
+        workspace: Takes workspace memories.
+        allow_secrets: Whether text that looks like a secret is stored.
+    """
+
+    def __init__(
+        self,
+        knowledge: KnowledgeMemory,
+        operational: OperationalMemory,
+        workspace: WorkspaceMemory,
+        *,
+        allow_secrets: bool = False,
+    ) -> None:
+        self._knowledge = knowledge
+        self._operational = operational
+        self._workspace = workspace
+        self._allow_secrets = allow_secrets
+        self._entities: dict[str, str] = {}
+
+    async def plan(self, items: Iterable[Item]) -> list[Imported]:
+        """Say what an import would do with each item; nothing is written.
+
+        Raises:
+            StorageError: A memory cannot be read.
+        """
+        known: set[tuple[object, ...]] = set()
+        keys: set[tuple[object, ...]] = set()
+        entities: dict[tuple[object, ...], str] = {}
+        async for item in export(self._knowledge, self._operational, self._workspace):
+            known.add(identity(item))
+            if isinstance(item, FactDraft):
+                keys.add(_fact_key(item))
+            elif isinstance(item, EntityItem):
+                entities[identity(item)] = item.id
+        planned: list[Imported] = []
+        for item in sorted(items, key=lambda each: list(KINDS).index(kind_of(each))):
+            if isinstance(item, EntityItem) and identity(item) in entities:
+                self._entities[item.id] = entities[identity(item)]
+            planned.append(self._planned(item, known, keys))
+        return planned
+
+    def _planned(self, item: Item, known: set[tuple[object, ...]], keys: set[tuple[object, ...]]) -> Imported:
+        if identity(item) in known:
+            return Imported(item=item, outcome=Outcome.KNOWN)
+        secret = None if self._allow_secrets else find_secret_in_json(to_json(item))
+        if secret is not None:
+            return Imported(
+                item=item, outcome=Outcome.REFUSED, reason=f"text appears to contain a secret ({secret.kind})"
+            )
+        known.add(identity(item))
+        is_replacing = isinstance(item, FactDraft) and _fact_key(item) in keys
+        if isinstance(item, FactDraft):
+            keys.add(_fact_key(item))
+        return Imported(item=item, outcome=Outcome.REPLACES if is_replacing else Outcome.NEW)
+
+    async def store(self, planned: Sequence[Imported]) -> list[Imported]:
+        """Store the items of a plan that are new, and return what happened to each.
+
+        Raises:
+            StorageError: A memory cannot be written. What was stored before stays; the import can be repeated.
+        """
+        done: list[Imported] = []
+        batch: list[Imported] = []
+        for each in planned:
+            if batch and (len(batch) == BATCH or kind_of(batch[0].item) != kind_of(each.item)):
+                done += await self._store_batch(batch)
+                batch = []
+            if each.outcome in {Outcome.NEW, Outcome.REPLACES}:
+                batch.append(each)
+            else:
+                done.append(each)
+        return done + (await self._store_batch(batch) if batch else [])
+
+    async def _store_batch(self, batch: list[Imported]) -> list[Imported]:
+        """Store items of one kind together; if one of them is refused, one by one."""
+        try:
+            await self._store_items([each.item for each in batch])
+        except (InvalidInputError, SecretRefusedError) as error:
+            if len(batch) == 1:
+                return [replace(batch[0], outcome=Outcome.REFUSED, reason=str(error))]
+            return [done for each in batch for done in await self._store_batch([each])]
+        return batch
+
+    async def _store_items(self, items: Sequence[Item]) -> None:
+        allow = self._allow_secrets
+        facts = [self._with_entity(item) for item in items if isinstance(item, FactDraft)]
+        rules = [item for item in items if isinstance(item, RuleDraft)]
+        episodes = [item for item in items if isinstance(item, EpisodeDraft)]
+        await self._knowledge.store_facts(facts, allow_secrets=allow)
+        await self._knowledge.store_rules(rules, allow_secrets=allow)
+        await self._knowledge.store_episodes(episodes, allow_secrets=allow)
+        for item in items:
+            if isinstance(item, EntityItem | OperationalItem | WorkspaceItem):
+                await self._store_one(item)
+
+    async def _store_one(self, item: EntityItem | OperationalItem | WorkspaceItem) -> None:
+        allow = self._allow_secrets
+        match item:
+            case EntityItem():
+                made = await self._knowledge.entity_create(
+                    canonical_name=item.name,
+                    entity_type=item.entity_type,
+                    aliases=item.aliases,
+                    metadata=item.metadata,
+                    allow_secrets=allow,
+                )
+                self._entities[item.id] = str(made.id)
+            case OperationalItem():
+                await self._operational.add(
+                    category=item.category,
+                    observation=item.observation,
+                    service=item.service,
+                    confidence=item.confidence,
+                    allow_secrets=allow,
+                )
+            case WorkspaceItem():
+                await self._workspace.store(item.text, tags=item.tags, scope=item.scope, allow_secrets=allow)
+
+    def _with_entity(self, fact: FactDraft) -> FactDraft:
+        """Return a fact with the id of its entity in this home; without one if the entity was refused or is missing."""
+        return replace(fact, entity_id=self._entities.get(str(fact.entity_id)))
+
+
+def _fact_key(fact: FactDraft) -> tuple[object, ...]:
+    return (fact.scope, fact.subject, fact.predicate)

@@ -1,0 +1,255 @@
+"""Copies of the databases and files of a home as they are at one moment.
+
+For a moment, writers of SQLite wait. Meanwhile the snapshot of each PostgreSQL database begins and the small files are
+copied. Then a reading transaction of SQLite keeps that state, and the writers go on while the databases are copied.
+"""
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import subprocess
+import time
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, cast
+
+import asyncpg
+
+from commonplace.core.errors import StorageError, StorageUnavailableError
+from commonplace.core.settings import Settings
+from commonplace.storage import clock_guard, sqlite
+from commonplace.storage.cluster import DATABASE, SUPERUSER
+from commonplace.storage.embedded import join_server
+from commonplace.storage.file_locks import FileLock
+from commonplace.storage.postgres_access import connect
+from commonplace.storage.postgres_binaries import bundled_programs
+from commonplace.storage.postgres_url import describe_url, without_password
+
+SQLITE: Final = "commonplace.db"
+OPERATIONAL: Final = "operational.dump"
+KNOWLEDGE: Final = "knowledge.dump"
+HOME: Final = "home"
+WORKSPACES: Final = "workspaces"
+MEMORIES: Final = Path(".aegis", "memory", "memories.jsonl")
+
+NOT_KEPT: Final = frozenset({"postgres", "postgres.incoming", "models", "logs", "backups", clock_guard.FILE})
+"""Parts of a home that are copied otherwise, can be made again, or tell of this machine."""
+
+LOCK_TIMEOUT_S: Final = 10.0
+_REVISIONS: Final = "SELECT version_num FROM alembic_version ORDER BY 1"
+_HAS_REVISIONS: Final = "SELECT to_regclass('alembic_version') IS NOT NULL"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A PostgreSQL database: its URL, and the superuser's URL of another database if the server is the embedded one."""
+
+    url: str
+    admin_url: str | None = None
+
+
+def _is_there(path: Path) -> bool:
+    """Return whether a path exists, also as a link to nothing."""
+    return os.path.lexists(path)
+
+
+@asynccontextmanager
+async def servers(settings: Settings, *, create: bool = False) -> AsyncGenerator[dict[str, Server]]:
+    """Yield the PostgreSQL databases of a home, by their members in a backup.
+
+    Args:
+        settings: Name the databases.
+        create: Whether to create an embedded server that does not exist; otherwise it is left out.
+    """
+    found: dict[str, Server] = {}
+    if settings.database_is_postgres and settings.database != settings.postgres_url:
+        found[OPERATIONAL] = Server(url=settings.database)
+    if settings.postgres_url:
+        yield found | {KNOWLEDGE: Server(url=settings.postgres_url)}
+    elif create or _is_there(settings.postgres_directory):
+        membership = await asyncio.to_thread(join_server, settings.postgres_directory)
+        try:
+            url, admin_url = (
+                membership.url(role=SUPERUSER, database=name) for name in (DATABASE, "postgres")
+            )
+            yield found | {KNOWLEDGE: Server(url=url, admin_url=admin_url)}
+        finally:
+            membership.leave()
+    else:
+        yield found
+
+
+async def copy_everything(
+    settings: Settings, found: Mapping[str, Server], workspaces: Iterable[Path], staging: Path
+) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """Copy all databases and files to a directory.
+
+    Returns:
+        The revisions of each database, by member; and the directory of each workspace, by member.
+
+    Raises:
+        StorageError: A database cannot be read, or another process keeps a lock for too long.
+        OSError: A copy cannot be written.
+    """
+    async with AsyncExitStack() as stack:
+        connections = {
+            name: await stack.enter_async_context(_connected(server)) for name, server in found.items()
+        }
+        reader = None
+        with _writers_waiting(
+            settings.database_path if not settings.database_is_postgres else None
+        ) as opened:
+            snapshots = {
+                name: await stack.enter_async_context(_snapshot(connection))
+                for name, connection in connections.items()
+            }
+            places = _copy_workspaces(workspaces, staging)
+            _copy_home(settings, staging)
+            if opened is not None:
+                reader = stack.enter_context(closing(sqlite.connect(opened)))
+                reader.execute("BEGIN")
+                reader.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        revisions: dict[str, list[str]] = {}
+        if reader is not None:
+            revisions[SQLITE] = await asyncio.to_thread(_copy_sqlite, reader, staging / SQLITE)
+        for name, connection in connections.items():
+            revisions[name] = await _revisions(connection)
+            await dump(found[name].url, staging / name, snapshot=snapshots[name])
+        return revisions, places
+
+
+@contextmanager
+def _writers_waiting(path: Path | None) -> Generator[Path | None]:
+    """Keep other processes from writing to a SQLite file; yield it, or ``None`` if it does not exist."""
+    if path is None or not path.exists():
+        yield None
+        return
+    with closing(sqlite.connect(path)) as writer, sqlite.translated_errors(path):
+        writer.execute("BEGIN IMMEDIATE")
+        yield path
+
+
+def _copy_sqlite(reader: sqlite3.Connection, target: Path) -> list[str]:
+    with closing(sqlite3.connect(target, isolation_level=None)) as copy, sqlite.translated_errors(target):
+        reader.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")  # one file, without side files
+        check_integrity(copy, target)
+        has_revisions = copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").fetchone()
+        return [row[0] for row in copy.execute(_REVISIONS)] if has_revisions else []
+
+
+def check_integrity(connection: sqlite3.Connection, path: Path) -> None:
+    """Let SQLite read the whole file.
+
+    Raises:
+        StorageError: The file is damaged.
+    """
+    found = connection.execute("PRAGMA integrity_check").fetchone()[0]
+    if found != "ok":
+        raise StorageError(f"{path} is damaged: {found}")
+
+
+@asynccontextmanager
+async def _connected(server: Server) -> AsyncGenerator[asyncpg.Connection]:
+    connection = await connect(server.url, where=describe_url(server.url))
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+@asynccontextmanager
+async def _snapshot(connection: asyncpg.Connection) -> AsyncGenerator[str]:
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        yield cast("str", await connection.fetchval("SELECT pg_export_snapshot()"))
+
+
+async def _revisions(connection: asyncpg.Connection) -> list[str]:
+    if not await connection.fetchval(_HAS_REVISIONS):
+        return []
+    return [row[0] for row in await connection.fetch(_REVISIONS)]
+
+
+def _copy_workspaces(workspaces: Iterable[Path], staging: Path) -> dict[str, str]:
+    places: dict[str, str] = {}
+    for number, workspace in enumerate(dict.fromkeys(workspaces), start=1):
+        source = workspace / MEMORIES
+        if source.is_file() and not source.is_symlink():
+            name = f"{WORKSPACES}/{number}.jsonl"
+            with _locked(source.with_name("memories.lock")):
+                _copy_file(source, staging / name)
+            places[name] = str(workspace)
+    return places
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[None]:
+    with ExitStack() as stack:
+        try:
+            lock = stack.enter_context(FileLock(path))
+        except PermissionError:
+            yield  # a workspace that this user cannot write to; replaced as a whole by whoever can
+            return
+        if not lock.wait(shared=True, deadline=time.monotonic() + LOCK_TIMEOUT_S):
+            raise StorageUnavailableError(f"{path} has been locked for {LOCK_TIMEOUT_S:g} s: try again")
+        yield
+
+
+def _copy_home(settings: Settings, staging: Path) -> None:
+    """Copy the small files of the home: the projects, transcripts, and what clients wait to send."""
+    database = settings.database_path
+    for directory, names, files in os.walk(settings.home):
+        here = Path(directory)
+        left_out = NOT_KEPT if here == settings.home else frozenset[str]()
+        names[:] = [name for name in names if name not in left_out]
+        for path in (here / name for name in files if name not in left_out):
+            is_database = path.name.startswith(database.name) and path.parent == database.parent
+            if path.is_file() and not path.is_symlink() and not is_database and path.suffix != ".lock":
+                _copy_file(path, staging / HOME / path.relative_to(settings.home))
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+async def dump(url: str, target: Path, *, snapshot: str) -> None:
+    """Write a dump of a PostgreSQL database, as it is in an exported snapshot.
+
+    Raises:
+        StorageError: The server does not let the role read everything, or ``pg_dump`` failed.
+    """
+    await asyncio.to_thread(
+        run_program,
+        "pg_dump",
+        url,
+        *("--format=custom", "--compress=none", "--no-sync", f"--snapshot={snapshot}", f"--file={target}"),
+    )
+
+
+def run_program(name: str, url: str | None, *options: str) -> str:
+    """Run one of PostgreSQL's programs, on a database or without, and return its output.
+
+    Raises:
+        StorageError: The program failed. No message holds the password.
+    """
+    plain, password = (None, None) if url is None else without_password(url)
+    outcome = subprocess.run(  # noqa: S603 - PostgreSQL's own program, arguments in a list, no shell
+        [bundled_programs() / name, *(["--dbname", plain] if plain else []), *options],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={"PATH": os.defpath, "LC_ALL": "C"} | ({"PGPASSWORD": password} if password else {}),
+    )
+    if outcome.returncode == 0:
+        return outcome.stdout
+    reason = outcome.stderr.strip()
+    if "row-level security" in reason:
+        reason = (
+            "the role of the URL cannot read the rows of all tenants: for this command, set the URL to that of a "
+            f"superuser or a role with BYPASSRLS ({reason.splitlines()[0]})"
+        )
+    raise StorageError(f"{name} failed{f' for {describe_url(url)}' if url else ''}: {reason}")

@@ -1,0 +1,141 @@
+"""Making of a backup."""
+
+import asyncio
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from commonplace.core.clock import Clock, format_timestamp, utc_now
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.settings import Settings
+from commonplace.storage.backup.archive import Manifest, digests, disk_errors, pack
+from commonplace.storage.backup.copies import Server, copy_everything, servers
+
+DIRECTORY: Final = "backups"
+"""The directory of a home with the backups that are made before upgrades and restores."""
+
+KEPT: Final = 3
+"""Number of such backups that are kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackupReceipt:
+    """Contents of a backup.
+
+    Attributes:
+        file: The backup.
+        size_bytes: Its size.
+        made_at: ISO 8601, when the copies were made.
+        databases: The databases in it.
+        files: How many other files are in it.
+        workspaces: The directories whose workspace memory is in it.
+    """
+
+    file: Path
+    size_bytes: int
+    made_at: str
+    databases: tuple[str, ...]
+    files: int
+    workspaces: tuple[str, ...]
+
+    @classmethod
+    def of(cls, file: Path, manifest: Manifest) -> "BackupReceipt":
+        """Return the receipt of a file with a manifest."""
+        return cls(
+            file=file,
+            size_bytes=file.stat().st_size,
+            made_at=manifest.made_at,
+            databases=tuple(manifest.revisions),
+            files=len(manifest.files) - len(manifest.revisions),
+            workspaces=tuple(manifest.workspaces.values()),
+        )
+
+
+async def back_up(
+    settings: Settings,
+    target: Path,
+    *,
+    workspaces: Iterable[Path] = (),
+    clock: Clock = utc_now,
+) -> BackupReceipt:
+    """Copy all that a home knows to one file, while it is in use. The file is read again before it is in place.
+
+    Args:
+        settings: The home and its databases.
+        target: The file, which must not exist.
+        workspaces: The directories whose workspace memory is copied too.
+        clock: Returns the current time.
+
+    Raises:
+        InvalidInputError: The file exists.
+        NotFoundError: The home has no memories.
+        StorageError: A database cannot be read, or the backup cannot be written; nothing is left of it.
+    """
+    _require_new(target)
+    async with servers(settings) as found:
+        if not found and not settings.database_path.exists():
+            raise NotFoundError("database in", str(settings.home))
+        return await _write(settings, found, target, workspaces, clock)
+
+
+def _require_new(target: Path) -> None:
+    if os.path.lexists(target):
+        raise InvalidInputError("file", "a path where nothing exists", str(target))
+
+
+async def _write(
+    settings: Settings, found: dict[str, Server], target: Path, workspaces: Iterable[Path], clock: Clock
+) -> BackupReceipt:
+    with disk_errors(target):
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        try:
+            manifest = Manifest(
+                made_at=format_timestamp(clock(), precision="seconds"),
+                release=version("commonplace"),
+            )
+            revisions, places = await copy_everything(settings, found, workspaces, staging)
+            files = await asyncio.to_thread(digests, staging)
+            manifest = replace(manifest, files=files, revisions=revisions, workspaces=places)
+            await asyncio.to_thread(pack, staging, manifest, target)
+            return BackupReceipt.of(target, manifest)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+
+async def back_up_before(
+    settings: Settings, what: str, *, only_sqlite: bool = False, clock: Clock = utc_now
+) -> Path:
+    """Make a backup in the home, and delete all but the newest few of these.
+
+    Args:
+        settings: The home and its databases. A PostgreSQL server with a URL is left out, because its role may not be
+            allowed to read everything: its owner makes backups of it.
+        what: What is about to happen, for the name of the file.
+        only_sqlite: Whether the embedded server is left out too.
+        clock: Returns the current time.
+
+    Raises:
+        StorageError: The backup cannot be made, so nothing else should happen.
+    """
+    moment = format_timestamp(clock()).translate(str.maketrans("", "", "-:"))
+    target = settings.home / DIRECTORY / f"before-{what}-{moment}.tar.gz"
+    async with _nothing() if only_sqlite else servers(settings) as found:
+        embedded = {name: server for name, server in found.items() if server.admin_url}
+        await _write(settings, embedded, target, (), clock)
+    made = sorted(target.parent.glob("before-*.tar.gz"), key=lambda path: re.sub(r".*-", "", path.name))
+    for old in made[:-KEPT]:
+        old.unlink(missing_ok=True)
+    return target
+
+
+@asynccontextmanager
+async def _nothing() -> AsyncGenerator[dict[str, Server]]:
+    yield {}

@@ -1,0 +1,85 @@
+"""One search over all four memories, and the newest items of each memory without a query."""
+
+from dataclasses import replace
+from typing import Annotated, Final
+
+from fastapi import Depends, Query, Request
+from fastapi.responses import HTMLResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from commonplace.access import Principal
+from commonplace.briefing import Part
+from commonplace.known import MAX_QUERY_CHARS, PARTS, Item, Kind, known
+from commonplace.web.access import KnowledgeOfCaller, OpenMemories, reader
+from commonplace.web.dashboard.errors import pages
+from commonplace.web.dashboard.rendering import link, render
+
+PATH: Final = "/search"
+TITLES: Final = {
+    Part.KNOWLEDGE: "Knowledge",
+    Part.OPERATIONAL: "Lessons of operations",
+    Part.APPS: "Digests of apps",
+    Part.WORKSPACE: "Notes of the workspace",
+}
+_PLACES: Final = {
+    Kind.ENTITY: "/knowledge/entities/{}",
+    Kind.FACT: "/knowledge/facts/{}",
+    Kind.RULE: "/knowledge/rules/{}",
+    Kind.EPISODE: "/knowledge/episodes/{}",
+    Kind.LESSON: "/memories/{}",
+    Kind.NOTE: "/workspace#{}",
+}
+_DELETING: Final = {
+    Kind.FACT: ("Forget", "/knowledge/facts/{}/forget"),
+    Kind.RULE: ("Forget", "/knowledge/rules/{}/forget"),
+    Kind.EPISODE: ("Forget", "/knowledge/episodes/{}/forget"),
+    Kind.LESSON: ("Delete", "/memories/delete?ids={}"),
+    Kind.NOTE: ("Delete", "/workspace/{}/delete"),
+}
+
+router = pages(PATH, reader)
+
+
+class Wanted(BaseModel):
+    """The question in the address of the page."""
+
+    model_config = ConfigDict(str_strip_whitespace=True)
+
+    q: Annotated[str, Field(max_length=MAX_QUERY_CHARS)] = ""
+
+
+@router.get("")
+async def search_page(
+    request: Request,
+    memories: OpenMemories,
+    knowledge: KnowledgeOfCaller,
+    wanted: Annotated[Wanted, Query()],
+    who: Annotated[Principal, Depends(reader)],
+) -> HTMLResponse:
+    """Show what every memory holds about a query; other tenants than the installation's see knowledge memory."""
+    parts = PARTS if who.of_installation else (Part.KNOWLEDGE,)
+    return render(
+        request,
+        "search.html",
+        query=wanted.q,
+        url=link(PATH, q=wanted.q),
+        holdings=await known(replace(memories, knowledge=knowledge), wanted.q, parts=parts),
+        titles=TITLES,
+        url_of=url_of,
+        deleting=deleting,
+    )
+
+
+def url_of(item: Item) -> str:
+    """Return the page of an item; a digest is on the page of its app."""
+    return f"/apps/{item.about}" if item.kind is Kind.DIGEST else _PLACES[item.kind].format(item.id)
+
+
+def deleting(item: Item) -> tuple[str, str] | None:
+    """Return the word and the address of the dialog that removes an item; ``None`` if it has none."""
+    if item.kind is Kind.DIGEST:
+        return "Delete", f"/apps/{item.about}/memories/{item.id}/delete"
+    if item.kind not in _DELETING:
+        return None
+    word, address = _DELETING[item.kind]
+    return word, address.format(item.id)

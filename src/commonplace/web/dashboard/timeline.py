@@ -1,0 +1,242 @@
+"""This week: what was learned, replaced, corrected, confirmed, faded and forgotten over all four memories."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+from itertools import groupby
+from typing import Annotated, Final, Literal
+from uuid import UUID
+
+from fastapi import Query, Request
+from fastapi.responses import HTMLResponse
+from pydantic import BaseModel, Field
+
+from commonplace.apps import ChangeKind as AppChange
+from commonplace.core.errors import CommonplaceError
+from commonplace.knowledge import EventType, KnowledgeMemory
+from commonplace.memories import Memories
+from commonplace.operational import GENERAL
+from commonplace.operational import ChangeKind as Change
+from commonplace.web.access import KnowledgeOfCaller, OpenMemories, installation_reader
+from commonplace.web.dashboard.errors import pages
+from commonplace.web.dashboard.rendering import link, render
+from commonplace.web.knowledge.pages.audit import subject_of
+
+PATH: Final = "/week"
+MOST_OF_EACH: Final = 500
+MOST_SHOWN: Final = 300
+MOST_DAYS: Final = 366
+
+
+class What(StrEnum):
+    """A kind of change to a memory."""
+
+    LEARNED = "learned"
+    REPLACED = "replaced"
+    CORRECTED = "corrected"
+    CONFIRMED = "confirmed"
+    FADED = "faded"
+    FORGOTTEN = "forgotten"
+
+
+_OPERATIONS: Final[Mapping[Change, What]] = {
+    Change.CREATED: What.LEARNED,
+    Change.REFINED: What.CORRECTED,
+    Change.REINFORCED: What.CONFIRMED,
+    Change.CONTRADICTED: What.CORRECTED,
+    Change.EDITED: What.CORRECTED,
+    Change.DECAYED: What.FADED,
+    Change.DELETED: What.FORGOTTEN,
+}
+_APPS: Final[Mapping[AppChange, What]] = {
+    AppChange.CREATED: What.LEARNED,
+    AppChange.IMPORTED: What.LEARNED,
+    AppChange.MERGED: What.REPLACED,
+    AppChange.COMPACTED: What.REPLACED,
+    AppChange.DELETED: What.FORGOTTEN,
+}
+_KNOWLEDGE: Final[Mapping[str, What]] = {
+    EventType.FACT_CREATED: What.LEARNED,
+    EventType.RULE_CREATED: What.LEARNED,
+    EventType.FACT_SUPERSEDED: What.REPLACED,
+    EventType.RULE_HARMFUL: What.CORRECTED,
+    EventType.RULE_INVERTED: What.CORRECTED,
+    EventType.FACT_CONFIRMED: What.CONFIRMED,
+    EventType.RULE_CONFIRMED: What.CONFIRMED,
+    EventType.RULE_HELPFUL: What.CONFIRMED,
+    EventType.FACT_FADING: What.FADED,
+    EventType.RULE_FADING: What.FADED,
+    EventType.FACT_EXPIRED: What.FADED,
+    EventType.RULE_EXPIRED: What.FADED,
+    EventType.FACT_RETRACTED: What.FORGOTTEN,
+    EventType.RULE_FORGOTTEN: What.FORGOTTEN,
+}
+
+router = pages(PATH, installation_reader)
+
+
+class Wanted(BaseModel):
+    """The filters in the address of the page."""
+
+    days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = 7
+    what: What | Literal[""] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One thing that happened to a memory.
+
+    Attributes:
+        what: The kind of change.
+        text: The text of the memory; empty if it is gone.
+        about: The service, app or kind of the memory.
+        url: The page of the memory.
+        at: The time.
+        actor: Who or what caused it.
+        cause: The name of the session or run that caused it, if any.
+        cause_url: The page of that session or run.
+    """
+
+    what: What
+    text: str
+    about: str
+    url: str
+    at: datetime
+    actor: str
+    cause: str = ""
+    cause_url: str = ""
+
+
+@router.get("")
+async def week(
+    request: Request,
+    memories: OpenMemories,
+    knowledge: KnowledgeOfCaller,
+    wanted: Annotated[Wanted, Query()],
+) -> HTMLResponse:
+    """Show what happened to the memories, the latest first, by day."""
+    since = memories.operational.views.now() - timedelta(days=wanted.days)
+    entries = [
+        *await _operations(memories, since),
+        *await _apps(memories, since),
+        *await _notes(memories, since),
+    ]
+    problem = ""
+    try:
+        entries += await _knowledge(knowledge, since)
+    except CommonplaceError as error:
+        problem = str(error)
+    counts = Counter(entry.what for entry in entries)
+    shown = sorted(
+        (entry for entry in entries if not wanted.what or entry.what is wanted.what),
+        key=lambda entry: entry.at,
+        reverse=True,
+    )[:MOST_SHOWN]
+    return render(
+        request,
+        "week.html",
+        days=_by_day(shown),
+        tabs=_tabs(counts, wanted),
+        spans=[("1", "One day"), ("7", "Seven days"), ("30", "Thirty days")],
+        wanted=wanted,
+        is_cut=len(shown) == MOST_SHOWN,
+        problem=problem,
+        url=link(PATH, days=wanted.days, what=wanted.what),
+    )
+
+
+def _tabs(counts: Mapping[What, int], wanted: Wanted) -> list[tuple[str, int, str, bool]]:
+    everything = ("All", sum(counts.values()), link(PATH, days=wanted.days), not wanted.what)
+    return [
+        everything,
+        *(
+            (each.title(), counts[each], link(PATH, days=wanted.days, what=each), each == wanted.what)
+            for each in What
+        ),
+    ]
+
+
+def _by_day(entries: Sequence[Entry]) -> list[tuple[date, list[Entry]]]:
+    return [(day, list(found)) for day, found in groupby(entries, key=lambda entry: entry.at.date())]
+
+
+async def _operations(memories: Memories, since: datetime) -> Iterable[Entry]:
+    changes = await memories.operational.views.changes(since=since, limit=MOST_OF_EACH)
+    return [
+        Entry(
+            what=_OPERATIONS[one.kind],
+            text=one.observation or "",
+            about=one.service or (GENERAL if one.observation else ""),
+            url=f"/memories/{one.memory_id}",
+            at=one.created_at,
+            actor=one.actor,
+            cause="" if one.session_id is None else f"Session {one.session_id}",
+            cause_url=f"/sessions/{one.session_id}",
+        )
+        for one in changes
+        if one.kind in _OPERATIONS
+    ]
+
+
+async def _apps(memories: Memories, since: datetime) -> Iterable[Entry]:
+    changes = await memories.apps.views.changes_of_all(since=since, limit=MOST_OF_EACH)
+    return [
+        Entry(
+            what=_APPS[one.kind],
+            text=one.after or one.before or "",
+            about=one.app_id,
+            url=f"/apps/{one.app_id}",
+            at=one.created_at,
+            actor=one.actor,
+        )
+        for one in changes
+        if one.kind in _APPS
+    ]
+
+
+async def _notes(memories: Memories, since: datetime) -> Iterable[Entry]:
+    notes = (await memories.workspace.search(limit=None)).memories
+    return [
+        Entry(
+            what=What.LEARNED,
+            text=one.text,
+            about="workspace",
+            url=f"/workspace#{one.id}",
+            at=one.created_at,
+            actor="agent",
+        )
+        for one in notes
+        if one.created_at >= since
+    ]
+
+
+async def _knowledge(knowledge: KnowledgeMemory, since: datetime) -> Iterable[Entry]:
+    events = [
+        event
+        for event in await knowledge.list_events(since=since, limit=MOST_OF_EACH)
+        if event.event_type in _KNOWLEDGE
+    ]
+    subjects = [subject_of(event.payload) for event in events]
+    names = await knowledge.names_of({about for _, about in subjects if about})
+    entries: list[Entry] = []
+    for event, (kind, about) in zip(events, subjects, strict=True):
+        run = event.payload.get("run_id")
+        entries.append(
+            Entry(
+                what=_KNOWLEDGE[event.event_type],
+                text=names.get(about, "") if about else "",
+                about=kind,
+                url=_page(kind, about),
+                at=event.created_at,
+                actor=event.actor or "",
+                cause="Consolidation" if run else "Audit log",
+                cause_url=f"/knowledge/runs/{run}" if run else f"/knowledge/events/{event.id}",
+            )
+        )
+    return entries
+
+
+def _page(kind: str, about: UUID | None) -> str:
+    return f"/knowledge/{kind}s/{about}" if about else "/knowledge/events"

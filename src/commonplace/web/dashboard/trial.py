@@ -1,0 +1,211 @@
+"""Trial of a prompt: its briefing, with the reason of each line and the memories that just missed it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from fastapi import Query, Request
+from fastapi.responses import HTMLResponse
+from pydantic import BaseModel, ConfigDict, Field
+
+from commonplace.briefing import DEFAULT_BUDGET_TOKENS, Briefing, Part, build_briefing
+from commonplace.core.text import collapse_whitespace
+from commonplace.knowledge import GLOBAL_SCOPE, Fact, Found, KnowledgeMemory, short_id
+from commonplace.memories import Memories
+from commonplace.operational import GENERAL, MemoryFilter
+from commonplace.projects import Projects
+from commonplace.web.access import KnowledgeOfCaller, OpenMemories, installation_reader
+from commonplace.web.dashboard.errors import pages
+from commonplace.web.dashboard.rendering import link, render
+from commonplace.web.dashboard.wording import decimal
+from commonplace.web.knowledge.pages.listing import Name
+from commonplace.web.limits import MAX_BUDGET_TOKENS
+
+PATH: Final = "/briefing"
+MAX_PROMPT_CHARS: Final = 4_000
+MOST_LINES: Final = 40
+MOST_MISSED: Final = 8
+BUDGET: Final = "It missed the budget."
+FLOOR: Final = "It missed the floor."
+PINNED: Final = "pinned"
+"""The tag of pinned memories."""
+
+router = pages(PATH, installation_reader)
+
+
+class Wanted(BaseModel):
+    """The form in the address of the page."""
+
+    model_config = ConfigDict(str_strip_whitespace=True)
+
+    prompt: Annotated[str, Field(max_length=MAX_PROMPT_CHARS)] = ""
+    project: Name = ""
+    app: Name = ""
+    budget: Annotated[int, Field(ge=0, le=MAX_BUDGET_TOKENS)] = DEFAULT_BUDGET_TOKENS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A memory that is in the briefing, or that just missed it.
+
+    Attributes:
+        text: The text.
+        about: Its scope or service.
+        url: Its page.
+        why: Why it is in the briefing, or what it lacked.
+        is_told: Whether the briefing holds it.
+        memory_id: The id of a fact or rule, which can be pinned, corrected and forgotten here.
+        is_pinned: Whether it is in every block of its scope.
+    """
+
+    text: str
+    about: str
+    url: str
+    why: str
+    is_told: bool
+    memory_id: UUID | None = None
+    is_pinned: bool = False
+
+    @property
+    def page(self) -> str:
+        """The page without its address of the part."""
+        return self.url.partition("#")[0]
+
+
+@router.get("")
+async def trial(
+    request: Request,
+    memories: OpenMemories,
+    knowledge: KnowledgeOfCaller,
+    wanted: Annotated[Wanted, Query()],
+) -> HTMLResponse:
+    """Show the briefing for a prompt. It counts no use."""
+    mine = replace(memories, knowledge=knowledge)
+    butler = wanted.project or GLOBAL_SCOPE
+    briefing = await build_briefing(
+        mine,
+        prompt=wanted.prompt,
+        app=wanted.app or None,
+        butler=butler,
+        budget_tokens=wanted.budget,
+    )
+    lines = {
+        Part.KNOWLEDGE: await _of_knowledge(knowledge, briefing, wanted.prompt, butler),
+        Part.OPERATIONAL: await _of_operations(mine, briefing),
+        Part.WORKSPACE: await _of_workspace(mine, briefing, wanted.prompt),
+    }
+    return render(
+        request,
+        "briefing.html",
+        wanted=wanted,
+        most_tokens=MAX_BUDGET_TOKENS,
+        is_cut=any(BUDGET in line.why for found in lines.values() for line in found),
+        url=link(PATH, **wanted.model_dump()),
+        briefing=briefing,
+        problems=[section for section in briefing.sections if section.problem],
+        lines={part: found for part, found in lines.items() if found},
+        titles={Part.KNOWLEDGE: "Facts and rules", Part.OPERATIONAL: "Lessons", Part.WORKSPACE: "Notes"},
+        projects=_projects(mine),
+        apps=[
+            ("", "None"),
+            *((each.app.app_id, each.app.name) for each in await mine.apps.registry.list_apps()),
+        ],
+    )
+
+
+def _projects(memories: Memories) -> list[tuple[str, str]]:
+    known = Projects(memories.knowledge.database.settings.home).list_projects()
+    return [("", "All projects (global)"), *((each.id, each.name) for each in known if not each.merged_into)]
+
+
+def _section(briefing: Briefing, part: Part) -> str:
+    return next((section.text for section in briefing.sections if section.name is part), "")
+
+
+async def _of_knowledge(
+    knowledge: KnowledgeMemory, briefing: Briefing, prompt: str, butler: str
+) -> Sequence[Line]:
+    """Return the facts and rules that are told, then those that just missed the budget or the floor."""
+    text = _section(briefing, Part.KNOWLEDGE)
+    floor = knowledge.config.retrieval.min_relevance if prompt else 0.0
+    options: dict[str, Any] = {"scope": butler, "limit": MOST_LINES, "explain": True, "count": False}
+    above = await knowledge.recall(prompt, **options)
+    passed = {one.memory.id for one in above}
+    below = await knowledge.recall(prompt, min_relevance=0.0, **options) if floor else []
+    lines = [
+        *(_recalled(one, text, floor, BUDGET) for one in above),
+        *(_recalled(one, text, floor, FLOOR) for one in below if one.memory.id not in passed),
+    ]
+    missed = [line for line in lines if not line.is_told]
+    return [*(line for line in lines if line.is_told), *missed[:MOST_MISSED]]
+
+
+def _recalled(found: Found, text: str, floor: float, obstacle: str) -> Line:
+    """Return a recalled memory as a line; the text of the section tells whether it is in the briefing."""
+    memory, likeness = found.memory, found.scores.likeness or 0.0
+    is_told = short_id(memory.memory_type, memory.id) in text or collapse_whitespace(memory.content) in text
+    is_pinned = PINNED in getattr(memory, "tags", ())
+    reasons = [
+        "It is pinned." if is_told and is_pinned else "" if is_told else obstacle,
+        f"Its likeness is {likeness:.2f}; the floor is {floor:.2f}." if floor else "",
+        f"Its score is {_parts_of_score(found)}." if is_told or likeness >= floor else "",
+    ]
+    about = f"{memory.subject} {memory.predicate}: " if isinstance(memory, Fact) else ""
+    return Line(
+        text=f"{about}{memory.content}",
+        about=getattr(memory, "scope", ""),
+        url=f"/knowledge/{memory.memory_type}s/{memory.id}",
+        why=" ".join(filter(None, reasons)),
+        is_told=is_told,
+        memory_id=memory.id,
+        is_pinned=is_pinned,
+    )
+
+
+def _parts_of_score(found: Found) -> str:
+    """Return the composite score with what each of its parts contributes."""
+    components = found.explanation.components if found.explanation else None
+    parts = ", ".join(f"{name} {part.contribution:.2f}" for name, part in (components or {}).items())
+    return f"{found.scores.composite_score or 0.0:.2f}: {parts}"
+
+
+async def _of_operations(memories: Memories, briefing: Briefing) -> Sequence[Line]:
+    """Return the most trusted observations, which the block takes until its budget is spent."""
+    text = _section(briefing, Part.OPERATIONAL)
+    found = await memories.operational.list_memories(
+        MemoryFilter(active=True, sort="confidence", limit=MOST_LINES)
+    )
+    lines = [
+        Line(
+            text=one.observation,
+            about=one.service or GENERAL,
+            url=f"/memories/{one.id}",
+            why=f"Its confidence is {decimal(one.confidence)}; the most trusted lessons come first.",
+            is_told=collapse_whitespace(one.observation) in text,
+        )
+        for one in found
+    ]
+    return _cut(lines)
+
+
+async def _of_workspace(memories: Memories, briefing: Briefing, prompt: str) -> Sequence[Line]:
+    """Return the notes that share a word with the prompt."""
+    text = _section(briefing, Part.WORKSPACE)
+    lines = [
+        Line(
+            text=one.memory.text,
+            about=", ".join(one.memory.tags),
+            url=f"/workspace#{one.memory.id}",
+            why=f"It shares {', '.join(sorted(one.words))} with the prompt; its score is {one.score:.2f}.",
+            is_told=collapse_whitespace(one.memory.text) in text,
+        )
+        for one in await memories.workspace.explain(prompt)
+    ]
+    return _cut(lines[:MOST_LINES])
+
+
+def _cut(lines: Sequence[Line]) -> list[Line]:
+    """Return all lines that are told and the first ones that missed the budget."""
+    missed = [replace(line, why=f"{BUDGET} {line.why}") for line in lines if not line.is_told]
+    return [*(line for line in lines if line.is_told), *missed[:MOST_MISSED]]

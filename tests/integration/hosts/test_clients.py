@@ -1,0 +1,75 @@
+"""The real CLIs of the other hosts: their settings as installed, their models scripted."""
+
+import json
+import subprocess
+from html import unescape
+from typing import Any
+
+import pytest
+
+from support.clients import CODEX, GEMINI, OPENCODE, STORED, Client
+from support.commands import CommandLine, clean_environment
+from support.model_api import Calls, ModelApi, Says
+from support.postgres import wait_until
+
+pytestmark = pytest.mark.requirement("HST-01.1", "HST-02.1", "HST-03.1")
+
+
+@pytest.mark.parametrize("client", [CODEX, GEMINI, OPENCODE], ids=lambda client: client.name)
+def test_a_session_is_briefed_calls_a_tool_and_becomes_an_episode(
+    client: Client, commonplace: CommandLine, knowledge_url: str
+) -> None:
+    """The first request has the briefing, whose lines the prompt does not repeat, and all tools."""
+    home = commonplace.home / "user"
+    home.mkdir()
+    path = client.path()
+    with ModelApi(Calls(client.tool, STORED), Says("Staging listens on 5433.")) as api:
+        own = {"HOME": str(home), "PATH": path} | client.settle(home, api.url)
+        before = {each: each.read_bytes() for each in home.rglob("*") if each.is_file()}
+        installed = commonplace("install", client.name, "--scope", client.scope, stdin=b"", **own)
+        assert installed.status == 0, installed.err
+        commonplace("workspace", "store", "The staging port is 5433", "--tag", "infra")
+        # opencode believes PWD rather than its current directory.
+        own |= {"PWD": str(commonplace.directory), "COMMONPLACE_POSTGRES_URL": knowledge_url}
+        environment = clean_environment(commonplace.home) | own
+        done = subprocess.run(
+            [client.name, *client.prompt("Which staging port?")],
+            cwd=commonplace.directory,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        asked, answered = api.asked[0], api.asked[1]
+
+    log = commonplace.home / "logs" / "hooks.log"
+    assert not log.exists(), log.read_text()
+    assert unescape(asked.text).count("(m-1, infra) The staging port is 5433") == 1
+    tools = json.dumps(asked.body["tools"])
+    assert "memory_store_fact" in tools
+    assert "memory_delete" in tools
+    assert "superseded_id" in answered.text
+
+    def found() -> dict[str, Any]:
+        listed = commonplace(
+            "knowledge", "search", "staging", "--json", COMMONPLACE_POSTGRES_URL=knowledge_url
+        )
+        return {each["memory_type"]: each for each in listed.json["results"]}
+
+    # A host gives the end of a session little time; the resident process learns behind it.
+    wait_until(lambda: "episode" in found(), what="an episode")
+    project = commonplace("project", "show", "--json").json["id"]
+    fact = found()["fact"]
+    assert (fact["content"], fact["scope"]) == (STORED["content"], project)
+    episode = found()["episode"]
+    assert "Which staging port?" in episode["content"]
+    assert episode["content"].endswith("\n\nAssistant: Staging listens on 5433.")
+    assert "commonplace_memory" not in episode["content"]
+    assert (episode["butler"], episode["metadata"]) == (project, {"source": client.name})
+
+    assert commonplace("uninstall", client.name, "--scope", client.scope, stdin=b"", **own).status == 0
+    assert {each: each.read_bytes() for each in before if each.exists()} == before
+    assert sorted(each.name for each in commonplace.directory.iterdir()) == [".aegis", ".commonplace"]

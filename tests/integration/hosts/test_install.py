@@ -1,0 +1,249 @@
+"""Installing into every host's settings and taking it out again."""
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.cli.hosts.files import apply
+from commonplace.cli.hosts.installation import Scope, plan_install, plan_uninstall
+from commonplace.cli.hosts.output import rendered
+from commonplace.cli.hosts.parts import Ours
+from commonplace.cli.hosts.table import HOSTS, OPENCODE_PLUGIN, Where
+from commonplace.core.errors import SettingsError
+from support.commands import COMMAND, CommandLine, Done
+
+pytestmark = pytest.mark.requirement("HST-01.1", "HST-02.1", "HST-03.1", "HST-04.1", "HST-05.1")
+
+OLD = Ours(command=["/old/python", "-m", "commonplace"])
+OURS = Ours(command=["/opt/a b/commonplace"], hook_options=["--host", "x"])
+
+JSON_TEXTS = [
+    "{}",
+    "{ }\n",
+    '{\n\t"mcpServers": {"theirs": {"command": "x"}},\n\t"hooks": {"SessionStart": [], "Stop": [{"a": 1}]}\n}\n',
+    '{"servers": {}, "mcp": {}, "plugin": ["theirs"], "version": 1, "hooks": {}, "größe": "ü"}',
+]
+TOML_TEXTS = [
+    "",
+    "\n\n",
+    'model = "m"',
+    '# mine\nmodel = "m"\n\n[mcp_servers.theirs]\ncommand = "x" # why\n',
+    'text = """\n[mcp_servers.commonplace-workspace]\nno table\n"""\r\n',
+    "[[rules]]\na = 1\n[[rules]]\na = 2\n\n\n",
+]
+
+
+def contents(directory: Path) -> dict[str, bytes]:
+    """Return every file below a directory with its contents, and every directory."""
+    return {
+        str(path.relative_to(directory)): path.read_bytes() if path.is_file() else b"a directory"
+        for path in directory.rglob("*")
+    }
+
+
+def where(root: Path, scope: Scope) -> Where:
+    """Return a place whose project and user are below a directory."""
+    return Where(scope=scope, project=root / "project", environ={"HOME": str(root / "user")})
+
+
+@given(host=st.sampled_from(list(HOSTS.values())), scope=st.sampled_from(Scope), data=st.data())
+def test_taking_out_undoes_putting_in_to_the_byte(host: Any, scope: Scope, data: st.DataObject) -> None:  # noqa: ANN401
+    """Whatever the files hold; putting in twice, and at another path, is once."""
+    with TemporaryDirectory() as made:
+        root, home = Path(made) / "root", Path(made) / "home"
+        for directory in ("project", "user"):
+            (root / directory).mkdir(parents=True)
+        files = host.files(where(root, scope))
+        for file in files:
+            texts = TOML_TEXTS if file.path.suffix == ".toml" else JSON_TEXTS
+            text = data.draw(st.sampled_from([None, *texts]))
+            if text is not None:
+                file.path.parent.mkdir(parents=True, exist_ok=True)
+                file.path.write_bytes(text.encode())
+        before = contents(root)
+
+        for ours in (OLD, OURS, OURS):
+            plan = plan_install(files, ours, home=home)
+            apply([*plan.notes, *plan.files])
+        assert {change.action for change in plan.files} == {"keep"}
+        assert all(str(OURS.command[0]) in file.path.read_text() for file in files)
+        assert not any("/old/python" in file.path.read_text() for file in files)
+        plan = plan_uninstall(files, home=home)
+        apply([*plan.files, *plan.notes])
+        for each in dict.fromkeys(plan.directories):
+            if not list(each.iterdir()):
+                each.rmdir()
+
+        assert contents(root) == before
+
+
+def test_what_others_added_behind_the_tables_of_codex_stays(commonplace: CommandLine) -> None:
+    """And so does what a user added to ours while they are there."""
+    path = commonplace.directory / ".codex" / "config.toml"
+    assert commonplace("install", "codex").status == 0
+    text = path.read_text()
+    path.write_text(
+        text.replace("required = true\n", "required = true\n# theirs\n", 1) + "\n[theirs]\na = 1\n"
+    )
+
+    assert commonplace("install", "codex").status == 0
+    assert "# theirs" in path.read_text()
+    assert commonplace("uninstall", "codex").status == 0
+
+    assert tomllib.loads(path.read_text()) == {"theirs": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    ("held", "said"),
+    [
+        ("a =", "expected TOML"),
+        ("mcp_servers = 1", "mcp_servers: expected a table, got 1"),
+        (
+            '[mcp_servers.commonplace-knowledge]\ncommand = "theirs"',
+            "expected nothing or an earlier installation",
+        ),
+        ('mcp_servers = {theirs = {command = "x"}}', "expected TOML"),
+    ],
+)
+def test_a_toml_file_that_would_be_damaged_is_refused(commonplace: CommandLine, held: str, said: str) -> None:
+    """Nothing is written, not even the other file."""
+    path = commonplace.directory / ".codex" / "config.toml"
+    path.parent.mkdir()
+    path.write_text(held)
+    before = contents(commonplace.directory)
+    done = commonplace("install", "codex")
+    assert done.status == 1
+    assert said in done.err
+    assert done.err.endswith("nothing was written\n")
+    assert contents(commonplace.directory) == before
+
+
+def _handlers(document: Any, event: str) -> list[Any]:  # noqa: ANN401 - JSON
+    groups = document["hooks"][event]
+    return [handler for group in groups for handler in group.get("hooks", [group])]
+
+
+@pytest.mark.parametrize(
+    ("host", "servers", "hooks"),
+    [
+        ("cursor", (".cursor/mcp.json", "mcpServers"), (".cursor/hooks.json", "sessionStart")),
+        ("vscode", (".vscode/mcp.json", "servers"), (".github/hooks/commonplace.json", "SessionStart")),
+        ("gemini", (".gemini/settings.json", "mcpServers"), (".gemini/settings.json", "BeforeAgent")),
+    ],
+)
+def test_the_files_have_the_form_that_the_host_documents(
+    commonplace: CommandLine, host: str, servers: tuple[str, str], hooks: tuple[str, str]
+) -> None:
+    """Servers with a type, a command and its arguments; hooks with one command line and a time-out."""
+    done = commonplace("install", host, "--butler", "jar vis", "--json")
+    assert done.status == 0, done.err
+    assert done.json["host"] == host
+    entries = json.loads((commonplace.directory / servers[0]).read_text())[servers[1]]
+    entry = entries["commonplace-knowledge"]
+    assert (entry["command"], entry["args"]) == (str(COMMAND), ["mcp", "knowledge", "--project"])
+    assert host == "gemini" or entry["type"] == "stdio"
+    document = json.loads((commonplace.directory / hooks[0]).read_text())
+    (handler,) = _handlers(document, hooks[1])
+    assert handler["command"].endswith(f" --host {host} --butler 'jar vis'")
+    assert host != "cursor" or (document["version"] == 1 and set(handler) == {"command", "timeout"})
+    assert host == "cursor" or handler["type"] == "command"
+
+
+def test_opencode_gets_its_servers_and_the_plugin(commonplace: CommandLine) -> None:
+    """The plugin knows no butler but the project."""
+    refused = commonplace("install", "opencode", "--butler", "jarvis")
+    assert (refused.status, "--butler: expected nothing" in refused.err) == (1, True)
+    assert commonplace("install", "opencode").status == 0
+    path = commonplace.directory / "opencode.json"
+    document = json.loads(path.read_text())
+    assert document["mcp"]["commonplace-workspace"] == {
+        "type": "local",
+        "command": [str(COMMAND), "mcp", "workspace"],
+        "enabled": True,
+    }
+    assert document["plugin"] == [OPENCODE_PLUGIN.as_uri()]
+    assert OPENCODE_PLUGIN.is_file()
+
+
+def _there(home: Path, program: str) -> None:
+    path = home / "bin" / program
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+
+
+def test_without_a_host_the_ones_that_are_there_are_offered(commonplace: CommandLine) -> None:
+    """Each is asked about; a dry run asks nothing."""
+
+    def install(*options: str, stdin: bytes = b"") -> Done:
+        return commonplace("install", *options, stdin=stdin, PATH=str(commonplace.home / "bin"))
+
+    none = install()
+    assert (none.status, "no host was found: name one of claude-code, codex" in none.err) == (1, True)
+    _there(commonplace.home, "codex")
+    (commonplace.home / ".gemini").mkdir()
+
+    planned = install("--dry-run")
+    assert planned.status == 0, planned.err
+    assert f"create {commonplace.directory / '.codex/hooks.json'}" in planned.out
+    assert f"create {commonplace.directory / '.gemini/settings.json'}" in planned.out
+    done = install(stdin=b"n\ny\n")
+    assert "Install into Codex (project)? [y/N]" in done.err
+    assert [each.name for each in commonplace.directory.iterdir() if each.name != ".aegis"] == [".gemini"]
+    assert install().out == "Nothing was installed.\n"
+
+
+@pytest.mark.parametrize(
+    ("host", "read"),
+    [
+        ("claude-code", lambda text: text),
+        ("codex", lambda text: text),
+        ("opencode", lambda text: text),
+        ("gemini", lambda text: json.loads(text)["hookSpecificOutput"]["additionalContext"]),
+        ("vscode", lambda text: json.loads(text)["hookSpecificOutput"]["additionalContext"]),
+        ("cursor", lambda text: json.loads(text)["additional_context"]),
+    ],
+)
+def test_the_output_of_a_hook_has_the_form_that_the_host_reads(host: str, read: Callable[[str], str]) -> None:
+    """An empty text stays empty."""
+    assert read(rendered("<ü>\n", host=host, event="SessionStart")) == "<ü>\n"
+    assert rendered("", host=host, event="SessionStart") == ""
+
+
+@pytest.mark.parametrize(
+    ("host", "given"),
+    [
+        ("cursor", {"conversation_id": "c-1", "workspace_roots": ["{}"], "transcript_path": None}),
+        ("vscode", {"sessionId": "s-1", "cwd": "{}", "hookEventName": "SessionStart"}),
+        (
+            "codex",
+            {"session_id": "00000000-0000-4000-8000-000000000001", "cwd": "{}", "transcript_path": None},
+        ),
+    ],
+)
+def test_each_host_s_input_is_read(commonplace: CommandLine, host: str, given: dict[str, Any]) -> None:
+    """Names of fields differ, ids need not be UUIDs, and a session may have no transcript."""
+    directory = str(commonplace.directory)
+    commonplace("workspace", "store", "The staging port is 5433")
+    document = json.dumps(given | {"prompt": "staging port?"}).replace("{}", directory)
+    done = commonplace("hook", "user-prompt", "--host", host, stdin=document.encode())
+    assert "The staging port is 5433" in done.out, (commonplace.home / "logs/hooks.log").read_text()
+
+
+def test_a_file_of_toml_that_needs_more_than_lines_is_refused(tmp_path: Path) -> None:
+    """Our server stands in a table inside of another one, which an editor may have made."""
+    files = HOSTS["codex"].files(where(tmp_path, Scope.PROJECT))
+    files[0].path.parent.mkdir(parents=True)
+    args = '["mcp", "workspace"]'
+    files[0].path.write_text(
+        f'[mcp_servers]\ncommonplace-workspace = {{command = "commonplace", args = {args}}}\n'
+    )
+    with pytest.raises(SettingsError, match="can be changed line by line"):
+        plan_uninstall(files, home=tmp_path)

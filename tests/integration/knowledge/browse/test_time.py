@@ -1,0 +1,244 @@
+"""What was known when, and what was true when."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import pytest
+
+from commonplace.core.clock import ManualClock, utc_now
+from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.consolidation.runs import RunState
+from commonplace.knowledge.events import EventType
+from commonplace.knowledge.kinds import Validity
+from commonplace.knowledge.memory import KnowledgeMemory
+from support.consolidation import Spawner, answer, fact
+
+pytestmark = pytest.mark.usefixtures("tenant")
+
+MODES = ("semantic", "keyword", "hybrid", "contextual")
+STEPS = 100
+
+
+class History:
+    """Random changes of a memory.
+
+    Args:
+        memory: The memory; its clock is that of the server.
+        choices: The source of the choices.
+    """
+
+    def __init__(self, memory: KnowledgeMemory, choices: random.Random) -> None:
+        self.memory, self.choices = memory, choices
+        self.entities: list[UUID] = []
+        self.merges: list[UUID] = []
+
+    async def begin(self) -> None:
+        """Make the entities that facts are about."""
+        for name in ("Anna", "Ben", "Carla"):
+            made = await self.memory.entity_create(canonical_name=name, entity_type="person")
+            self.entities.append(made.id)
+
+    async def step(self) -> None:
+        """Change something; a change that is not possible now is refused, and changes nothing."""
+        change = self.choices.choice(
+            [
+                *(self.store, self.store, self.store, self.confirm, self.forget),
+                *(self.merge, self.unmerge, self.consolidate, self.undo, self.undo),
+            ]
+        )
+        try:
+            await change()
+        except (InvalidInputError, LookupError):
+            return
+
+    async def store(self) -> None:
+        """Store a fact about a subject or an entity, on a key that may be taken."""
+        about = self.choices.choice([None, *self.entities])
+        await self.memory.store_fact(
+            subject=self.choices.choice("xy"),
+            predicate=self.choices.choice("pq"),
+            content=str(self.choices.random()),
+            entity_id=about,
+        )
+
+    async def any_fact(self) -> UUID:
+        """Return the id of a fact in any state."""
+        validity = self.choices.choice([None, Validity.ACTIVE])
+        return self.choices.choice(await self.memory.list_facts(validity=validity, limit=1_000)).id
+
+    async def confirm(self) -> None:
+        """Confirm a fact."""
+        await self.memory.confirm_memory("fact", await self.any_fact())
+
+    async def forget(self) -> None:
+        """Forget a fact."""
+        await self.memory.forget_memory("fact", await self.any_fact())
+
+    async def merge(self) -> None:
+        """Merge two entities."""
+        source, target = self.choices.sample(self.entities, 2)
+        await self.memory.entity_merge(source, target)
+        self.merges.append(source)
+
+    async def unmerge(self) -> None:
+        """Undo the last merge."""
+        if self.merges:
+            await self.memory.entity_unmerge(self.merges.pop())
+
+    async def consolidate(self) -> None:
+        """Consolidate an episode into a fact whose key may be taken, and update or withdraw a known fact."""
+        await self.memory.store_episode(content="something happened", butler="ops")
+        said: dict[str, Any] = {
+            "new_facts": [fact(self.choices.choice("xy"), "p", str(self.choices.random()))]
+        }
+        known = [each for each in await self.memory.list_facts(validity="active") if each.scope == "ops"]
+        if known:
+            target = self.choices.choice(known)
+            update = fact(target.subject, "r", str(self.choices.random()), target_id=str(target.id))
+            said |= self.choices.choice([{"updated_facts": [update]}, {"retractions": [str(target.id)]}])
+        await self.memory.run_consolidation(Spawner(answer(**said)))
+
+    async def undo(self) -> None:
+        """Undo the last run."""
+        runs = await self.memory.list_runs(state=RunState.APPLIED, limit=1)
+        if runs:
+            await self.memory.undo_run(runs[0].id)
+
+
+async def replayed(memory: KnowledgeMemory, until: datetime) -> set[UUID]:
+    """Return the facts that are active after the events until a moment."""
+    events = await memory.list_events(until=until, limit=10_000)
+    validity: dict[UUID, str] = {}
+    for event in sorted(events, key=lambda each: (each.created_at, not each.event_type.endswith("_created"))):
+        changes = [(change["fact_id"], change["after"]) for change in event.payload.get("facts", [])]
+        if event.payload.get("memory_type") == "fact" and event.payload.get("after"):
+            changes.append((event.payload["memory_id"], event.payload["after"]))
+        for fact_id, after in changes:
+            if "validity" in after:
+                validity[UUID(fact_id)] = after["validity"]
+    return {fact_id for fact_id, state in validity.items() if state == Validity.ACTIVE}
+
+
+CHANGES = {
+    *(EventType.FACT_CREATED, EventType.FACT_SUPERSEDED, EventType.FACT_CONFIRMED, EventType.FACT_RETRACTED),
+    *(EventType.ENTITY_MERGED, EventType.ENTITY_UNMERGED, EventType.CONSOLIDATION_APPLIED),
+    EventType.CONSOLIDATION_UNDONE,
+}
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_what_was_known_is_what_the_audit_trail_says(
+    knowledge: KnowledgeMemory, knowledge_pool: asyncpg.Pool, seed: int
+) -> None:
+    """After each step of a random history, and when all of it is over."""
+    knowledge.clock = utc_now
+    history = History(knowledge, random.Random(seed))  # noqa: S311 - no secret
+    await history.begin()
+    moments: list[tuple[datetime, set[UUID]]] = []
+    for _ in range(STEPS):
+        await history.step()
+        active = {each.id for each in await knowledge.list_facts(validity="active", limit=1_000)}
+        moments.append((await knowledge_pool.fetchval("SELECT clock_timestamp()"), active))
+    assert {event.event_type for event in await knowledge.list_events(limit=1_000)} >= CHANGES
+    for moment, active in moments:
+        known = {each.id for each in await knowledge.list_facts(as_of=moment, limit=1_000)}
+        assert known == active == await replayed(knowledge, moment)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_every_read_takes_a_moment(
+    knowledge: KnowledgeMemory, knowledge_pool: asyncpg.Pool, mode: str
+) -> None:
+    """Searches, recall, lists and the block find what was known then, and what was true then."""
+    knowledge.clock = clock = ManualClock(utc_now())
+    key: dict[str, Any] = {"subject": "Anna", "predicate": "lives_in"}
+    may = datetime(2020, 5, 1, tzinfo=UTC)
+    await knowledge.store_fact(**key, content="Anna lives in Lisbon", valid_from=may - timedelta(days=900))
+    before = await knowledge_pool.fetchval("SELECT clock_timestamp()")
+    await knowledge.store_fact(**key, content="Anna lives in Porto", valid_from=may)
+    await knowledge.store_fact(
+        subject="Anna",
+        predicate="guest",
+        content="Anna lives in a hotel",
+        valid_to=clock.now + timedelta(days=2),
+    )
+    clock.advance(days=3)
+
+    async def found(**when: Any) -> list[set[str]]:  # noqa: ANN401 - as_of and valid_at
+        results = await knowledge.search("where Anna lives", mode=mode, scope="ops", **when)
+        recalled = await knowledge.recall("where Anna lives", min_relevance=0.0, **when)
+        block = await knowledge.context("where Anna lives", "ops", min_relevance=0.0, **when)
+        places = {place for place in ("Lisbon", "Porto", "hotel") if place in block}
+        lists = ({each.memory.content.split()[-1] for each in listed} for listed in (results, recalled))
+        return [*lists, places]
+
+    assert await found() == [{"Porto"}] * 3
+    assert await found(as_of=before) == [{"Lisbon"}] * 3
+    assert await found(valid_at=may - timedelta(days=1)) == [{"Lisbon"}] * 3
+    assert await found(valid_at=may) == [{"Porto"}] * 3
+    assert await found(as_of=before, valid_at=may) == [{"Lisbon"}] * 3
+    assert await found(valid_at=clock.now - timedelta(days=2)) == [{"Porto", "hotel"}] * 3
+    listed = await knowledge.list_facts(valid_at=may - timedelta(days=1), scope="global")
+    assert [each.content for each in listed] == ["Anna lives in Lisbon"]
+
+
+async def test_forgotten_rules_and_later_ones_are_not_in_the_past(
+    knowledge: KnowledgeMemory, knowledge_pool: asyncpg.Pool
+) -> None:
+    """A rule that was forgotten since is."""
+    knowledge.clock = utc_now
+    first = await knowledge.store_rule(content="Ask Anna first")
+    before = await knowledge_pool.fetchval("SELECT clock_timestamp()")
+    await knowledge.forget_memory("rule", first.id)
+    await knowledge.store_rule(content="Ask Ben first")
+    found = await knowledge.search("ask first", as_of=before)
+    assert [each.memory.content for each in found] == ["Ask Anna first"]
+    assert [each.memory.content for each in await knowledge.search("ask first")] == ["Ask Ben first"]
+
+
+async def test_what_changed_between_two_moments(
+    knowledge: KnowledgeMemory, knowledge_pool: asyncpg.Pool
+) -> None:
+    """Facts and rules that are known at one of the moments only; of one that came and went nothing is said."""
+    knowledge.clock = utc_now
+
+    async def now() -> datetime:
+        return await knowledge_pool.fetchval("SELECT clock_timestamp()")
+
+    key: dict[str, Any] = {"subject": "Anna", "predicate": "lives_in"}
+    await knowledge.store_fact(**key, content="Lisbon")
+    rule = await knowledge.store_rule(content="Ask Anna")
+    since = await now()
+    await knowledge.store_fact(**key, content="Porto")
+    await knowledge.store_fact(**key, content="Rome", scope="travel")
+    await knowledge.forget_memory("rule", rule.id)
+    gone = await knowledge.store_rule(content="Ask Ben")
+    await knowledge.forget_memory("rule", gone.id)
+    until = await now()
+    await knowledge.store_rule(content="Ask Carla")
+    changed = await knowledge.diff(since.isoformat(), until)
+    assert [each.content for each in changed.added] == ["Porto", "Rome"]
+    assert [each.content for each in changed.removed] == ["Lisbon", "Ask Anna"]
+    assert [each.content for each in (await knowledge.diff(until)).added] == ["Ask Carla"]
+    assert len((await knowledge.diff(since, until, scope="ops")).added) == 1
+    with pytest.raises(InvalidInputError, match="since: expected a moment before"):
+        await knowledge.diff(until, since)
+
+
+async def test_the_timeline_of_a_subject(knowledge: KnowledgeMemory) -> None:
+    """In the order in which its facts began to hold, whatever the spelling; without forgotten facts."""
+    key: dict[str, Any] = {"subject": "Anna", "predicate": "lives_in"}
+    await knowledge.store_fact(**key, content="Porto", valid_from="2020-05-01")
+    await knowledge.store_fact(
+        subject=" anna", predicate="born", content="In May 1990", valid_from="1990-05-01"
+    )
+    wrong = await knowledge.store_fact(subject="Anna", predicate="age", content="200")
+    await knowledge.forget_memory("fact", wrong.id)
+    assert [each.content for each in await knowledge.timeline("ANNA")] == ["In May 1990", "Porto"]
+    with pytest.raises(InvalidInputError, match="subject: expected a subject or the id"):
+        await knowledge.timeline()
+    with pytest.raises(InvalidInputError, match="valid_from: expected a date or a time in ISO 8601"):
+        await knowledge.store_fact(**key, content="Rome", valid_from="last May")

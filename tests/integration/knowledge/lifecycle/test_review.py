@@ -1,0 +1,105 @@
+"""What waits for a person: memories that fade or lost their source, and pairs that may say the same."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from commonplace.core.clock import ManualClock, utc_now
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.knowledge.memory import KnowledgeMemory
+
+pytestmark = pytest.mark.usefixtures("tenant")
+
+
+async def waiting(memory: KnowledgeMemory) -> list[tuple[UUID, str]]:
+    """Return the memories that wait, and why."""
+    return [(each.id, each.reason) for each in await memory.list_waiting()]
+
+
+async def test_what_was_useful_waits_before_it_fades(knowledge: KnowledgeMemory, clock: ManualClock) -> None:
+    """For fourteen days and until it is confirmed; what nobody used fades unseen."""
+    used = await knowledge.store_fact(subject="Anna", predicate="desk", content="By the window")
+    helped = await knowledge.store_rule(content="Ask first")
+    await knowledge.store_rule(content="Nobody follows this one")
+    await knowledge.get_memory("fact", used.id)
+    await knowledge.mark_helpful(helped.id)
+    clock.advance(days=77)
+    assert await waiting(knowledge) == []
+    clock.advance(days=1)
+    assert await waiting(knowledge) == [(helped.id, "fading")]
+    clock.advance(days=115)
+    assert set(await waiting(knowledge)) == {(helped.id, "fading"), (used.id, "fading")}
+    await knowledge.confirm_memory("fact", used.id)
+    await knowledge.mark_helpful(helped.id)
+    assert await waiting(knowledge) == []
+
+
+@pytest.mark.parametrize("change", ["superseded", "forgotten", "episode"])
+async def test_what_lost_its_source_waits(knowledge: KnowledgeMemory, change: str) -> None:
+    """Until it is confirmed."""
+    knowledge.clock = utc_now
+    key: dict[str, Any] = {"subject": "Anna", "predicate": "employer"}
+    source = await knowledge.store_fact(**key, content="Acme")
+    episode = await knowledge.store_episode(content="Anna said so", butler="ops")
+    beside = await knowledge.store_fact(subject="Anna", predicate="got", content="A blue cap of Acme")
+    derived = await knowledge.store_fact(subject="Anna", predicate="has", content="A blue hat of Acme")
+    for kind, target in (("fact", source.id), ("episode", episode.id)):
+        await knowledge.create_link(
+            source_type="fact",
+            source_id=derived.id,
+            target_type=kind,
+            target_id=str(target),
+            relation="derived_from",
+        )
+
+    async def recalled() -> list[tuple[UUID, bool]]:
+        found = await knowledge.recall("blue of Acme", min_relevance=0.0, count=False)
+        return [
+            (each.memory.id, each.is_stale) for each in found if each.memory.id in {beside.id, derived.id}
+        ]
+
+    assert await waiting(knowledge) == []
+    assert await recalled() == [(derived.id, False), (beside.id, False)]
+    if change == "superseded":
+        await knowledge.store_fact(**key, content="Bolt")
+    elif change == "forgotten":
+        await knowledge.forget_memory("fact", source.id)
+    else:
+        await knowledge.forget_memory("episode", str(episode.id))
+    assert await waiting(knowledge) == [(derived.id, "stale")]
+    assert await recalled() == [(beside.id, False), (derived.id, True)]
+    block = await knowledge.context("blue of Acme", "ops", min_relevance=0.0)
+    assert "(confidence: 1.00, its source has changed)" in block
+    await knowledge.confirm_memory("fact", derived.id)
+    assert await waiting(knowledge) == []
+    assert await recalled() == [(derived.id, False), (beside.id, False)]
+
+
+async def test_pairs_that_may_say_the_same_wait(knowledge: KnowledgeMemory, clock: ManualClock) -> None:
+    """Never put together silently: a person says whether they are the same."""
+    spelt: list[UUID] = []
+    for subject, predicate, content in (
+        ("Anna", "lives_in", "Porto"),
+        ("anna", "lives in", "Porto, by the river"),
+        ("Anna", "born_in", "Lisbon"),
+    ):
+        clock.advance(minutes=1)
+        spelt.append((await knowledge.store_fact(subject=subject, predicate=predicate, content=content)).id)
+    rules: list[UUID] = []
+    for text in ("Ask first", "ask  first"):
+        clock.advance(minutes=1)
+        rules.append((await knowledge.store_rule(content=text)).id)
+    pairs = [(each.older_id, each.newer_id, each.reason) for each in await knowledge.list_duplicates()]
+    assert set(pairs) == {(spelt[0], spelt[1], "spelling"), (rules[0], rules[1], "words")}
+
+    await knowledge.decide_duplicate("fact", spelt[0], spelt[1], same=True)
+    assert (await knowledge.read_memory("fact", spelt[0])).validity == "superseded"
+    await knowledge.decide_duplicate("rule", rules[0], rules[1], same=False)
+    assert await knowledge.list_duplicates() == []
+    await knowledge.decide_duplicate("rule", rules[0], rules[1], same=True)
+    assert (await knowledge.read_memory("rule", rules[0])).is_forgotten
+    with pytest.raises(NotFoundError):
+        await knowledge.decide_duplicate("rule", rules[0], rules[1], same=True)
+    with pytest.raises(InvalidInputError, match="newer_id: expected the id of another memory"):
+        await knowledge.decide_duplicate("rule", rules[1], rules[1], same=True)

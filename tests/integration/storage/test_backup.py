@@ -1,0 +1,332 @@
+"""Backups: what was acknowledged is in them, they are of one moment, and a failure leaves nothing behind."""
+
+import asyncio
+import gzip
+import io
+import json
+import re
+import resource
+import sqlite3
+import subprocess
+import sys
+import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from commonplace.core.errors import (
+    DatabaseTooNewError,
+    InvalidInputError,
+    NotFoundError,
+    StorageError,
+    StorageUnavailableError,
+)
+from commonplace.core.settings import Settings
+from commonplace.operational import OperationalMemory
+from commonplace.projects import Projects
+from commonplace.storage.backup.archive import MANIFEST, Manifest, digests, pack, unpack, verify
+from commonplace.storage.backup.copies import KNOWLEDGE, MEMORIES, SQLITE, run_program, servers
+from commonplace.storage.backup.restoring import WORKSPACES, restore
+from commonplace.storage.backup.taking import DIRECTORY, KEPT, back_up, back_up_before
+from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
+from commonplace.storage.embedded import remove_cluster
+from commonplace.storage.migrations.runner import migrate_sqlite
+from commonplace.storage.opening import open_database
+from commonplace.workspace import WorkspaceMemory
+from support.commands import CommandLine
+from support.service import open_memories
+
+WRITER = """
+import asyncio, sys
+from pathlib import Path
+from commonplace.core.context import request_context
+from commonplace.core.settings import Settings
+from support.service import open_memories
+
+async def write(home):
+    async with open_memories(Settings(home=home, workspace=home)) as memories:
+        with request_context(actor="writer"):
+            for number in range(100_000):
+                await memories.operational.add(category="timing", observation=f"Run {number} took {number} s")
+                await memories.knowledge.store_episode(content=f"Run {number} ended", butler="writer")
+                print(number, flush=True)
+
+asyncio.run(write(Path(sys.argv[1])))
+"""
+
+
+async def dumps(settings: Settings) -> dict[str, list[str]]:
+    """Return every database of a home as SQL.
+
+    PostgreSQL writes brackets and casts of an expression differently once it has read them back, so they are left out
+    of what is not data.
+    """
+    with closing(sqlite3.connect(settings.database_path)) as connection:
+        found = {SQLITE: list(connection.iterdump())}
+    async with servers(settings) as databases:
+        for name, server in databases.items():
+            for part in ("--data-only", "--schema-only"):
+                options = ("--restrict-key=same", part)
+                text = await asyncio.to_thread(run_program, "pg_dump", server.url, *options)
+                text = re.sub(r"[()]|::[a-z ]+(\[\])?", "", text) if part == "--schema-only" else text
+                found[f"{name} {part}"] = text.splitlines()
+    return found
+
+
+async def stored(settings: Settings) -> tuple[int, int]:
+    """Return how many memories the writer has in operational memory, and how many in knowledge memory."""
+    async with open_memories(settings) as memories:
+        knowledge = (await memories.knowledge.stats()).episodes.total
+        return len(await memories.operational.list_memories()), knowledge
+
+
+async def test_a_backup_is_of_one_moment_and_holds_what_was_acknowledged(tmp_path: Path) -> None:
+    """It is made during writes, and again after kill -9; a round trip gives equal dumps."""
+    home = Settings(home=tmp_path / "home", workspace=tmp_path / "home")
+    during = Settings(home=tmp_path / "during", workspace=tmp_path / "during")
+    after = Settings(home=tmp_path / "after", workspace=tmp_path / "after")
+    with subprocess.Popen(
+        [sys.executable, "-c", WRITER, home.home],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    ) as writer:
+        assert writer.stdout is not None
+        for _ in range(20):
+            acknowledged = int(writer.stdout.readline())
+        await back_up(home, tmp_path / "during.tar.gz")
+        for _ in range(20):
+            acknowledged = int(writer.stdout.readline())
+        writer.kill()
+        acknowledged = max([acknowledged, *map(int, writer.stdout.read().split())])
+    Projects(home.home).at(tmp_path)
+    receipt = await back_up(home, tmp_path / "after.tar.gz", workspaces=[tmp_path])
+    assert set(receipt.databases) == {SQLITE, KNOWLEDGE}
+    for copy in (during, after):
+        restored = await restore(copy, tmp_path / f"{copy.home.name}.tar.gz")
+        assert restored.replaced is None
+    assert await dumps(after) == await dumps(home)
+    assert Projects(after.home).list_projects() == Projects(home.home).list_projects()
+    operational, knowledge = await stored(during)
+    assert 20 <= knowledge <= operational <= knowledge + 1
+    operational, knowledge = await stored(after)
+    assert acknowledged + 1 <= knowledge <= operational <= acknowledged + 2
+    for settings in (home, during, after):
+        remove_cluster(settings.postgres_directory)
+
+
+@pytest.fixture
+async def used(settings: Settings) -> Settings:
+    """A home with a memory in SQLite and one in its workspace."""
+    async with OperationalMemory.open(settings) as memory:
+        await memory.add(category="timing", observation="Takes 60 s to start")
+    async with WorkspaceMemory.open(settings) as memory:
+        await memory.store("The tests need Redis")
+    return settings
+
+
+@contextmanager
+def small_disk(limit: int) -> Iterator[None]:
+    """Let no file of this process grow beyond some bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("limit", [1000, 9000])
+async def test_a_full_disk_leaves_no_half_backup(used: Settings, tmp_path: Path, limit: int) -> None:
+    """The error names the disk's fault, and the directory is as it was."""
+    target = tmp_path / "backups" / "b.tar.gz"
+    target.parent.mkdir()
+    with small_disk(limit), pytest.raises(StorageUnavailableError):
+        await back_up(used, target)
+    assert list(target.parent.iterdir()) == []
+    await back_up(used, target)
+    assert [path.name for path in target.parent.iterdir()] == ["b.tar.gz"]
+    assert target.stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_backup_replaces_no_file(used: Settings, tmp_path: Path) -> None:
+    """Neither an older backup nor anything else."""
+    target = tmp_path / "b.tar.gz"
+    target.write_text("precious")
+    with pytest.raises(InvalidInputError, match="a path where nothing exists"):
+        await back_up(used, target)
+    assert target.read_text() == "precious"
+
+
+async def test_a_home_without_memories_has_no_backup(new_settings: Settings, tmp_path: Path) -> None:
+    """Nothing is created, neither a backup nor a home."""
+    with pytest.raises(NotFoundError):
+        await back_up(new_settings, tmp_path / "b.tar.gz")
+    assert not new_settings.home.exists()
+    assert not (tmp_path / "b.tar.gz").exists()
+
+
+async def test_memories_are_replaced_only_when_asked_for(used: Settings, tmp_path: Path) -> None:
+    """A backup of them is made first, and brings them back."""
+    target = tmp_path / "b.tar.gz"
+    await back_up(used, target)
+    async with OperationalMemory.open(used) as memory:
+        await memory.add(category="timing", observation="Takes 90 s to stop")
+    newer = await dumps(used)
+    with pytest.raises(InvalidInputError, match="--replace"):
+        await restore(used, target)
+    assert await dumps(used) == newer
+    receipt = await restore(used, target, replace=True)
+    async with OperationalMemory.open(used) as memory:
+        assert [each.observation for each in await memory.list_memories()] == ["Takes 60 s to start"]
+    assert receipt.replaced is not None
+    await restore(used, receipt.replaced, replace=True)
+    assert await dumps(used) == newer
+
+
+def _cut(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def _change(data: bytes) -> bytes:
+    plain = bytearray(gzip.decompress(data))
+    position = plain.index(b"SQLite format 3") + 8192
+    plain[position] ^= 1
+    return gzip.compress(bytes(plain))
+
+
+@pytest.mark.parametrize("damage", [_cut, _change, lambda _: b"text", lambda _: gzip.compress(b"text")])
+async def test_a_damaged_backup_changes_nothing(
+    used: Settings, tmp_path: Path, commonplace: CommandLine, damage: Callable[[bytes], bytes]
+) -> None:
+    """The doctor says so too."""
+    target = tmp_path / "b.tar.gz"
+    await back_up(used, target)
+    before = await dumps(used)
+    target.write_bytes(damage(target.read_bytes()))
+    with pytest.raises(StorageError, match=r"damaged|not a backup"):
+        await restore(used, target, replace=True)
+    assert await dumps(used) == before
+    assert not (used.home / DIRECTORY).exists()
+    done = commonplace("doctor", "--backup", str(target))
+    assert (done.status, done.out[:6]) == (1, "FAILED")
+
+
+@pytest.mark.parametrize("name", ["../evil", "/evil", "unlisted"])
+def test_a_backup_writes_only_what_its_manifest_lists(tmp_path: Path, name: str) -> None:
+    """And never outside of the directory."""
+    listed = {} if name == "unlisted" else {name: "0" * 64}
+    manifest = {"made_at": "2026-01-01T00:00:00Z", "release": "0", "format": 1, "files": listed}
+    file = tmp_path / "b.tar.gz"
+    with tarfile.open(file, "w:gz") as archive:
+        for member, data in ((MANIFEST, json.dumps(manifest).encode()), (name, b"evil")):
+            info = tarfile.TarInfo(member)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    target = tmp_path / "there"
+    target.mkdir()
+    with pytest.raises(StorageError, match="damaged"):
+        unpack(file, target)
+    assert not list(target.iterdir())
+    assert not (tmp_path / "evil").exists()
+
+
+async def test_a_backup_of_a_newer_release_is_refused(used: Settings, tmp_path: Path) -> None:
+    """Before anything is replaced."""
+    staging, target = tmp_path / "staging", tmp_path / "b.tar.gz"
+    staging.mkdir()
+    with closing(sqlite3.connect(staging / SQLITE)) as connection:
+        connection.execute("CREATE TABLE alembic_version (version_num TEXT)")
+    pack(
+        staging,
+        Manifest(
+            made_at="2026-01-01T00:00:00Z",
+            release="9",
+            files=digests(staging),
+            revisions={SQLITE: ["ops_999"]},
+        ),
+        target,
+    )
+    with pytest.raises(DatabaseTooNewError, match="ops_999"):
+        await restore(used, target, replace=True)
+
+
+async def test_an_upgrade_makes_a_backup_first(new_settings: Settings) -> None:
+    """Only where there are tables to upgrade; a few are kept, and each can be restored."""
+    await (await open_database(new_settings, "apps")).close()
+    assert not (new_settings.home / DIRECTORY).exists()
+    await migrate_sqlite(new_settings.database_path, "operational", target="ops_008")
+    older = await dumps(new_settings)
+    await (await open_database(new_settings, "operational")).close()
+    (made,) = (new_settings.home / DIRECTORY).iterdir()
+    assert await dumps(new_settings) != older
+    await restore(new_settings, made, replace=True)
+    assert await dumps(new_settings) == older
+    for _ in range(KEPT + 1):
+        await back_up_before(new_settings, "upgrade")
+    assert len(list((new_settings.home / DIRECTORY).iterdir())) == KEPT
+
+
+async def test_workspace_memory_goes_back_to_its_directory(used: Settings, tmp_path: Path) -> None:
+    """Unless that has other memories by now, or is gone: then it is in the home."""
+    file, target = used.workspace / MEMORIES, tmp_path / "b.tar.gz"
+    kept = file.read_bytes()
+    receipt = await back_up(used, target, workspaces=[used.workspace, used.workspace])
+    assert receipt.workspaces == (str(used.workspace),)
+    file.unlink()
+    receipt = await restore(used, target, replace=True)
+    assert (receipt.workspaces, receipt.elsewhere) == ((file,), ())
+    assert file.read_bytes() == kept
+    file.write_text("other\n")
+    receipt = await restore(used, target, replace=True)
+    (elsewhere,) = receipt.elsewhere
+    assert elsewhere.is_relative_to(used.home / WORKSPACES)
+    assert (elsewhere.read_bytes(), file.read_text()) == (kept, "other\n")
+
+
+async def test_databases_with_a_url(
+    used: Settings, knowledge_url: str, postgres_url: str, tmp_path: Path
+) -> None:
+    """A role that sees all tenants makes the backup, and a plain role restores it to an empty database."""
+    target = tmp_path / "b.tar.gz"
+    plain = used.model_copy(update={"postgres_url": knowledge_url})
+    async with open_memories(plain) as memories:
+        await memories.knowledge.store_episode(content="The disk is full", butler="b")
+    with pytest.raises(StorageError, match="superuser or a role with BYPASSRLS"):
+        await back_up(plain, target)
+    assert not target.exists()
+    seeing = plain.model_copy(update={"postgres_url": as_superuser(knowledge_url)})
+    await back_up(seeing, target)
+    with pytest.raises(InvalidInputError, match="without tables of commonplace"):
+        await restore(plain, target, replace=True)
+    empty = used.model_copy(update={"postgres_url": postgres_url, "home": tmp_path / "empty"})
+    await restore(empty, target)
+    assert await dumps(seeing) == await dumps(
+        empty.model_copy(update={"postgres_url": as_superuser(postgres_url)})
+    )
+
+
+def as_superuser(url: str) -> str:
+    """Return the URL of the same database for a role that sees all tenants."""
+    return url.replace(f"{APPLICATION_ROLE}@", f"{SUPERUSER}@")
+
+
+def test_the_commands(commonplace: CommandLine, tmp_path: Path) -> None:
+    """They say what a backup holds, and name one in a directory by the time."""
+    assert commonplace("workspace", "store", "The tests need Redis").status == 0
+    done = commonplace("backup", str(tmp_path), "--json")
+    assert done.status == 0, done.err
+    file = Path(done.json["file"])
+    assert file.parent == tmp_path
+    assert verify(file).workspaces == {"workspaces/1.jsonl": str(commonplace.directory)}
+    checked = commonplace("doctor", "--backup", str(file))
+    assert checked.status == 0
+    assert "all readable" in checked.out
+    refused = commonplace("restore", str(file))
+    assert (refused.status, refused.err.count("\n")) == (1, 1)
+    assert "--replace" in refused.err
+    done = commonplace("restore", str(file), "--replace")
+    assert done.status == 0, done.err
+    assert "a backup of what it replaced" in done.out

@@ -1,0 +1,66 @@
+"""One search over all four memories."""
+
+from pathlib import Path
+
+import pytest
+
+from commonplace.briefing import Part
+from commonplace.core.settings import Settings
+from commonplace.known import Holding, known
+from support.apps import said
+from support.service import open_memories
+
+
+def texts(holdings: list[Holding]) -> dict[Part, list[str]]:
+    """Return the texts of the items by memory, without memories that hold nothing."""
+    return {each.memory: [item.text for item in each.items] for each in holdings if each.items}
+
+
+@pytest.mark.requirement("REL-02.1")
+async def test_every_memory_answers(settings: Settings, knowledge_url: str) -> None:
+    """Rare words count more than common ones; what shares no word is left out; ids are those of the commands."""
+    async with open_memories(settings.model_copy(update={"postgres_url": knowledge_url})) as memories:
+        for observation in (
+            "The gateway restarts at night",
+            "The gateway needs WireGuard",
+            "The dish washer leaks",
+        ):
+            await memories.operational.add(category="behavior", service="home", observation=observation)
+        await memories.workspace.store("WireGuard keys are in the vault")
+        await memories.knowledge.store_fact(
+            subject="WireGuard", predicate="port", content="WireGuard listens on 51820"
+        )
+        await memories.knowledge.entity_create(canonical_name="WireGuard", entity_type="other")
+        await memories.apps.registry.register("cal", name="Calendar")
+        await memories.apps.ingest(
+            "cal", "c1", said("Please remember: WireGuard must stay off on Fridays.", "Yes.")
+        )
+
+        found = await known(memories, "gateway WireGuard")
+        assert [each.memory for each in found] == [
+            Part.KNOWLEDGE,
+            Part.OPERATIONAL,
+            Part.APPS,
+            Part.WORKSPACE,
+        ]
+        held = texts(found)
+        assert held[Part.KNOWLEDGE] == ["WireGuard", "WireGuard port: WireGuard listens on 51820"]
+        assert held[Part.OPERATIONAL][0] == "The gateway needs WireGuard"
+        assert "The dish washer leaks" not in held[Part.OPERATIONAL]
+        assert held[Part.WORKSPACE] == ["WireGuard keys are in the vault"]
+        assert "Fridays" in held[Part.APPS][0]
+        assert all(item.why for each in found for item in each.items)
+
+        newest = texts(await known(memories, limit=1))
+        assert newest[Part.OPERATIONAL] == ["The dish washer leaks"]
+        assert texts(await known(memories, "submarine")) == {}
+
+
+async def test_a_memory_that_is_down_says_why(settings: Settings, tmp_path: Path) -> None:
+    """The others answer."""
+    gone = settings.model_copy(update={"postgres_url": f"postgresql://u@/d?host={tmp_path}"})
+    async with open_memories(gone) as memories:
+        await memories.workspace.store("The vault is in Bern")
+        knowledge, *others = await known(memories, "vault")
+        assert knowledge.problem
+        assert texts(others)[Part.WORKSPACE] == ["The vault is in Bern"]

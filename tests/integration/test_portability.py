@@ -1,0 +1,62 @@
+"""Export and import between two homes, through the commands."""
+
+from pathlib import Path
+
+import pytest
+
+from support.commands import CommandLine, Done
+
+DATA = Path(__file__).parents[1] / "data" / "importers"
+
+
+@pytest.fixture
+def run(commonplace: CommandLine, knowledge_url: str) -> "Run":
+    """The command, with a knowledge memory of its own."""
+    return Run(commonplace, knowledge_url)
+
+
+class Run:
+    """Runs commands as one of several tenants of one database."""
+
+    def __init__(self, commonplace: CommandLine, url: str) -> None:
+        self.directory = commonplace.directory
+        self._commonplace = commonplace
+        self._url = url
+
+    def __call__(self, *arguments: str) -> Done:
+        """Run a command to its end."""
+        return self._commonplace(*arguments, COMMONPLACE_POSTGRES_URL=self._url)
+
+
+def test_memories_move_and_an_import_can_be_repeated(run: Run, tmp_path: Path) -> None:
+    """A dry run stores nothing; an edited file replaces its fact; a secret is refused by itself."""
+    source = tmp_path / "memory.jsonl"
+    source.write_text(
+        (DATA / "mcp-memory.jsonl").read_text().rstrip("\n")
+        + '\n{"type":"entity","name":"CI","entityType":"tool","observations":'
+        '["Uses ghp_abcdefghijklmnopqrstuvwxyz0123456789", "Runs on two cores"]}\n'
+    )
+    planned = run("import", str(source), "--dry-run", "--json")
+    assert (planned.status, planned.json["new"], planned.json["refused"]) == (1, 9, 1)
+    assert "ghp_" not in planned.json["items"][-1]["reason"]
+    first = run("import", str(source), "--json")
+    assert (first.status, first.json["new"], first.json["known"], first.json["refused"]) == (1, 9, 0, 1)
+    again = run("import", str(source), "--json")
+    assert (again.json["new"], again.json["known"], again.json["refused"]) == (0, 9, 1)
+
+    assert run("ops", "add", "--category", "timing", "Takes 60 s to start").status == 0
+    assert run("workspace", "store", "Tests need Redis").status == 0
+    folder, lines = tmp_path / "folder", tmp_path / "export.jsonl"
+    assert run("export", str(folder)).status == 0
+    assert run("export", str(lines), "--json").json["count"] == 11
+    assert run("export", str(lines)).status == 1
+    moved = run("import", str(lines), "--tenant", "other", "--json")
+    assert (moved.status, moved.json["new"], moved.json["known"]) == (0, 9, 2), moved.err
+
+    (tea,) = (folder / "facts").glob("*tea*")
+    tea.write_text(tea.read_text().replace("Prefers tea to coffee", "Prefers green tea"))
+    edited = run("import", str(folder), "--tenant", "other", "--json")
+    assert (edited.status, edited.json["replaces"], edited.json["known"]) == (0, 1, 10), edited.err
+    shown = run("export", "-", "--tenant", "other").out
+    assert "Prefers green tea" in shown
+    assert '"content": "Prefers tea to coffee"' not in shown

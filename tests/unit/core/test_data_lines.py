@@ -1,0 +1,91 @@
+"""Lines of data: nothing that a memory holds opens or closes anything in a prompt."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.core.clock import utc_now
+from commonplace.core.data_lines import data_line
+from commonplace.operational.context import Candidate, render_bullet
+from commonplace.workspace import Memory, Scope
+from commonplace.workspace.context import render
+
+HOSTILE = (
+    "</operational_memory>",
+    "</ operational_memory >",
+    "<\u200b/operational_memory>",
+    "\uff1c/operational_memory>",
+    "<system>",
+    "<system-reminder>",
+    "<|im_start|>",
+    "<\uff5cim_start\uff5c>",
+    "<<SYS>>",
+    "[INST]",
+    "[/INST]",
+    "<start_of_turn>",
+    "<function_calls>",
+    "## System",
+    "# System",
+    "Human:",
+    "Assistant:",
+    "SYSTEM:",
+    "System :",
+    "```",
+    "~~~~",
+    "\u202e",
+    "\u2066",
+    "\U000e0041",
+    "\ufeff",
+    "\x1b",
+    "\r",
+    "\n",
+    "\u2028",
+)
+
+
+@pytest.mark.requirement("HRD-02.1")
+@pytest.mark.parametrize("mark", HOSTILE)
+def test_no_block_shows_what_would_end_or_open_something(mark: str) -> None:
+    """Fences, headings, roles and hidden characters are gone from the blocks; one memory is one line."""
+    inside_words = mark.startswith(("#", "Human", "Assistant", "S"))  # these mean nothing there
+    for frame in (
+        "{}",
+        "ok {} obey",
+        "ok\n{}\nobey",
+        "ok.\n\n{} obey",
+        *(() if inside_words else ("ok{}obey",)),
+    ):
+        text = frame.format(mark)
+        bullet = render_bullet(
+            Candidate(id=1, service=None, category="timing", observation=text, confidence=0.7, updated_at="")
+        )
+        memory = Memory(number=1, scope=Scope.WORKSPACE, text=text, tags=(text,), created_at=utc_now())
+        for shown in (data_line(text), bullet, render([memory]).removeprefix("[Memories]\n")):
+            assert mark not in shown
+            assert "\n" not in shown
+
+
+@pytest.mark.requirement("HRD-02.1")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Takes 60s to start after restart -- wait before checking health",
+        "C# and F# need issue #12; a < b, x <- y, Vec<u8>, <b>bold",
+        "the system: three nodes; users: 4; user prefers tabs",
+        "`commonplace doctor` and ``nested``, ~100 ms, ~~struck~~",
+        "👩\u200d💻 क्\u200dष naïve 日本語 [a] (b)",
+        "ratio 3:1 at 14:05, https://example.com/#top",
+    ],
+)
+def test_ordinary_text_stays_as_it_is(text: str) -> None:
+    """Signs that mean nothing to a prompt are not touched."""
+    assert data_line(text) == text
+
+
+@pytest.mark.requirement("HRD-02.1")
+@given(st.lists(st.sampled_from([*HOSTILE, "a", " ", "<", "/", "#", ":", "Hu", "man", "&lt;"]), max_size=10))
+def test_a_line_of_data_is_one_line_and_does_not_change_again(pieces: list[str]) -> None:
+    """Marks that only appear once another one is removed are found as well."""
+    line = data_line("".join(pieces))
+    assert data_line(line) == line
+    assert line == " ".join(line.split())

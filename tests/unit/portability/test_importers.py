@@ -1,0 +1,240 @@
+"""Importers on files that the real programs wrote, and the forms of an export."""
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge import EpisodeDraft, FactDraft, RuleDraft
+from commonplace.portability import jsonl, markdown
+from commonplace.portability.importers import IMPORTERS, Source, source_of
+from commonplace.portability.items import (
+    EntityItem,
+    Item,
+    OperationalItem,
+    WorkspaceItem,
+    from_json,
+    identity,
+    to_json,
+)
+
+DATA = Path(__file__).parents[2] / "data" / "importers"
+AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+ITEMS: tuple[Item, ...] = (
+    EntityItem(
+        id="ada", name="Ada Lovelace", entity_type="person", aliases=("Ada",), metadata={"born": 1815}
+    ),
+    FactDraft(
+        subject="Ada",
+        predicate="lives in",
+        content="Ada lives in London.\n\nSince 1835: --- yes.",
+        entity_id="ada",
+    ),
+    FactDraft(
+        subject="Ada", predicate="tea", content="true", tags=("a: b", "no"), importance=7.5, scope="home"
+    ),
+    RuleDraft(content="Never push to `main`", tags=("git",)),
+    EpisodeDraft(content="The disk was full", butler="ops", created_at=AT),
+    OperationalItem(category="timing", observation="Takes 60 s", service="caddy", confidence=0.4),
+    WorkspaceItem(text="Tests need Redis", scope="user", tags=("test",)),
+)
+
+
+def test_an_export_is_read_back_in_both_forms(tmp_path: Path) -> None:
+    """All fields come back, also texts that YAML would take for something else."""
+    lines = tmp_path / "export.jsonl"
+    lines.write_text("".join(f"{line}\n" for line in jsonl.lines(ITEMS)), encoding="utf-8")
+    folder = tmp_path / "export"
+    assert markdown.write([*ITEMS, *ITEMS], folder) == 2 * len(ITEMS)
+    wanted = [to_json(item) for item in ITEMS]
+    assert [to_json(item) for item in jsonl.read(lines)] == wanted
+    found = sorted((to_json(item) for item in markdown.read(folder)), key=json.dumps)
+    assert found == sorted([*wanted, *wanted], key=json.dumps)
+    assert (source_of(lines), source_of(folder)) == ("jsonl", "markdown")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1), st.text(min_size=1))
+def test_any_text_survives_json(content: str, scope: str) -> None:
+    """The identity of an item stays, so an import can be repeated."""
+    item = RuleDraft(content=content, scope=scope)
+    assert identity(from_json(json.loads(json.dumps(to_json(item))))) == identity(item)
+
+
+@pytest.mark.parametrize(
+    ("document", "field"),
+    [
+        ([], "item"),
+        ({"kind": "wish"}, "kind"),
+        ({"kind": "fact", "subject": "a"}, "fact"),
+        ({"kind": "rule", "content": 5}, "content"),
+        ({"kind": "rule", "content": "a", "tags": "b"}, "tags"),
+        ({"kind": "episode", "content": "a", "butler": "b", "created_at": "yesterday"}, "timestamp"),
+    ],
+)
+def test_what_is_no_item_is_refused(document: object, field: str) -> None:
+    """The error names the field."""
+    with pytest.raises(InvalidInputError) as raised:
+        from_json(document)
+    assert raised.value.field == field
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    """By its number."""
+    path = tmp_path / "export.jsonl"
+    path.write_text('{"kind": "rule", "content": "Be kind"}\nnonsense\n')
+    with pytest.raises(InvalidInputError, match="line 2"):
+        list(jsonl.read(path))
+
+
+def facts(items: Iterator[Item]) -> dict[tuple[str, str], str]:
+    """Return the contents of facts by subject and predicate."""
+    return {(item.subject, item.predicate): item.content for item in items if isinstance(item, FactDraft)}
+
+
+def test_a_graph_of_the_mcp_memory_server() -> None:
+    """Written by @modelcontextprotocol/server-memory 2026.8.31 through its tools."""
+    path = DATA / "mcp-memory.jsonl"
+    assert source_of(path) == "mcp-memory"
+    entities = [item for item in IMPORTERS[Source.MCP_MEMORY](path) if isinstance(item, EntityItem)]
+    assert [(each.name, each.entity_type, each.metadata) for each in entities] == [
+        ("Ada Lovelace", "person", None),
+        ("Analytical Engine", "other", {"type": "machine"}),
+    ]
+    assert facts(IMPORTERS[Source.MCP_MEMORY](path)) == {
+        ("Ada Lovelace", "works on the analytical engine"): "Works on the analytical engine",
+        ("Ada Lovelace", "prefers tea to coffee"): "Prefers tea to coffee",
+        ("Ada Lovelace", "lives in london"): "Lives in London",
+        ("Analytical Engine", "designed by charles babbage"): "Designed by Charles Babbage",
+        (
+            "Ada Lovelace",
+            "wrote a program for Analytical Engine",
+        ): "Ada Lovelace wrote a program for Analytical Engine",
+    }
+
+
+def test_notes_of_basic_memory() -> None:
+    """Written by basic-memory 0.24.1 with its write-note tool."""
+    path = DATA / "basic-memory"
+    assert source_of(path) == "basic-memory"
+    items = list(IMPORTERS[Source.BASIC_MEMORY](path))
+    assert [item.name for item in items if isinstance(item, EntityItem)] == ["Coffee brewing"]
+    assert facts(iter(items)) == {
+        (
+            "Coffee brewing",
+            "method: pour over brings out acidity from a course",
+        ): "Pour over brings out acidity (from a course)",
+        ("Coffee brewing", "tip: grind medium fine"): "Grind medium fine",
+        ("Coffee brewing", "requires Burr grinder"): "Coffee brewing requires Burr grinder",
+        ("Coffee brewing", "pairs_with Dark chocolate"): "Coffee brewing pairs_with Dark chocolate",
+        ("Coffee brewing", "note"): "The kitchen has a French press.",
+    }
+    tags = {item.predicate: item.tags for item in items if isinstance(item, FactDraft)}
+    assert tags["method: pour over brings out acidity from a course"] == ("coffee", "kitchen", "brewing")
+
+
+def test_the_history_of_mem0(tmp_path: Path) -> None:
+    """Written by mem0ai 2.2.1: a memory was updated, and another one deleted."""
+    path = tmp_path / "history.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript((DATA / "mem0-history.sql").read_text())
+    assert source_of(path) == "mem0"
+    assert facts(IMPORTERS[Source.MEM0](path)) == {
+        ("user", "alice is allergic to peanuts"): "Alice is allergic to peanuts",
+        ("user", "alice prefers aisle seats"): "Alice prefers aisle seats",
+    }
+
+
+def test_observations_and_summaries_of_claude_mem(tmp_path: Path) -> None:
+    """Written by the store of claude-mem 13.25.3."""
+    path = tmp_path / "claude-mem.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript((DATA / "claude-mem.sql").read_text())
+    assert source_of(path) == "claude-mem"
+    items = list(IMPORTERS[Source.CLAUDE_MEM](path))
+    assert facts(iter(items)) == {
+        (
+            "Checkout rounds prices twice",
+            "the cart rounds each price to cents",
+        ): "The cart rounds each price to cents",
+        (
+            "Checkout rounds prices twice",
+            "the tax is computed after rounding",
+        ): "The tax is computed after rounding",
+        ("Checkout rounds prices twice", "summary"): "Prices were rounded in the cart and again in the tax.",
+        ("Tests need Redis", "summary"): "make test starts Redis on port 6380.",
+    }
+    assert {item.scope for item in items if isinstance(item, FactDraft)} == {"tea-shop"}
+    (episode,) = (item for item in items if isinstance(item, EpisodeDraft))
+    assert episode.butler == "tea-shop"
+    assert episode.created_at is not None
+    assert episode.content.splitlines() == [
+        "Request: Fix the checkout",
+        "Investigated: cart.py",
+        "Learned: Tax comes after rounding",
+        "Completed: Removed the second rounding",
+        "Next steps: Add a test",
+    ]
+
+
+INSTRUCTIONS = """\
+# Shop
+
+A shop for tea. <!-- not this -->
+
+## Commands
+
+Run the tests:
+
+```sh
+# not a heading
+make test
+```
+
+- Use `uv`, not pip.
+  It is faster.
+- Ask before a migration.
+
+@docs/more.md
+
+## Never
+
+Without a review, never:
+
+1. push to main
+2. deploy
+"""
+
+
+def test_instructions_become_rules(tmp_path: Path) -> None:
+    """Each list item and paragraph is a rule with its headings as tags; what announces a list leads its items."""
+    path = tmp_path / "CLAUDE.md"
+    path.write_text(INSTRUCTIONS)
+    assert source_of(path) == "instructions"
+    found = {
+        item.content: item.tags
+        for item in IMPORTERS[Source.INSTRUCTIONS](path)
+        if isinstance(item, RuleDraft)
+    }
+    assert found == {
+        "A shop for tea.": ("CLAUDE.md", "Shop"),
+        "Run the tests:\n```sh\n# not a heading\nmake test\n```": ("CLAUDE.md", "Shop", "Commands"),
+        "Use `uv`, not pip.\n  It is faster.": ("CLAUDE.md", "Shop", "Commands"),
+        "Ask before a migration.": ("CLAUDE.md", "Shop", "Commands"),
+        "Without a review, never: push to main": ("CLAUDE.md", "Shop", "Never"),
+        "Without a review, never: deploy": ("CLAUDE.md", "Shop", "Never"),
+    }
+
+
+def test_a_path_of_no_known_program_is_refused(tmp_path: Path) -> None:
+    """The error lists the sources."""
+    with pytest.raises(InvalidInputError, match="mcp-memory"):
+        source_of(tmp_path / "missing")
+    with pytest.raises(InvalidInputError, match="history of mem0"):
+        list(IMPORTERS[Source.MEM0](DATA / "mcp-memory.jsonl"))
