@@ -1,11 +1,10 @@
 """Fit the weights of the judge of operational memory to the project's labelled pairs.
 
-``python benchmarks/judge_weights.py [--check]`` fits a multinomial logistic regression over the features of each pair,
-prints how it does on pairs that were left out, and writes ``weights.json`` beside the judge; ``--check`` does not.
-The same pairs and features always give the same file.
+``python benchmarks/judge_weights.py [--check]`` fits a multinomial logistic regression over the features and cues of
+each pair, prints how it does on the pairs of authors that were left out, and writes ``weights.json`` and ``cues.json``
+beside the judge; ``--check`` does not. The same pairs and features always give the same files.
 
-Pairs of one service and source are left out together, because they often share an old text. The pairs that the rules of
-reading were once tuned on (splits "first" and "second") count a third of the others.
+The pairs that the rules of reading were once tuned on (splits "first" and "second") count a third of the others.
 """
 
 import argparse

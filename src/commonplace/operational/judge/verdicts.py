@@ -1,8 +1,9 @@
 """Judge: does a new observation repeat an old one, refine it, correct it, or speak of something else?
 
 `reading` reads clauses of words, names, amounts, orders and state changes, `comparison` pairs them, `features` measures
-the pairs, and a multinomial logistic regression gives each verdict a probability: `benchmarks/judge_weights.py` fits
-its weights. The same two texts always get the same verdict, with a sentence that says why.
+the pairs, `likeness` compares words by a table of vectors, and a multinomial logistic regression gives each verdict a
+probability: `benchmarks/judge_weights.py` fits its weights. The same two texts always get the same verdict, with a
+sentence that says why.
 
 Source: OPS-09.1, OPS-10.1, R-OPS-5.
 """
