@@ -172,6 +172,7 @@ class ClockGuard:
         document = asdict(sighting) | {"at": format_timestamp(sighting.at)}
         make_directories(self._file.parent)
         try:
+            draft.touch(mode=0o600)
             draft.write_text(json.dumps(document), encoding="utf-8")
             draft.replace(self._file)
         finally:

@@ -289,6 +289,9 @@ async def test_every_older_revision_with_data_reaches_the_same_schema(
     await connection.execute(OLD_ENTITY_ROWS)
     await migrate_postgres(postgres_url, "memory", target="mem_003")
     await connection.execute("INSERT INTO memory_events (event_type) VALUES ('entity_merge')")
+    await connection.execute(
+        "UPDATE facts SET supersedes_id = (SELECT id FROM facts WHERE content = 'Acme') WHERE content = 'Bolt'"
+    )
     await migrate_postgres(postgres_url, "memory")
     assert await run(postgres_url, SCHEMA_SQL) == await run(knowledge_url, SCHEMA_SQL)
     assert await connection.fetch("SELECT * FROM facts") == []
@@ -299,6 +302,12 @@ async def test_every_older_revision_with_data_reaches_the_same_schema(
         "SELECT content, validity, source_episode_id IS NULL AS no_source FROM facts ORDER BY id"
     )
     assert [tuple(row) for row in facts] == [("Acme", "superseded", True), ("Bolt", "active", False)]
+    known = await connection.fetch(
+        "SELECT content, facts.valid_to IS NULL, array_agg(fact_states.validity ORDER BY place) FROM facts "
+        "JOIN fact_states ON fact_states.fact_id = facts.id GROUP BY 1, 2 ORDER BY 1"
+    )
+    assert [tuple(row)[:2] for row in known] == [("Acme", False), ("Bolt", True)]
+    assert known[0][2] == ["active", "superseded"]
     states = await connection.fetch("SELECT consolidation_status FROM episodes ORDER BY id")
     assert [row[0] for row in states] == ["consolidated", "pending"]
     assert [tuple(row) for row in await connection.fetch(COUNTS)] == [(1, 1, 1)]

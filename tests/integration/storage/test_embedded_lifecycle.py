@@ -15,7 +15,7 @@ import asyncpg
 import psutil
 import pytest
 
-from commonplace.storage.cluster import SOCKET_NAME, Cluster, locate_cluster
+from commonplace.storage.cluster import SOCKET_NAME, Cluster, locate_cluster, socket_directory
 from commonplace.storage.embedded import EmbeddedPostgres, Membership, join_server
 from commonplace.storage.postmaster import is_running
 from support.postgres import wait_until
@@ -185,10 +185,8 @@ def test_stale_pid_files_with_a_reused_number_are_no_obstacle(postgres_directory
     account = cluster.account
     with subprocess.Popen(["sleep", "60"], user=account.uid if account.switches else None) as innocent:
         try:
-            stale = (
-                f"{innocent.pid}\n{cluster.data}\n1700000000\n5432\n{cluster.directory}/run\n\n1 1\nready\n"
-            )
-            for path in (cluster.data / "postmaster.pid", cluster.directory / "run" / f"{SOCKET_NAME}.lock"):
+            stale = f"{innocent.pid}\n{cluster.data}\n1700000000\n5432\n{socket_directory(cluster)}\n\n1 1\nready\n"
+            for path in (cluster.data / "postmaster.pid", socket_directory(cluster) / f"{SOCKET_NAME}.lock"):
                 path.write_text(stale)
                 path.chmod(0o644)
             with joined(postgres_directory) as answer:

@@ -31,6 +31,7 @@ from commonplace.storage.cluster import (
     SUPERUSER,
     configure,
     locate_cluster,
+    socket_directory,
 )
 from commonplace.storage.embedded import EmbeddedPostgres, Membership, join_server, remove_cluster
 from commonplace.storage.file_locks import FileLock
@@ -215,7 +216,7 @@ def test_a_socket_directory_of_somebody_else_is_refused(postgres_directory: Path
     join_server(postgres_directory).leave()
     cluster = locate_cluster(postgres_directory)
     wait_until(lambda: not is_running(cluster.directory), what="server stopped")
-    run = cluster.directory / "run"
+    run = socket_directory(cluster)
     shutil.rmtree(run)
     run.mkdir()
     run.chmod(0o755)

@@ -118,7 +118,7 @@ async def test_entries_are_found_by_time(pool: asyncpg.Pool, engine: EmbeddingEn
 
 
 async def test_memories_go_by_a_few_words(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
-    """What a fact is about, a name, or how a text begins; nothing of what was forgotten."""
+    """The key and text of a fact, a name, or the beginning of a text; forgotten memories are left out."""
     stored = {
         "episode": await store_episode(pool, engine, content="It rained " * 20, butler="home"),
         "fact": await store_fact(pool, engine, subject="roof", predicate="is", content="tight"),
@@ -129,7 +129,7 @@ async def test_memories_go_by_a_few_words(pool: asyncpg.Pool, engine: EmbeddingE
     names = await names_of(pool, ids)
     assert names == {
         stored["episode"]: ("It rained " * 20)[:120],
-        stored["fact"]: "roof is",
+        stored["fact"]: "roof is: tight",
         stored["rule"]: "Close the windows",
         entity: "Ann",
     }
