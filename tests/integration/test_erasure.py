@@ -80,7 +80,7 @@ async def dumped(settings: Settings) -> str:
     with closing(sqlite3.connect(settings.database_path)) as connection:
         text = "\n".join(connection.iterdump())
     async with servers(settings) as found:
-        return text + run_program("pg_dump", found[KNOWLEDGE].url, "--data-only")
+        return text + run_program("pg_dump", found[KNOWLEDGE].url, "--data-only", "--restrict-key=same")
 
 
 def files_with(traces: tuple[str, ...], *directories: Path) -> list[Path]:
@@ -107,7 +107,13 @@ async def test_an_erased_subject_is_in_no_table_and_no_file(
     asked = commonplace("erase", "--subject", NAME, stdin=b"n\n")
     assert asked.status == 0, asked.err
     assert "Nothing was erased" in asked.out
-    for shown in ("facts: 4 deleted", "memory_events: ", DERIVED, "Pages of Ada Lovelace time out", "tea"):
+    for shown in (
+        "facts: 3 deleted, 1 of them derived",
+        "memory_events: ",
+        DERIVED,
+        "Pages of the analyst time out",
+        "tea",
+    ):
         assert shown in asked.out
     assert await dumped(settings) == before
 
@@ -139,15 +145,15 @@ async def test_an_erased_subject_is_in_no_table_and_no_file(
         assert [each.observation for each in await opened.operational.list_memories()] == [KEPT]
         assert [each.text for each in (await workspace.search()).memories] == [KEPT]
         events = await opened.knowledge.list_events(event_type="memory_erased")
-        assert events[0].payload["deleted"]["facts"] == 3
+        assert events[0].payload["deleted"]["facts"] == 2
         pool = await opened.knowledge.database.pool()
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
             await pool.execute("DELETE FROM memory_events")
 
 
 @pytest.mark.requirement("BAK-04")
-def test_a_preview_limits_an_erasure(commonplace: CommandLine, knowledge_url: str) -> None:
-    """By session and by tenant, and with derived memories kept; nothing is erased by a dry run."""
+def test_a_preview_and_an_erasure_have_limits(commonplace: CommandLine, knowledge_url: str) -> None:
+    """By session, source and tenant, on a server with a URL; a dry run erases nothing."""
 
     def run(*arguments: str) -> Any:  # noqa: ANN401 - a JSON document
         done = commonplace(*arguments, "--json", COMMONPLACE_POSTGRES_URL=knowledge_url)
@@ -179,6 +185,15 @@ def test_a_preview_limits_an_erasure(commonplace: CommandLine, knowledge_url: st
     assert {("episodes", 1), ("facts", 1)} <= tables[f"--subject|{NAME}"]
     assert {("episodes", 1), ("facts", 1)} <= tables["--tenant|default"]
     assert tables["--tenant|x"] == set()
+
+    erased = run("erase", "--session", session, "--yes")["receipt"]
+    assert {(part["place"], part["count"]) for part in erased["parts"]} == {("episodes", 1)}
+    assert (erased["remains"], erased["problems"]) == ([], [])
+    assert any("PostgreSQL server" in place for place in erased["not_reached"])
+    assert ("facts", 1) in {
+        (each["place"], each["count"]) for each in run("erase", "--subject", NAME, "--dry-run")["parts"]
+    }
+
     wrong = commonplace("erase", "--subject", NAME, "--session", session)
     assert wrong.status == 1
     assert "--subject" in wrong.err

@@ -119,7 +119,11 @@ DELETED: Final = (
         _OPERATIONAL,
         references=(Reference("old_id", "memories"), Reference("new_id", "memories")),
     ),
-    Table("memories", _OPERATIONAL),
+    Table(
+        "memories",
+        _OPERATIONAL,
+        references=(Reference("id", "memory_changes", "memory_id", derived=True),),
+    ),
     Table("session_output", _OPERATIONAL, key=""),
     Table("events", _OPERATIONAL),
     Table("health_checks", _OPERATIONAL),
@@ -128,7 +132,10 @@ DELETED: Final = (
     Table(
         "app_memories",
         _APPS,
-        references=(Reference("source_conversation_id", "conversations", "conversation_id", derived=True),),
+        references=(
+            Reference("source_conversation_id", "conversations", "conversation_id", derived=True),
+            Reference("id", "app_memory_changes", "memory_id", derived=True),
+        ),
     ),
     Table(
         "app_digests",
