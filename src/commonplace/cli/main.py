@@ -97,5 +97,10 @@ def main() -> None:
         # The reader of the output has closed it, as in `… | head`; the interpreter must not flush to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:  # a full or read-only disk, where no memory has named it
+        if error.filename is None:
+            raise
+        typer.echo(f"error: {error.filename}: {error.strerror}", err=True)
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)

@@ -143,7 +143,7 @@ class Settings(BaseModel):
     worker_concurrency: Annotated[int, Field(ge=1, le=64)] = Field(
         default=4, description="jobs that a worker runs at once"
     )
-    episode_max_entries: Annotated[int, Field(ge=0)] = Field(
+    episode_max_entries: Annotated[int, Field(ge=0, le=100_000_000)] = Field(
         default=10_000, description="most episodes of a tenant that a cleanup keeps"
     )
     resident_idle_s: Annotated[float, Field(ge=0)] = Field(

@@ -3,6 +3,7 @@
 Source: KNW-11 for search vectors and queries. NUL bytes break PostgreSQL, lone surrogates break UTF-8.
 """
 
+import logging
 import re
 
 from commonplace.core.errors import InvalidInputError
@@ -11,6 +12,8 @@ MAX_SEARCH_TEXT_BYTES = 1024 * 1024
 """PostgreSQL refuses a tsvector over 1 MiB, so the text for one is cut to that."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+_log = logging.getLogger(__name__)
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -69,7 +72,7 @@ def preprocess_search_query(query: str | None) -> str:
 
 
 def require_text(value: object, *, field: str, max_chars: int) -> str:
-    """Return a text that a caller passed, cleaned and without whitespace at its ends.
+    """Return a text that a caller passed, cleaned and without whitespace at its ends; log what cleaning changed.
 
     Args:
         value: The value that the caller passed.
@@ -81,7 +84,10 @@ def require_text(value: object, *, field: str, max_chars: int) -> str:
     """
     if not isinstance(value, str):
         raise InvalidInputError(field, f"text of 1 to {max_chars} characters", value)
-    cleaned = clean_text(value).strip()
+    valid = clean_text(value)
+    if valid != value:
+        _log.warning("%s: NUL characters were removed, and lone surrogates replaced by U+FFFD", field)
+    cleaned = valid.strip()
     if not cleaned:
         raise InvalidInputError(field, f"text of 1 to {max_chars} characters", value)
     if len(cleaned) > max_chars:

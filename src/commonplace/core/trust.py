@@ -11,6 +11,8 @@ import os
 from pathlib import Path
 from typing import Final
 
+from commonplace.core.directories import make_directories
+
 WORKSPACE_KEYS: Final = frozenset({"memory_budget", "search_mode", "min_relevance", "time_zone", "log_level"})
 """Settings that an untrusted file may set: they choose no place, program, server or model."""
 DIRECTORY: Final = "trusted"
@@ -24,8 +26,7 @@ def is_trusted(path: Path, content: bytes, *, home: Path) -> bool:
 def trust(path: Path, content: bytes, *, home: Path) -> None:
     """Trust a file as long as its content does not change."""
     mark = _mark(path, content, home)
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    mark.parent.mkdir(mode=0o700, exist_ok=True)
+    make_directories(mark.parent)
     mark.touch(mode=0o600)
 
 

@@ -8,6 +8,8 @@ from typing import Final
 
 from filelock import FileLock
 
+from commonplace.core.directories import make_directories
+
 _log = logging.getLogger(__name__)
 
 _LOCK_TIMEOUT_S: Final = 60.0
@@ -27,7 +29,7 @@ def cached_graph(path: Path, build: Callable[[], bytes], *, rebuild: bool = Fals
     if path.exists() and not rebuild:
         return path
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_directories(path.parent)
         with FileLock(path.with_suffix(".lock"), timeout=_LOCK_TIMEOUT_S):
             if rebuild or not path.exists():
                 _write(path, build())

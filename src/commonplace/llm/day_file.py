@@ -10,6 +10,8 @@ from datetime import date
 from pathlib import Path
 from typing import Final
 
+from commonplace.core.directories import make_directories
+
 _LINE: Final = re.compile(r"(\d+)(?: (\d+\.\d+))?", re.ASCII)
 
 
@@ -64,7 +66,7 @@ class DayFile:
         return [(int(line[1]), float(line[2] or 0)) for line in found if line]
 
     def _begin(self, today: Path) -> None:
-        self._directory.mkdir(parents=True, exist_ok=True)
+        make_directories(self._directory)
         for path in self._directory.iterdir():
             if path.name < today.name:
                 path.unlink(missing_ok=True)

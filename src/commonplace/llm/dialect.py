@@ -14,6 +14,8 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final
 
+from commonplace.core.directories import make_directories
+
 _log = logging.getLogger(__name__)
 
 _REFUSING: Final = (400, 422, 501)
@@ -84,7 +86,7 @@ class DialectFile:
     def save(self, dialect: Dialect) -> None:
         """Remember a dialect; a failure is logged, because the next process can try again."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_directories(self.path.parent)
             with NamedTemporaryFile("w", dir=self.path.parent, delete=False, encoding="utf-8") as file:
                 json.dump(asdict(dialect), file)
             Path(file.name).replace(self.path)

@@ -23,6 +23,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, cast
 
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import SettingsError, StorageUnavailableError
 from commonplace.core.text import clean_text
 from commonplace.storage.file_locks import FileLock
@@ -132,7 +133,7 @@ def write_json(path: Path, document: Mapping[str, object], *, mode: int) -> None
     """
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(mode=mode, parents=True, exist_ok=True)
+        make_directories(path.parent, mode=mode)
         with temporary.open("w", encoding="utf-8") as file:
             file.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
             file.flush()
@@ -168,7 +169,7 @@ def is_writable(path: Path, *, mode: int) -> bool:
 
 def _lock_of(path: Path, *, mode: int) -> FileLock:
     try:
-        path.parent.mkdir(mode=mode, parents=True, exist_ok=True)
+        make_directories(path.parent, mode=mode)
         return FileLock(path.with_name(f"{path.name}.lock"))
     except OSError as error:
         raise StorageUnavailableError(f"{path.parent}: {error.strerror}") from error

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.clock import Clock, format_timestamp, parse_timestamp, utc_now
-from commonplace.core.errors import ClockError
+from commonplace.core.directories import make_directories
+from commonplace.core.errors import ClockError, StorageUnavailableError
 
 LONGEST_JUMP: Final = timedelta(days=1)
 FILE: Final = "clock.json"
@@ -131,7 +132,8 @@ class ClockGuard:
         if fault is None and (
             last is None or last.boot != now.boot or now.uptime_s - last.uptime_s > NOTED_EVERY_S
         ):
-            self._note(now)
+            with suppress(OSError):  # a full or read-only disk: the older sighting stays
+                self._note(now)
         return fault
 
     def require(self, newest_row: datetime | None = None) -> None:
@@ -144,9 +146,16 @@ class ClockGuard:
             raise ClockError(fault)
 
     def confirm(self) -> Sighting:
-        """Remember the time as it is now, because an operator says that it is right."""
+        """Remember the time as it is now, because an operator says that it is right.
+
+        Raises:
+            StorageUnavailableError: The home cannot be written.
+        """
         now = self._look()
-        self._note(now)
+        try:
+            self._note(now)
+        except OSError as error:
+            raise StorageUnavailableError(f"{self._file}: {error.strerror or error}") from error
         return now
 
     def _last(self) -> Sighting | None:
@@ -160,9 +169,10 @@ class ClockGuard:
 
     def _note(self, sighting: Sighting) -> None:
         draft = self._file.with_name(f"{FILE}.{os.getpid()}")
-        with suppress(OSError):  # a home on a full or read-only disk; then the older sighting stays
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            draft.write_text(
-                json.dumps(asdict(sighting) | {"at": format_timestamp(sighting.at)}), encoding="utf-8"
-            )
+        document = asdict(sighting) | {"at": format_timestamp(sighting.at)}
+        make_directories(self._file.parent)
+        try:
+            draft.write_text(json.dumps(document), encoding="utf-8")
             draft.replace(self._file)
+        finally:
+            draft.unlink(missing_ok=True)

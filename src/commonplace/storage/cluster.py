@@ -23,6 +23,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import EmbeddedPostgresError
 from commonplace.storage.file_locks import FileLock
 from commonplace.storage.linked import SYSTEM_DIRECTORY, bring_home, finish_bringing
@@ -124,7 +125,7 @@ def locate_cluster(requested: Path) -> Cluster:
         if os.geteuid() == 0:
             return _locate_for_root(requested.absolute())
         account = server_account()
-        requested.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(requested)
         return Cluster(directory=requested.resolve(), account=account, programs=bundled_programs())
     except OSError as error:
         raise EmbeddedPostgresError(f"cannot create the database's directory {requested}: {error}") from error
@@ -148,7 +149,7 @@ def _locate_for_root(requested: Path) -> Cluster:
 
 def _share_with_account(directory: Path, account: ServerAccount) -> None:
     """Create root's directory, or check it. The account may enter it but not change it: the locks stay root's."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directories(directory)
     found = directory.stat()
     if found.st_uid != 0:
         raise EmbeddedPostgresError(

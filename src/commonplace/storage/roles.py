@@ -77,21 +77,21 @@ async def owner_access(source: EmbeddedPostgres) -> Access:
     finally:
         await connection.close()
     if not is_separate:
-        await separate_roles(as_role(url, SUPERUSER), where)
+        await separate_roles(url)
     return Access(url=as_role(url, OWNER_ROLE), where=where, role=None, vector_schema="public")
 
 
-async def separate_roles(url: str, where: str) -> None:
-    """Give the tables of a database of the embedded server to their owner.
+async def separate_roles(url: str) -> None:
+    """Give all tables of a database of the embedded server to the owner, and the application its rights to the rows.
 
     Args:
-        url: The superuser's URL of the database.
-        where: The database in words.
+        url: The database, with any role.
 
     Raises:
         StorageUnavailableError: The server cannot be reached or used.
     """
-    connection = await connect(url, where=where)
+    where = describe_url(url)
+    connection = await connect(as_role(url, SUPERUSER), where=where)
     try:
         async with connection.transaction():
             await connection.execute(_SERIALISE)

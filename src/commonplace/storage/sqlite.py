@@ -20,6 +20,7 @@ from typing import Final
 import aiosqlite
 from aiosql.queries import Queries
 
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import StorageError, StorageUnavailableError
 from commonplace.core.tracing import span
 from commonplace.storage.database import Dialect, Statements
@@ -89,7 +90,7 @@ def _create_private(path: Path) -> None:
     them the writes that rely on those locks.
     """
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(path.parent)
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWNER_ONLY))
     except OSError as error:

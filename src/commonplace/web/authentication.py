@@ -15,7 +15,7 @@ from commonplace.core.errors import CommonplaceError
 from commonplace.web.access import CHALLENGE, Caller, Means
 from commonplace.web.guards import MCP_PREFIX
 from commonplace.web.problems import LOGIN, UNAUTHENTICATED, ProblemError, problem_of
-from commonplace.web.rate_limits import Limiter, address_of
+from commonplace.web.rate_limits import Credential, Limiter, address_of
 from commonplace.web.refusals import answer, refusal_response
 from commonplace.web.security import SecurityOptions
 
@@ -81,7 +81,7 @@ class Authentication:
         scheme, _, token = header.partition(" ")
         found = await self._tokens.find(token.strip()) if scheme.lower() == SCHEME else None
         if found is None:
-            await self._limiter.count_failure(address)
+            await self._limiter.count_failure(Credential.TOKEN, address)
             headers = {"WWW-Authenticate": f'{CHALLENGE["WWW-Authenticate"]}, error="invalid_token"'}
             detail = "the token in the Authorization header is unknown, expired or revoked"
             raise ProblemError(UNAUTHENTICATED, detail, headers=headers)

@@ -13,7 +13,7 @@ from commonplace.web.authentication import COOKIE, login_in
 from commonplace.web.client_urls import split_url
 from commonplace.web.plain_pages import plain_page
 from commonplace.web.problems import LOGIN, ProblemError
-from commonplace.web.rate_limits import Limiter, address_of
+from commonplace.web.rate_limits import Credential, Limiter, address_of
 
 MAX_PATH_CHARS: Final = 8_000
 """The longest path to redirect to: longer than our links, short enough for the headers of proxies."""
@@ -89,7 +89,9 @@ def own_page(following: str) -> str:
 
 async def _refused(request: Request, following: str) -> HTMLResponse:
     try:
-        await cast("Limiter", request.app.state.limiter).count_failure(address_of(request.scope))
+        await cast("Limiter", request.app.state.limiter).count_failure(
+            Credential.LOGIN, address_of(request.scope)
+        )
     except ProblemError as refusal:
         wait = (refusal.headers or {})["Retry-After"]
         answer = _page(following, error=f"{WRONG} Too many failed attempts: try again in {wait} s.")

@@ -4,14 +4,17 @@ Each process counts for itself, so several processes behind one address allow a 
 counted by token, others by address; IPv6 addresses by the network of a household (/64).
 """
 
+import logging
 import math
 import time
+from enum import StrEnum
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Final
 
 from limits import RateLimitItem, parse
 from limits.aio.storage import MemoryStorage
 from limits.aio.strategies import MovingWindowRateLimiter
+from prometheus_client import CollectorRegistry, Counter
 from starlette.types import Scope
 
 from commonplace.web.problems import TOO_MANY, ProblemError
@@ -19,11 +22,33 @@ from commonplace.web.security import RateLimits
 
 HOUSEHOLD_BITS: Final = 64
 
+log = logging.getLogger(__name__)
+
+
+class Credential(StrEnum):
+    """What a caller shows to be let in."""
+
+    TOKEN = "token"  # noqa: S105 - a word
+    LOGIN = "login"
+
 
 class Limiter:
-    """Counts requests and refuses those above the limits."""
+    """Counts requests and refuses those above the limits; counts and logs refused credentials.
 
-    def __init__(self, limits: RateLimits) -> None:
+    Args:
+        limits: The limits.
+        registry: The registry of the metric of refused credentials.
+    """
+
+    def __init__(self, limits: RateLimits, registry: CollectorRegistry) -> None:
+        self._refused = Counter(
+            "commonplace_refused_credentials",
+            "Tokens and logins that were refused as unknown, expired or revoked",
+            ("credential",),
+            registry=registry,
+        )
+        for credential in Credential:
+            self._refused.labels(credential)
         self._counts = MovingWindowRateLimiter(MemoryStorage())
         self._per_token = parse(limits.per_token)
         self._per_address = parse(limits.per_address)
@@ -46,12 +71,14 @@ class Limiter:
         allowed = f"the limit of an address without a token is {self._per_address}"
         await self._count(self._per_address, "address", address, allowed)
 
-    async def count_failure(self, address: str) -> None:
-        """Count a wrong token.
+    async def count_failure(self, credential: Credential, address: str) -> None:
+        """Count and log a wrong token or a failed login; neither shows the token.
 
         Raises:
             ProblemError: The limit is exceeded: 429 with ``Retry-After``.
         """
+        self._refused.labels(credential).inc()
+        log.warning("refused a %s from %s: unknown, expired or revoked", credential, address)
         allowed = f"the limit of wrong tokens from an address is {self._failures}"
         await self._count(self._failures, "failure", address, allowed)
 

@@ -84,8 +84,8 @@ def create_app(
     )
     app.state.model = model
     app.state.logins = Logins(tokens)
-    app.state.limiter = Limiter(options.rate_limits)
-    app.state.process_registry = monitoring.process_registry()
+    app.state.process_registry = registry = monitoring.process_registry()
+    app.state.limiter = Limiter(options.rate_limits, registry)
     app.openapi = partial(documentation.describe, app)
     tell_problems(app)
     servers.mount(app)

@@ -159,6 +159,20 @@ def test_bad_settings_are_one_line_too(commonplace: CommandLine) -> None:
         assert "did you mean 'COMMONPLACE_HOME'" in done.err
 
 
+def test_a_home_that_cannot_be_written_is_named(commonplace: CommandLine, tmp_path: Path) -> None:
+    """One line, whichever command meets the disk; a missing home is created for its owner alone."""
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    (tmp_path / "commonplace.toml").write_text("memory_budget = 5")
+    for command in (["trust", str(tmp_path)], ["clock", "--confirm"], ["ops", "list"]):
+        done = commonplace(*command, COMMONPLACE_HOME=str(in_the_way / "home"))
+        assert (done.status, done.err.count("\n")) == (1, 1), done.err
+        assert str(in_the_way) in done.err
+    deep = tmp_path / "a" / "b"
+    assert commonplace("clock", "--confirm", COMMONPLACE_HOME=str(deep)).status == 0
+    assert [oct(path.stat().st_mode & 0o777) for path in (deep, deep.parent)] == ["0o700", "0o700"]
+
+
 def test_settings_are_shown_with_their_origin(commonplace: CommandLine) -> None:
     """And without passwords."""
     shown = commonplace(

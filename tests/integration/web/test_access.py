@@ -215,3 +215,21 @@ async def test_the_briefing_is_for_the_installation_only(service: Secured) -> No
     async with connect(service, "knowledge", STRANGER) as theirs:
         with pytest.raises(MCPError, match="belongs to the installation"):
             await theirs.read_resource("commonplace://briefing")
+
+
+@pytest.mark.requirement("APP-10.5")
+async def test_refused_credentials_are_logged_and_counted(
+    service: Secured, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A wrong token and a failed login have a line with the address, never the secret, and a metric."""
+    wrong = "cpl_" + "x" * 43
+    async with service.client(Authorization=f"Bearer {wrong}") as client:
+        assert (await client.get("/api/v1/apps")).status_code == 401
+    async with service.client(Origin=service.url) as client:
+        assert (await client.post("/login", data={"token": wrong})).status_code == 401
+    async with service.client("admin") as client:
+        metrics = (await client.get("/metrics")).text
+    for credential in ("token", "login"):
+        assert f'commonplace_refused_credentials_total{{credential="{credential}"}} 1.0' in metrics
+        assert f"refused a {credential} from 127.0.0.1" in caplog.text
+    assert wrong not in caplog.text

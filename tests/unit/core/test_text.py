@@ -82,6 +82,14 @@ def test_text_that_is_required_comes_back_cleaned() -> None:
     assert text.require_text(" a\x00b ", field="note", max_chars=2) == "ab"
 
 
+def test_a_text_that_cleaning_changes_is_said_to_be_changed(caplog: pytest.LogCaptureFixture) -> None:
+    """By the field, and not for ordinary text."""
+    assert text.require_text("plain", field="content", max_chars=10) == "plain"
+    assert caplog.text == ""
+    assert text.require_text("a\x00b\ud83d", field="content", max_chars=10) == "ab\ufffd"
+    assert "content: NUL characters were removed" in caplog.text
+
+
 def test_what_is_shown_drives_no_terminal() -> None:
     """Control characters become escapes that can be read; line breaks, tabs and every script stay."""
     assert text.visible("a\x1b[2Jb\x07\u202ec\x9b") == r"a\x1b[2Jb\x07\u202ec\x9b"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.cli.claude_code.sessions import DIRECTORY, GIVEN_SUFFIX
+from commonplace.core.directories import make_directories
 
 ITEM: Final = "- "
 _DIGEST_BYTES: Final = 9
@@ -51,7 +52,7 @@ class Given:
         """
         new = {_digest(line) for line in text.split("\n") if line.startswith(ITEM)} - self._read()
         if new:
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directories(self._file.parent)
             with self._file.open("a", encoding="ascii") as file:
                 file.write("".join(f"{each}\n" for each in sorted(new)))
 

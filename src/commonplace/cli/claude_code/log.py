@@ -7,6 +7,8 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Final
 
+from commonplace.core.directories import make_directories
+
 LOG_FILE: Final = "hooks.log"
 MAX_LOG_BYTES: Final = 256 * 1024
 
@@ -26,8 +28,7 @@ def log_to(home: Path) -> None:
     The home may be new; it is created for its owner only.
     """
     with suppress(OSError):
-        for directory in (home, home / "logs"):
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(home / "logs")
     handler = _LogFile(
         home / "logs" / LOG_FILE, maxBytes=MAX_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True
     )

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 from uuid import UUID
 
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.storage.file_locks import POLL_S, FileLock
 
@@ -65,7 +66,7 @@ class SessionRecords:
         Raises:
             StorageUnavailableError: Another hook held the lock for five seconds.
         """
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(self._directory)
         with FileLock(self._directory / "lock") as lock:
             deadline = time.monotonic() + LOCK_TIMEOUT_S
             while not lock.acquire():
@@ -109,7 +110,7 @@ class SessionRecords:
         Raises:
             StorageUnavailableError: The record cannot be written.
         """
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(self._directory)
         path = self._path(record.session_id)
         try:
             with path.open("x", encoding="utf-8") as file:
@@ -126,7 +127,7 @@ class SessionRecords:
         Raises:
             StorageUnavailableError: The record cannot be written.
         """
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(self._directory)
         path = self._path(record.session_id)
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         try:

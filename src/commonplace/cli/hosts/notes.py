@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from commonplace.cli.hosts.json_text import Keys
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import StorageUnavailableError
 
 DIRECTORY: Final = "claude-code/installed"
@@ -83,7 +84,6 @@ def make_directory(home: Path) -> None:
         StorageUnavailableError: The directory cannot be created.
     """
     try:
-        for directory in (home, home / "claude-code", home / DIRECTORY):
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(home / DIRECTORY)
     except OSError as error:
         raise StorageUnavailableError(f"{home / DIRECTORY}: {error.strerror}: nothing was changed") from error

@@ -11,6 +11,8 @@ from commonplace.knowledge.upkeep.progress import OnUpkeep, UpkeepProgress, sile
 from commonplace.storage.database import Row, Statements
 
 BATCH_ROWS: Final = 1_000
+MAX_ENTRIES: Final = 100_000_000
+"""The largest limit of a cleanup."""
 _LOCK: Final = "episode cleanup"
 
 _log = logging.getLogger(__name__)
@@ -46,11 +48,12 @@ class CleanupMethods(KnowledgeSession):
         transaction.
 
         Args:
-            max_entries: The number of episodes to keep, 0 or more; ``COMMONPLACE_EPISODE_MAX_ENTRIES`` if ``None``.
+            max_entries: The number of episodes to keep, 0 to 100,000,000;
+                ``COMMONPLACE_EPISODE_MAX_ENTRIES`` if ``None``.
             on_progress: Called after each batch with the number of deleted episodes, expired ones first.
 
         Raises:
-            InvalidInputError: ``max_entries`` is not a whole number from 0.
+            InvalidInputError: ``max_entries`` is not a whole number from 0 to 100,000,000.
             StorageUnavailableError: The server cannot be reached.
             ClockError: The time is implausible; nothing was changed.
 
@@ -59,8 +62,8 @@ class CleanupMethods(KnowledgeSession):
         most = cast(
             "object", self.database.settings.episode_max_entries if max_entries is None else max_entries
         )
-        if isinstance(most, bool) or not isinstance(most, int) or most < 0:
-            raise InvalidInputError("max_entries", "a whole number from 0", most)
+        if isinstance(most, bool) or not isinstance(most, int) or not 0 <= most <= MAX_ENTRIES:
+            raise InvalidInputError("max_entries", f"a whole number from 0 to {MAX_ENTRIES}", most)
         await self._require_plausible_clock()
         now = self.clock()
         expired = await self._delete(

@@ -11,6 +11,7 @@ from typing import Any, Final, Self
 
 import psutil
 
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.operational.run.processes import SeenProcess, end_processes
 from commonplace.storage.file_locks import FileLock
@@ -38,7 +39,7 @@ class RunLock:
         self.path = home / FILE
         self._held: _Held | None = None
         try:
-            home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directories(home)
             self._lock = FileLock(self.path)
         except OSError as error:
             raise StorageUnavailableError(f"{self.path}: {error.strerror or error}") from error

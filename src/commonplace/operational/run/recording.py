@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import StorageError
 from commonplace.operational.output import Shown
 from commonplace.operational.receipts import SessionReport
@@ -140,7 +141,7 @@ class TranscriptFile:
         directory = home / DIRECTORY
         path = directory / f"tier{tier}-{now:%Y%m%dT%H%M%SZ}-{os.getpid()}.jsonl"
         try:
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directories(directory)
             fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             log.warning("the session has no transcript file: %s", error)

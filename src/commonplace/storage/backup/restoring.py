@@ -202,7 +202,7 @@ async def _load(server: Server, dump: Path) -> None:
             await admin.execute(statement)
         restored = server.url.replace(f"/{DATABASE}?", f"/{RESTORED}?")
         await asyncio.to_thread(run_program, "pg_restore", restored, *options, str(dump))
-        await separate_roles(restored, describe_url(restored))
+        await separate_roles(restored)
         await _exchange(admin)
     finally:
         for statement in _DROP_LEFT:

@@ -1,7 +1,7 @@
 """The part of the runner that needs Alembic; imported only when there is something to migrate."""
 
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Iterable
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -10,10 +10,11 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import NullPool
 
-from commonplace.core.errors import DatabaseTooNewError, DatabaseTooOldError
+from commonplace.core.errors import DatabaseTooNewError, DatabaseTooOldError, StorageUnavailableError
 from commonplace.storage import sqlite
 from commonplace.storage.postgres_access import Access, connect
 
@@ -93,10 +94,21 @@ def upgrade_sqlite(path: Path, branch: str, target: str) -> None:
     # The driver begins no transaction by itself; this one also keeps other processes out.
     event.listen(engine, "begin", _begin_immediate)
     try:
-        with sqlite.translated_errors(path), engine.begin() as connection:
+        with _named_errors(str(path)), sqlite.translated_errors(path), engine.begin() as connection:
             upgrade(connection, branch, target, where=str(path))
     finally:
         engine.dispose()
+
+
+@contextmanager
+def _named_errors(where: str) -> Generator[None]:
+    """Turn the drivers' errors, which SQLAlchemy wraps, into a storage error that names the database."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise StorageUnavailableError(
+            f"{where}: the tables cannot be upgraded, and nothing was changed: {error.orig}"
+        ) from error
 
 
 async def upgrade_postgres(access: Access, branch: str, target: str) -> None:
@@ -114,8 +126,9 @@ async def _migrating(access: Access) -> AsyncGenerator[AsyncConnection]:
 
     engine = create_async_engine("postgresql+asyncpg://", async_creator=open_connection, poolclass=NullPool)
     try:
-        async with engine.begin() as connection:
-            await connection.execute(text(_POSTGRES_LOCK))
-            yield connection
+        with _named_errors(access.where):
+            async with engine.begin() as connection:
+                await connection.execute(text(_POSTGRES_LOCK))
+                yield connection
     finally:
         await engine.dispose()

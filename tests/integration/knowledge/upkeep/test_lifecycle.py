@@ -238,8 +238,9 @@ async def test_consolidated_episodes_make_room(
     assert sum(result.capacity_deleted for result in results) == 2
     result = await run_episode_cleanup(knowledge_pool, max_entries=0, clock=clock)
     assert (result.capacity_deleted, result.remaining) == (5, 8)
-    with pytest.raises(InvalidInputError, match="max_entries"):
-        await run_episode_cleanup(knowledge_pool, max_entries=-1)
+    for wrong in (-1, 2**63):
+        with pytest.raises(InvalidInputError, match="max_entries"):
+            await run_episode_cleanup(knowledge_pool, max_entries=wrong)
 
 
 @pytest.mark.requirement("KNW-22.1", "KNW-22.2", "KNW-22.3", "KNW-22.4")
