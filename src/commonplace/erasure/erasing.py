@@ -23,6 +23,7 @@ from commonplace.erasure.selection import By, Selection, distinctive
 from commonplace.erasure.tables import Redacted
 from commonplace.projects import Projects
 from commonplace.storage import sqlite
+from commonplace.storage.backup.archive import disk_errors
 from commonplace.storage.backup.copies import MEMORIES, Server, servers
 from commonplace.storage.postgres_access import Access, connect, prepare_access
 from commonplace.storage.postgres_url import describe_url
@@ -220,7 +221,7 @@ async def _in_postgres(server: Server, selection: Selection, work: _Work) -> Non
     """Do some work as the owner of the tables, to whom the security of rows applies as well."""
     where = describe_url(server.url)
     if server.admin_url:
-        await separate_roles(server.url, where)
+        await separate_roles(server.url)
         access = Access(url=as_role(server.url, OWNER_ROLE), where=where, role=None, vector_schema="public")
     else:
         access = await prepare_access(server.url)
@@ -309,7 +310,9 @@ async def _in_workspaces(
 def _in_files(settings: Settings, selection: Selection, collected: _Collected, *, apply: bool) -> Texts:
     texts = Texts(selection, collected.pieces)
     if selection.tenant is None:
-        for path, count in files.clean(settings.home, selection, texts, apply=apply).items():
+        with disk_errors(settings.home):
+            cleaned = files.clean(settings.home, selection, texts, apply=apply)
+        for path, count in cleaned.items():
             collected.add(Part(memory=FILES, place=path, action="deleted", count=count))
     return texts
 

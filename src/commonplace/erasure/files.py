@@ -81,8 +81,8 @@ def clean(home: Path, selection: Selection, texts: Texts, *, apply: bool) -> dic
             counts[str(path)] = len(path.read_bytes().splitlines())
             if apply:
                 path.unlink(missing_ok=True)
-        elif path.suffix in LINES:
-            with path.open("r+b") as file:
+        elif path.suffix in LINES and texts.are_in_file(path):
+            with path.open("r+b" if apply else "rb") as file:
                 lines = file.readlines()
                 kept = [line for line in lines if not texts.are_in(line)]
                 if len(kept) < len(lines):

@@ -20,13 +20,10 @@ _WORDS: Final = (
     "after",
     "before",
     "wording",
-    "reason",
-    "detail",
     "request",
     "args",
-    "result",
 )
-"""The columns with a row's own words."""
+"""The columns with a row's own words; many rows share a reason or a result."""
 
 _NOT_SEARCHED: Final = frozenset({"alembic_version", "tenants"})
 
