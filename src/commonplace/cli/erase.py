@@ -30,8 +30,8 @@ def _lines(parts: Iterable[Part]) -> list[str]:
     return lines
 
 
-def _describe(receipt: ErasureReceipt) -> str:
-    lines = ["Erased:", *_lines(receipt.parts), ""]
+def _describe(receipt: ErasureReceipt, title: str) -> str:
+    lines = [title, *_lines(receipt.parts), ""]
     searched = f"The proof searched all tables and files for {plural(receipt.searched_texts, 'text')}"
     if receipt.remains:
         lines += [f"{searched}. Still found in:", *(f"  {each}" for each in receipt.remains)]
@@ -88,13 +88,12 @@ async def erase_memories(
     selection = _selection(subject, source, session, tenant, with_derived=not keep_derived)
     parts = await preview(configured, selection)
     shown = Answer({"erased": False, "parts": parts}, "\n".join(["Found:", *_lines(parts)]))
-    if not parts:
-        return Answer(shown.document, f"No memory has the {selection.by} {selection.value!r}.")
-    if dry_run or (as_json and not yes):
-        return shown
+    nothing = "" if parts else f"No memory has the {selection.by} {selection.value!r}."
+    if dry_run or ((as_json or nothing) and not yes):
+        return Answer(shown.document, nothing) if nothing else shown
     if not yes:
         typer.echo(shown.text)
         if not await confirmed("Erase these for good?"):
             return Answer(None, "Nothing was erased.")
     receipt = await erase(configured, selection)
-    return Answer({"erased": True, "receipt": receipt}, _describe(receipt))
+    return Answer({"erased": not nothing, "receipt": receipt}, _describe(receipt, nothing or "Erased:"))

@@ -34,7 +34,7 @@ def compact_sqlite(path: Path) -> str | None:
             connection.execute("VACUUM")
             busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
     except sqlite3.OperationalError as error:
-        return f"{path}: was not compacted ({error}): run the command again"
+        return f"{path}: was not compacted ({error}): run the command again with --yes"
     return f"{path}-wal: a process still reads it; it is emptied when that process ends" if busy else None
 
 
@@ -55,7 +55,7 @@ async def compact_postgres(server: Server) -> str | None:
             await connection.execute("VACUUM (FULL) pg_catalog.pg_statistic")
             await _remove_log(connection)
     except asyncpg.PostgresError as error:
-        return f"{where}: was not compacted ({error}): run the command again"
+        return f"{where}: was not compacted ({error}): run the command again with --yes"
     finally:
         await connection.close()
     return None

@@ -154,7 +154,7 @@ async def preview(settings: Settings, selection: Selection) -> tuple[Part, ...]:
 async def erase(settings: Settings, selection: Selection, *, clock: Clock = utc_now) -> ErasureReceipt:
     """Delete rows, lines and vectors for good, compact the databases, and search for what remains.
 
-    An interrupted erasure can be repeated. If nothing is found, nothing changes.
+    An erasure that was interrupted can be repeated: the databases are compacted and searched even if no row is found.
 
     Raises:
         StorageError: A database or a file cannot be read or written.
@@ -174,7 +174,7 @@ async def erase(settings: Settings, selection: Selection, *, clock: Clock = utc_
     async with servers(settings) as found:
         await _in_databases(settings, found, selection, work)
         texts = await asyncio.to_thread(_in_files, settings, selection, collected, apply=True)
-        problems = await _compact(settings, found) if collected.parts else []
+        problems = await _compact(settings, found)
         remains = await _remaining(settings, found, selection, collected.pieces)
         remains += await asyncio.to_thread(files.remaining, _directories(settings), texts)
         has_url = any(server.admin_url is None for server in found.values())
