@@ -32,9 +32,10 @@ OF_CONSOLIDATION = frozenset(each for each in EventType if each.startswith("cons
 """What only consolidation writes."""
 
 OF_PEOPLE = frozenset(each for each in EventType if each.startswith(("review_", "scope_"))) | {
-    EventType.RULE_RESTORED
+    EventType.RULE_RESTORED,
+    EventType.MEMORY_ERASED,
 }
-"""What a person's decision about two facts, a move between scopes, or taking back a withdrawal writes."""
+"""What a person's decision about two facts, a move between scopes, taking back a withdrawal, or an erasure writes."""
 
 
 @pytest.fixture(scope="session")

@@ -45,6 +45,7 @@ class Commands(LazyGroup):
         "restore": Entry("restore", "Bring back a backup."),
         "export": Entry("export", "Write memories to JSON Lines, or to a folder of Markdown."),
         "import": Entry("imports", "Store memories of an export or of another program."),
+        "erase": Entry("erase", "Delete for good what the memories hold about a subject."),
         "doctor": Entry("doctor", "Check each part by using it: write, read, search, delete."),
         "clock": Entry("clock", "Check the clock that decay and cleanup depend on."),
         "trust": Entry("trust", "Trust the commonplace.toml of a directory."),

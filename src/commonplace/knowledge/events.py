@@ -61,6 +61,7 @@ class EventType(StrEnum):
     ENTITY_UPDATED = "entity_updated"
     ENTITY_MERGED = "entity_merge"
     ENTITY_UNMERGED = "entity_unmerge"
+    MEMORY_ERASED = "memory_erased"
 
 
 async def record_event(sql: Statements, event_type: EventType, *, payload: Mapping[str, Any]) -> UUID:

@@ -52,4 +52,5 @@ def test_every_word_that_a_statement_writes_is_known() -> None:
         EventType.ENTITY_UPDATED,
         EventType.ENTITY_MERGED,
         EventType.ENTITY_UNMERGED,
+        EventType.MEMORY_ERASED,
     }

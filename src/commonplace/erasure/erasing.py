@@ -1,0 +1,347 @@
+"""Preview, erasure and proof over all four memories."""
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import asyncpg
+
+from commonplace.core.clock import Clock, format_timestamp, utc_now
+from commonplace.core.errors import StorageError
+from commonplace.core.settings import Settings
+from commonplace.erasure import files
+from commonplace.erasure.compaction import compact_postgres, compact_sqlite
+from commonplace.erasure.files import Texts
+from commonplace.erasure.finding import Finder, Found, proof_texts
+from commonplace.erasure.rows import PostgresRows, Rows, SQLiteRows
+from commonplace.erasure.selection import By, Selection, distinctive
+from commonplace.erasure.tables import Redacted
+from commonplace.projects import Projects
+from commonplace.storage import sqlite
+from commonplace.storage.backup.archive import disk_errors
+from commonplace.storage.backup.copies import MEMORIES, Server, servers
+from commonplace.storage.postgres_access import Access, connect, prepare_access
+from commonplace.storage.postgres_url import describe_url
+from commonplace.storage.roles import OWNER_ROLE, as_role, separate_roles
+from commonplace.workspace import Memory, WorkspaceMemory
+
+WORKSPACE: Final = "workspace memory"
+FILES: Final = "files"
+MAX_SAMPLES: Final = 5
+SAMPLE_CHARS: Final = 100
+
+NOT_REACHED: Final = (
+    "backups and exports outside of this home",
+    "transcripts of agent hosts, such as those of Claude Code",
+    "snapshots of file systems, and unused blocks of a disk",
+)
+NOT_REACHED_BY_URL: Final = "logs, archives, replicas and backups of the PostgreSQL server"
+
+_SET_TENANT: Final = "SELECT set_config('commonplace.tenant_id', $1, true)"
+_HAS_TENANTS: Final = "SELECT to_regclass('tenants') IS NOT NULL"
+_TENANTS: Final = "SELECT tenant_id FROM tenants ORDER BY 1"
+_RECORD: Final = """
+INSERT INTO memory_events (tenant_id, actor, event_type, payload)
+VALUES (current_setting('commonplace.tenant_id'), 'operator', 'memory_erased', CAST($1 AS jsonb))
+"""
+_RECORD_EVENT: Final = "INSERT INTO events (level, message, created_at) VALUES ('info', $1, $2)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What is erased in one table or file.
+
+    Attributes:
+        memory: The memory.
+        place: The table or file.
+        action: ``deleted``, or ``redacted`` for a row that stays without its texts.
+        count: How many rows or lines.
+        derived: How many of them only because they were derived from others.
+        samples: The beginnings of some of the texts.
+    """
+
+    memory: str
+    place: str
+    action: str
+    count: int
+    derived: int = 0
+    samples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasureReceipt:
+    """Result of an erasure.
+
+    Attributes:
+        parts: What was erased, without its texts.
+        remains: Tables and files in which the proof still found one of the erased texts.
+        searched_texts: How many texts the proof searched for, the subject included.
+        problems: Reasons why old texts may remain in a database file.
+        not_reached: Where copies may be that the command cannot reach.
+    """
+
+    parts: tuple[Part, ...]
+    remains: tuple[str, ...]
+    searched_texts: int
+    problems: tuple[str, ...]
+    not_reached: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Collected:
+    parts: dict[tuple[str, str, str], Part] = field(default_factory=dict[tuple[str, str, str], Part])
+    pieces: set[str] = field(default_factory=set[str])
+
+    def add(self, part: Part) -> None:
+        key = (part.memory, part.place, part.action)
+        if key in self.parts:
+            before = self.parts[key]
+            part = Part(
+                memory=part.memory,
+                place=part.place,
+                action=part.action,
+                count=before.count + part.count,
+                derived=before.derived + part.derived,
+                samples=(before.samples + part.samples)[:MAX_SAMPLES],
+            )
+        self.parts[key] = part
+
+    def add_rows(self, found: Iterable[Found], changed: dict[Redacted, int]) -> None:
+        for each in found:
+            samples = dict.fromkeys(texts[0][:SAMPLE_CHARS] for texts in each.texts() if texts)
+            self.add(
+                Part(
+                    memory=each.table.memory,
+                    place=each.table.name,
+                    action="deleted",
+                    count=len(each.rows),
+                    derived=len(each.derived),
+                    samples=tuple(samples)[:MAX_SAMPLES],
+                )
+            )
+        for table, count in changed.items():
+            self.add(Part(memory=table.memory, place=table.name, action="redacted", count=count))
+        self.pieces |= proof_texts(found)
+
+
+_Work = Callable[[Rows, Finder, str | None], Awaitable[None]]
+
+
+async def preview(settings: Settings, selection: Selection) -> tuple[Part, ...]:
+    """Return what :func:`erase` would erase; nothing is changed.
+
+    Raises:
+        StorageError: A database or a file cannot be read.
+    """
+    collected = _Collected()
+
+    async def work(_rows: Rows, finder: Finder, _tenant: str | None) -> None:
+        found = await finder.find()
+        collected.add_rows(found, await finder.redact(found, apply=False))
+
+    await _in_workspaces(settings, selection, collected, apply=False)
+    async with servers(settings) as found:
+        await _in_databases(settings, found, selection, work)
+    await asyncio.to_thread(_in_files, settings, selection, collected, apply=False)
+    return tuple(collected.parts.values())
+
+
+async def erase(settings: Settings, selection: Selection, *, clock: Clock = utc_now) -> ErasureReceipt:
+    """Delete rows, lines and vectors for good, compact the databases, and search for what remains.
+
+    An erasure that was interrupted can be repeated: the databases are compacted and searched even if no row is found.
+
+    Raises:
+        StorageError: A database or a file cannot be read or written.
+    """
+    collected = _Collected()
+
+    async def work(rows: Rows, finder: Finder, tenant: str | None) -> None:
+        found = await finder.find()
+        changed = await finder.redact(found, apply=False)
+        await finder.delete(found)
+        await finder.redact(found)
+        collected.add_rows(found, changed)
+        if found or changed:
+            await _record(rows, selection, found, changed, tenant, clock)
+
+    await _in_workspaces(settings, selection, collected, apply=True)
+    async with servers(settings) as found:
+        await _in_databases(settings, found, selection, work)
+        texts = await asyncio.to_thread(_in_files, settings, selection, collected, apply=True)
+        problems = await _compact(settings, found)
+        remains = await _remaining(settings, found, selection, collected.pieces)
+        remains += await asyncio.to_thread(files.remaining, _directories(settings), texts)
+        has_url = any(server.admin_url is None for server in found.values())
+    parts = (
+        Part(memory=p.memory, place=p.place, action=p.action, count=p.count, derived=p.derived)
+        for p in collected.parts.values()
+    )
+    return ErasureReceipt(
+        parts=tuple(parts),
+        remains=tuple(remains),
+        searched_texts=len(collected.pieces) + bool(selection.needles),
+        problems=tuple(problems),
+        not_reached=(*NOT_REACHED, NOT_REACHED_BY_URL) if has_url else NOT_REACHED,
+    )
+
+
+async def _in_databases(
+    settings: Settings, found: dict[str, Server], selection: Selection, work: _Work
+) -> None:
+    """Do some work in a transaction of each database, and of each tenant."""
+    if not settings.database_is_postgres and settings.database_path.exists():
+        await _in_sqlite(settings.database_path, selection, work)
+    for server in found.values():
+        try:
+            await _in_postgres(server, selection, work)
+        except asyncpg.PostgresError as error:
+            raise StorageError(f"{describe_url(server.url)}: {error}; run the command again") from error
+
+
+async def _in_sqlite(path: Path, selection: Selection, work: _Work) -> None:
+    with closing(sqlite.connect(path)) as connection, sqlite.translated_errors(path):
+        connection.execute("PRAGMA secure_delete = ON")
+        rows = SQLiteRows(connection)
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            await work(rows, Finder(rows, selection, await rows.columns()), None)
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+
+async def _in_postgres(server: Server, selection: Selection, work: _Work) -> None:
+    """Do some work as the owner of the tables, to whom the security of rows applies as well."""
+    where = describe_url(server.url)
+    if server.admin_url:
+        await separate_roles(server.url)
+        access = Access(url=as_role(server.url, OWNER_ROLE), where=where, role=None, vector_schema="public")
+    else:
+        access = await prepare_access(server.url)
+    connection = await connect(access.url, where=where, server_settings=access.server_settings)
+    try:
+        rows = PostgresRows(connection)
+        columns = await rows.columns()
+        tenants: list[str | None] = [None]
+        if await connection.fetchval(_HAS_TENANTS):
+            tenants = [row[0] for row in await connection.fetch(_TENANTS)] or [None]
+        if selection.tenant is not None:
+            tenants = [selection.tenant]
+        for number, tenant in enumerate(tenants):
+            if number:  # tables without tenants are done
+                columns = {name: names for name, names in columns.items() if "tenant_id" in names}
+            async with connection.transaction(isolation="repeatable_read"):
+                if tenant is not None:
+                    await connection.execute(_SET_TENANT, tenant)
+                await work(rows, Finder(rows, selection, columns), tenant)
+    finally:
+        await connection.close()
+
+
+async def _record(
+    rows: Rows,
+    selection: Selection,
+    found: Iterable[Found],
+    changed: dict[Redacted, int],
+    tenant: str | None,
+    clock: Clock,
+) -> None:
+    """Keep that something was erased, and not what."""
+    deleted = {each.table.name: len(each.rows) for each in found}
+    tables = await rows.columns()
+    if "memory_events" in tables and tenant is not None:
+        payload = {
+            "by": selection.by,
+            "deleted": deleted,
+            "redacted": {table.name: count for table, count in changed.items()},
+        }
+        await rows.run(_RECORD, json.dumps(payload))
+    elif "events" in tables:
+        total = sum(deleted.values()) + sum(changed.values())
+        message = f"An operator erased {total} rows by {selection.by}"
+        await rows.run(_RECORD_EVENT, message, format_timestamp(clock()))
+
+
+def _workspaces(settings: Settings) -> list[Path]:
+    known = [project.path for project in Projects(settings.home).list_projects()]
+    return [
+        path
+        for path in dict.fromkeys([settings.workspace, *known])
+        if (path / MEMORIES).is_file() and not (path / MEMORIES).is_symlink()
+    ]
+
+
+async def _in_workspaces(
+    settings: Settings, selection: Selection, collected: _Collected, *, apply: bool
+) -> None:
+    if selection.pattern is None or selection.tenant is not None:
+        return
+    pattern = re.compile(selection.pattern, re.IGNORECASE)
+    for path in _workspaces(settings):
+        async with WorkspaceMemory.open(settings, workspace=path) as memory:
+            every = (await memory.search(limit=None)).memories
+            found: list[Memory] = [
+                each for each in every if pattern.search(" ".join([each.text, *each.tags]))
+            ]
+            if not found:
+                continue
+            for each in found if apply else ():
+                await memory.delete(each.id)
+            texts = [each.text for each in found]
+            collected.pieces |= distinctive(texts)
+            collected.add(
+                Part(
+                    memory=WORKSPACE,
+                    place=str(memory.path),
+                    action="deleted",
+                    count=len(found),
+                    samples=tuple(text[:SAMPLE_CHARS] for text in texts[:MAX_SAMPLES]),
+                )
+            )
+
+
+def _in_files(settings: Settings, selection: Selection, collected: _Collected, *, apply: bool) -> Texts:
+    texts = Texts(selection, collected.pieces)
+    if selection.tenant is None:
+        with disk_errors(settings.home):
+            cleaned = files.clean(settings.home, selection, texts, apply=apply)
+        for path, count in cleaned.items():
+            collected.add(Part(memory=FILES, place=path, action="deleted", count=count))
+    return texts
+
+
+async def _compact(settings: Settings, found: dict[str, Server]) -> list[str]:
+    problems: list[str | None] = []
+    if not settings.database_is_postgres and settings.database_path.exists():
+        problems.append(await asyncio.to_thread(compact_sqlite, settings.database_path))
+    problems += [await compact_postgres(server) for server in found.values()]
+    return [problem for problem in problems if problem]
+
+
+async def _remaining(
+    settings: Settings, found: dict[str, Server], selection: Selection, pieces: set[str]
+) -> list[str]:
+    counts: dict[str, int] = {}
+
+    async def work(_rows: Rows, finder: Finder, _tenant: str | None) -> None:
+        for table, count in (await finder.remaining(pieces)).items():
+            counts[table] = counts.get(table, 0) + count
+
+    await _in_databases(settings, found, selection, work)
+    return [f"table {table}: {count} rows" for table, count in counts.items()]
+
+
+def _directories(settings: Settings) -> list[Path]:
+    return [settings.home, *((path / MEMORIES).parent for path in _workspaces(settings))]
+
+
+def whole_tenant(tenant: str) -> Selection:
+    """Return the selection of everything that knowledge memory holds for a tenant."""
+    return Selection(by=By.TENANT, value=tenant, tenant=tenant)
