@@ -167,7 +167,7 @@ async def test_every_read_takes_a_moment(
     )
     clock.advance(days=3)
 
-    async def found(**when: datetime) -> list[set[str]]:
+    async def found(**when: Any) -> list[set[str]]:  # noqa: ANN401 - as_of and valid_at
         results = await knowledge.search("where Anna lives", mode=mode, scope="ops", **when)
         recalled = await knowledge.recall("where Anna lives", min_relevance=0.0, **when)
         block = await knowledge.context("where Anna lives", "ops", min_relevance=0.0, **when)
