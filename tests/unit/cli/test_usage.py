@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from commonplace.cli.main import Commands, app
 
 
-def helps(command: Any, name: str, parent: object = None) -> Iterator[tuple[str, str]]:
+def helps(command: Any, name: str, parent: object = None) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - typer's
     """Yield the help of a command and of every command below it."""
     context = command.context_class(
         command, info_name=name, parent=parent, help_option_names=["--help", "-h"]
