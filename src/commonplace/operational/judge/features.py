@@ -117,6 +117,8 @@ def _figures(comparison: Comparison) -> Iterator[Feature]:
     """Measure the names and amounts that both texts have, or that take each other's place."""
     names = _against([(one.text, other.text) for one, other in comparison.other_names])
     yield Feature("other names", min(len(comparison.other_names), 2), names)
+    behind = any(one.opener == other.opener == PREDICATE for one, other in comparison.other_names)
+    yield Feature("other name behind is", behind, names)
     yield Feature("other amounts", min(len(comparison.other_amounts), 2))
     counted = [one for one, _ in comparison.same_amounts if one.quantity.kind is not Kind.ORDINAL]
     yield Feature("same amounts", min(len(counted), 2))

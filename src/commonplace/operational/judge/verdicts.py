@@ -1,8 +1,9 @@
 """Judge: does a new observation repeat an old one, refine it, correct it, or speak of something else?
 
 `reading` reads clauses of words, names, amounts, orders and state changes, `comparison` pairs them, `features` measures
-the pairs, and a multinomial logistic regression gives each verdict a probability: `benchmarks/judge_weights.py` fits
-its weights. The same two texts always get the same verdict, with a sentence that says why.
+the pairs, `likeness` compares words by a table of vectors, and a multinomial logistic regression gives each verdict a
+probability: `benchmarks/judge_weights.py` fits its weights. The same two texts always get the same verdict, with a
+sentence that says why.
 
 Source: OPS-09.1, OPS-10.1, R-OPS-5.
 """
@@ -20,7 +21,7 @@ from commonplace.operational.judge.comparison import compare_readings
 from commonplace.operational.judge.features import Feature, cues, features
 from commonplace.operational.judge.reading import Reading, read
 
-LEAST_CORRECT: Final = 0.6
+LEAST_CORRECT: Final = 0.68
 """Probability from which a new text corrects the old one."""
 
 COST_OF_CORRECTION: Final = 8.0
