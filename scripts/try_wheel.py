@@ -28,19 +28,26 @@ NO_TORCH = "import importlib.util as u; assert u.find_spec('torch') is None, 'to
 
 def main() -> None:
     """Build, install and use; exit with a message at the first failure."""
+    wheel, _ = build()
+    for python in sys.argv[1:] or [sys.executable]:
+        with tempfile.TemporaryDirectory(prefix="commonplace-wheel-") as name:
+            use(wheel, python, Path(name))
+        print(f"{wheel.name} works with {python}")
+
+
+def build() -> tuple[Path, Path]:
+    """Build into an empty ``dist/``, and return the wheel and the sdist."""
     shutil.rmtree(DIST, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix="commonplace-build-") as name:
         tools = _environment(Path(name) / "tools", sys.executable)
         _run([tools, "-m", "pip", "install", "-q", "build"])
         _run([tools, "-m", "build", "--outdir", str(DIST), str(CHECKOUT)])
-    (wheel,) = DIST.glob("*.whl")
-    for python in sys.argv[1:] or [sys.executable]:
-        with tempfile.TemporaryDirectory(prefix="commonplace-wheel-") as name:
-            _use(wheel, python, Path(name))
-        print(f"{wheel.name} works with {python}")
+    (wheel,), (sdist,) = DIST.glob("*.whl"), DIST.glob("*.tar.gz")
+    return wheel, sdist
 
 
-def _use(wheel: Path, python: str, directory: Path) -> None:
+def use(wheel: Path, python: str, directory: Path) -> str:
+    """Install a wheel into a new environment in a directory, use it outside of the checkout, and return its Python."""
     installed = _environment(directory / "venv", python)
     constraints = str(CHECKOUT / "constraints.txt")
     _run([installed, "-m", "pip", "install", "-q", "-c", constraints, str(wheel)])
@@ -53,6 +60,7 @@ def _use(wheel: Path, python: str, directory: Path) -> None:
     for arguments in USES:
         _run([str(Path(installed).with_name("commonplace")), *arguments], cwd=elsewhere, env=environment)
     _run([installed, "-c", REMOVE, str(directory / "home" / "postgres")], cwd=elsewhere, env=environment)
+    return installed
 
 
 def _environment(directory: Path, python: str) -> str:

@@ -17,12 +17,12 @@ from typing import Annotated, Any, Final, NoReturn
 
 import typer
 from platformdirs import user_data_path
-from typer.core import TyperCommand
 
 from commonplace.cli.claude_code.call import HookCall, read_call
 from commonplace.cli.claude_code.events import ACTOR, HOOKS, handler
 from commonplace.cli.claude_code.log import log_to
 from commonplace.cli.hosts.output import CLAUDE_CODE, rendered
+from commonplace.cli.usage import Command
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import load_settings, variable_of
 
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 app = typer.Typer(add_completion=False)
 
 
-class _NeverRefuses(TyperCommand):
+class _NeverRefuses(Command):
     """Ends with status 0 on wrong usage, where other commands end with status 2."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - the signature is typer's

@@ -6,7 +6,9 @@ from importlib import import_module
 from typing import Any, ClassVar, cast
 
 import typer.main
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
+
+from commonplace.cli import usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,7 @@ class Entry:
         """Import the command; a group without help of its own has that of the list."""
         app = cast("typer.Typer", import_module(f"commonplace.cli.{self.module}").app)
         app.info.help = app.info.help or self.help
+        usage.use_in(app)
         return app
 
 
@@ -35,7 +38,7 @@ class _Deferred(TyperCommand):
         return typer.main.get_command(self._entry.load()).make_context(*args, **kwargs)
 
 
-class LazyGroup(TyperGroup):
+class LazyGroup(usage.Group):
     """A group with a table of commands; subclass it and set ``entries`` in the order of the list."""
 
     entries: ClassVar[Mapping[str, Entry]] = {}

@@ -57,7 +57,6 @@ app = typer.Typer(
     cls=Commands,
     help="Persistent memory for AI agents.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )

@@ -275,3 +275,24 @@ def test_it_needs_no_server_and_no_settings(embedded: CommandLine) -> None:
     both = [subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
     assert [process.wait(timeout=DEADLINE_S) for process in both] == [0, 0]
     assert embedded("knowledge", "stats", "--json").json["rules"]["candidate"] == 2
+
+
+def test_lists(knowledge: Knowledge) -> None:
+    """Lists filter, name full ids outside of a terminal, and have the fields of ``get`` as JSON."""
+    old = knowledge("store-fact", "staging", "port", "It listens on 5433", "--json").json["id"]
+    new = knowledge("store-fact", "staging", "port", "It listens on 5434", "--json").json["id"]
+    knowledge("store-rule", "Check the port before a deploy", "--scope", "web")
+    knowledge("store-episode", "The port was moved", "--butler", "web")
+    entity = knowledge("entity", "create", "Ada Lovelace", "--type", "person", "--json").json["id"]
+    listed = knowledge("list", "facts").out
+    assert (new in listed, old in listed) == (True, False)
+    former = knowledge("list", "facts", "--validity", "superseded", "--json").json
+    assert [fact["id"] for fact in former["facts"]] == [old]
+    assert former["facts"][0].keys() == knowledge("get", "fact", old, "--json").json.keys()
+    assert "Check the port" in knowledge("list", "rules", "--scope", "web", "--maturity", "candidate").out
+    assert knowledge("list", "rules", "--scope", "other").out == "no rules\n"
+    assert "The port was moved" in knowledge("list", "episodes", "--butler", "web").out
+    assert knowledge("list", "episodes", "--status", "failed", "--json").json == {"count": 0, "episodes": []}
+    assert entity in knowledge("list", "entities", "--name", "ada").out
+    assert knowledge("list", "entities", "--type", "place").out == "no entities\n"
+    assert knowledge("list", "facts", "--validity", "gone").status == 2

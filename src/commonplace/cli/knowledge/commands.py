@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from commonplace.cli.command import Answer, commands
-from commonplace.cli.knowledge import consolidation, entities, history, reembed, upkeep
+from commonplace.cli.knowledge import consolidation, entities, history, lists, reembed, upkeep
 from commonplace.cli.knowledge.options import (
     IdArgument,
     RelevanceOption,
@@ -227,6 +227,7 @@ async def context(
     return Answer({"text": block}, lambda _: typer.echo(block, nl=False))
 
 
+app.add_typer(lists.app, name="list")
 app.add_typer(history.app)
 app.add_typer(upkeep.app)
 app.add_typer(consolidation.app)

@@ -1,0 +1,157 @@
+"""``commonplace knowledge list``: facts, rules, episodes and entities, the newest first or by name."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from commonplace.cli.command import Answer, commands, listing
+from commonplace.cli.knowledge.options import about, opened
+from commonplace.knowledge import (
+    MAX_LIMIT,
+    EntityType,
+    EpisodeStatus,
+    KnowledgeMemory,
+    Maturity,
+    Memory,
+    Validity,
+    short_id,
+)
+
+app = typer.Typer(help="Lists of facts, rules, episodes and entities.", no_args_is_help=True)
+command = commands(app, opened)
+
+PAGE = 50
+
+LimitOption = Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Most rows.")]
+OffsetOption = Annotated[int, typer.Option(min=0, help="Rows to skip.")]
+ScopeOption = Annotated[
+    str | None, typer.Option(help="Only this scope, without the global one.", show_default="all scopes")
+]
+
+
+@command()
+async def facts(
+    memory: KnowledgeMemory,
+    *,
+    validity: Annotated[Validity, typer.Option(help="State of the facts.")] = Validity.ACTIVE,
+    fading: Annotated[bool, typer.Option("--fading", help="Only facts that fade.")] = False,
+    scope: ScopeOption = None,
+    subject: Annotated[str | None, typer.Option(help="Only facts about exactly this subject.")] = None,
+    predicate: Annotated[str | None, typer.Option(help="Only facts with exactly this predicate.")] = None,
+    limit: LimitOption = PAGE,
+    offset: OffsetOption = 0,
+) -> Answer:
+    """List facts."""
+    found = await memory.list_facts(
+        validity=validity,
+        fading=fading or None,
+        scope=scope,
+        subject=subject,
+        predicate=predicate,
+        limit=limit,
+        offset=offset,
+    )
+    return listing(
+        "facts",
+        found,
+        ("id", "fact", "scope", "confidence", "since (UTC)"),
+        lambda fact: (
+            shown_id(fact),
+            about(fact),
+            fact.scope,
+            f"{fact.effective_confidence:.2f}",
+            fact.created_at,
+        ),
+        if_empty="no facts",
+    )
+
+
+@command()
+async def rules(
+    memory: KnowledgeMemory,
+    *,
+    maturity: Annotated[Maturity | None, typer.Option(help="State of the rules.", show_default="all")] = None,
+    forgotten: Annotated[bool, typer.Option("--forgotten", help="Only forgotten rules.")] = False,
+    scope: ScopeOption = None,
+    limit: LimitOption = PAGE,
+    offset: OffsetOption = 0,
+) -> Answer:
+    """List rules."""
+    found = await memory.list_rules(
+        maturity=maturity, forgotten=forgotten, scope=scope, limit=limit, offset=offset
+    )
+    return listing(
+        "rules",
+        found,
+        ("id", "rule", "scope", "maturity", "since (UTC)"),
+        lambda rule: (shown_id(rule), about(rule), rule.scope, rule.maturity, rule.created_at),
+        if_empty="no rules",
+    )
+
+
+@command()
+async def episodes(
+    memory: KnowledgeMemory,
+    *,
+    status: Annotated[
+        EpisodeStatus | None, typer.Option(help="State of the consolidation.", show_default="all")
+    ] = None,
+    butler: Annotated[str | None, typer.Option(help="Only this butler's episodes.")] = None,
+    expired: Annotated[
+        bool, typer.Option("--expired", help="Include expired and forgotten episodes that wait for cleanup.")
+    ] = False,
+    limit: LimitOption = PAGE,
+    offset: OffsetOption = 0,
+) -> Answer:
+    """List episodes."""
+    found = await memory.list_episodes(
+        status=status, butler=butler, live=not expired, limit=limit, offset=offset
+    )
+    return listing(
+        "episodes",
+        found,
+        ("id", "episode", "butler", "status", "since (UTC)"),
+        lambda episode: (
+            shown_id(episode),
+            about(episode),
+            episode.butler,
+            episode.consolidation_status,
+            episode.created_at,
+        ),
+        if_empty="no episodes",
+    )
+
+
+@command()
+async def entities(
+    memory: KnowledgeMemory,
+    *,
+    name: Annotated[
+        str | None, typer.Option(help="Text in one of the names, in any case of letters.")
+    ] = None,
+    kind: Annotated[EntityType | None, typer.Option("--type", help="Only this type.")] = None,
+    merged: Annotated[bool, typer.Option("--merged", help="Only entities that were merged away.")] = False,
+    limit: LimitOption = PAGE,
+    offset: OffsetOption = 0,
+) -> Answer:
+    """List entities. They have no short ids."""
+    found = await memory.list_entities(name=name, entity_type=kind, merged=merged, limit=limit, offset=offset)
+    return listing(
+        "entities",
+        found,
+        ("id", "name", "type", "aliases", "facts"),
+        lambda entity: (
+            entity.id,
+            entity.canonical_name,
+            entity.entity_type,
+            ", ".join(entity.aliases),
+            entity.facts,
+        ),
+        if_empty="no entities",
+    )
+
+
+def shown_id(memory: Memory) -> str:
+    """Return the short id for people, which every command takes, and the full id for programs."""
+    return short_id(memory.memory_type, memory.id) if sys.stdout.isatty() else str(memory.id)

@@ -1,0 +1,74 @@
+"""Help of commands: flags show no value, options show the name of their value, and usage lines have no braces."""
+
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import typer
+from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+
+if TYPE_CHECKING:
+    _Base = TyperCommand
+else:
+    _Base = object
+
+VALUE_NAMES: Final = {
+    "bool": "",
+    "float": "NUMBER",
+    "int": "NUMBER",
+    "path": "PATH",
+    "Path": "PATH",
+    "str": "TEXT",
+}
+"""Names of values by typer's names of types; other types are lists of choices, which show as they are."""
+
+
+class _Option(TyperOption):
+    def display_type(self, ctx: Any) -> str:  # noqa: ANN401 - the signature is typer's
+        """Return the name of the value, or the choices."""
+        return _value_name(super().display_type(ctx))
+
+
+class _Argument(TyperArgument):
+    def display_type(self, ctx: Any) -> str:  # noqa: ANN401 - the signature is typer's
+        """Return the choices; the name of an argument already says what its value is."""
+        shown = _value_name(super().display_type(ctx))
+        return "" if shown in VALUE_NAMES.values() else shown
+
+    def get_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - the signature is typer's
+        """Return the name, in brackets if the argument may be left out."""
+        name = self.display_name_raw
+        return [(name if self.required else f"[{name}]") + ("..." if self.nargs != 1 else "")]
+
+
+def _value_name(shown: str) -> str:
+    name = shown.strip("<>").removeprefix("list[").removesuffix("]").removesuffix(" range")
+    return VALUE_NAMES.get(name, name)
+
+
+class _NamedValues(_Base):
+    """A command whose help names values."""
+
+    def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - the signature is typer's
+        """Return the options and arguments; typer makes them itself, so they get their class here."""
+        parameters = super().get_params(ctx)
+        for each in parameters:
+            cast("Any", each).__class__ = _Argument if isinstance(each, TyperArgument) else _Option
+        return parameters
+
+
+class Command(_NamedValues, TyperCommand):
+    """A command."""
+
+
+class Group(_NamedValues, TyperGroup):
+    """A group of commands."""
+
+
+def use_in(app: typer.Typer) -> None:
+    """Make all commands of a group, and of the groups in it, show their values by name."""
+    app.info.cls = Group
+    for command in app.registered_commands:
+        if command.cls is TyperCommand:
+            command.cls = Command
+    for group in app.registered_groups:
+        if group.typer_instance is not None:
+            use_in(group.typer_instance)

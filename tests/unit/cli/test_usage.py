@@ -1,0 +1,81 @@
+"""Help of commands, and completion in shells."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+from commonplace.cli.main import Commands, app
+
+
+def helps(command: Any, name: str, parent: object = None) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - typer's
+    """Yield the help of a command and of every command below it."""
+    context = command.context_class(
+        command, info_name=name, parent=parent, help_option_names=["--help", "-h"]
+    )
+    with context:
+        usage = " ".join(command.collect_usage_pieces(context))
+        values = [each.display_type_rich(ctx=context) for each in command.get_params(context)]
+        yield context.command_path, " ".join([usage, *values])
+    for word, each in getattr(command, "commands", {}).items():
+        yield from helps(each, word, context)
+
+
+def completed(*words: str) -> list[str]:
+    """Return what bash offers for the last word."""
+    found = CliRunner().invoke(
+        app,
+        prog_name="commonplace",
+        env={
+            "_COMMONPLACE_COMPLETE": "complete_bash",
+            "COMP_WORDS": " ".join(("commonplace", *words)),
+            "COMP_CWORD": str(len(words)),
+        },
+    )
+    return found.output.split()
+
+
+def test_help_names_values() -> None:
+    """No type of Python and no braces are shown."""
+    for name, entry in Commands.entries.items():
+        for command, shown in helps(typer.main.get_command(entry.load()), name):
+            assert not set(shown) & set("<>{}"), command
+            assert not set(shown.split()) & {"bool", "str", "int", "float", "path"}, command
+
+
+def test_help_shows_no_value_for_flags() -> None:
+    """Options have the name of their value; arguments have it as their name."""
+    shown = CliRunner().invoke(app, ["knowledge", "search", "--help"], env={"COLUMNS": "200"}).output
+    assert "Usage: commonplace knowledge search [OPTIONS] QUERY" in shown.replace(
+        "Usage: root", "Usage: commonplace"
+    )
+    lines = {line.split()[1]: line.split()[2:] for line in shown.splitlines() if line.startswith("│ --")}
+    assert lines["--limit"][0] == "NUMBER"
+    assert lines["--scope"][0] == "TEXT"
+    assert lines["--explain"][0] == "Explain"
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["kn"], {"know", "knowledge"}),
+        (["knowledge", "store-"], {"store-episode", "store-fact", "store-rule"}),
+        (["knowledge", "store-fact", "a", "b", "c", "--perm"], {"--permanence"}),
+        (["ops", "list", "--sort", "re"], {"recency"}),
+        (["review", "7", "sa"], {"same"}),
+    ],
+)
+def test_shells_complete(words: list[str], offered: set[str]) -> None:
+    """Commands of every depth, options and choices."""
+    assert set(completed(*words)) == offered
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command prints the script of a shell."""
+    monkeypatch.setenv("_COMMONPLACE_COMPLETE", f"source_{shell}")
+    shown = CliRunner().invoke(app, prog_name="commonplace")
+    assert shown.exit_code == 0
+    assert f"_COMMONPLACE_COMPLETE=complete_{shell}" in shown.output
