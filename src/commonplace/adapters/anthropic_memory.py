@@ -131,7 +131,7 @@ class CommonplaceMemoryTool(BetaAsyncAbstractMemoryTool):
     async def versions(self, path: str) -> list[str]:
         """Return the texts of a file, the newest first."""
         file = await self._documents.get(_confined(path), FILE)
-        return [] if file is None else [_text(each) for each in await self._memory.fact_chain(file.id)]
+        return [] if file is None else [_text(each) for each in await self._documents.versions(file)]
 
     async def _read(self, shown: str) -> tuple[str, str]:
         """Return the path and the text of a file."""

@@ -2,17 +2,19 @@
 
 A document is the active fact of its scope, folder (the subject) and name (the predicate). So a new text supersedes the
 old one and the chain of the fact is the history of the document; searches find documents; a deleted document is a
-forgotten fact.
+forgotten fact. A mark in the metadata sets documents apart from other facts of the scope.
 """
 
 from collections.abc import Mapping
 from datetime import datetime
+from itertools import count
 from typing import Any, Final
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import MAX_LIMIT, Fact, KnowledgeMemory, MemoryType, Permanence, Validity
 
 MAX_NAME_CHARS: Final = 256
+_MARK: Final = "is_document"
 
 
 class Documents:
@@ -33,7 +35,7 @@ class Documents:
 
     async def get(self, folder: str, name: str) -> Fact | None:
         """Return a document, or ``None`` if it does not exist."""
-        found = await self._page(folder=folder, name=name, limit=1)
+        found = await self.list_documents(folder=folder, name=name)
         return found[0] if found else None
 
     async def put(
@@ -62,7 +64,7 @@ class Documents:
             content=text,
             scope=self._scope,
             permanence=Permanence.PERMANENT,
-            metadata=metadata,
+            metadata={**(metadata or {}), _MARK: True},
             allow_secrets=allow_secrets,
         )
 
@@ -77,27 +79,40 @@ class Documents:
     async def list_documents(self, *, folder: str | None = None, name: str | None = None) -> list[Fact]:
         """Return the documents, of one folder or name or of all, the newest first."""
         found: list[Fact] = []
-        while page := await self._page(folder=folder, name=name, limit=MAX_LIMIT, offset=len(found)):
-            found += page
+        for offset in count(step=MAX_LIMIT):
+            page = await self._page(folder=folder, name=name, offset=offset)
+            found += filter(_is_document, page)
             if len(page) < MAX_LIMIT:
                 break
         return found
 
+    async def versions(self, document: Fact) -> list[Fact]:
+        """Return the versions of a document, the newest first."""
+        return [each for each in await self._memory.fact_chain(document.id) if _is_document(each)]
+
     async def search(self, query: str) -> list[tuple[Fact, float | None]]:
         """Return the documents that match a query with their scores, the best first, at most 1,000."""
-        found = await self._memory.search(query, types=[MemoryType.FACT], scope=self._scope, limit=MAX_LIMIT)
+        found = await self._memory.search(
+            query, types=[MemoryType.FACT], scope=self._scope, limit=MAX_LIMIT, fold=False
+        )
         return [
             (each.memory, each.scores.rrf_score)
             for each in found
-            if isinstance(each.memory, Fact) and each.memory.scope == self._scope
+            if isinstance(each.memory, Fact)
+            and each.memory.scope == self._scope
+            and _is_document(each.memory)
         ]
 
-    async def _page(self, *, folder: str | None, name: str | None, limit: int, offset: int = 0) -> list[Fact]:
+    async def _page(self, *, folder: str | None, name: str | None, offset: int) -> list[Fact]:
         return await self._memory.list_facts(
             validity=Validity.ACTIVE,
             scope=self._scope,
             subject=folder,
             predicate=name,
-            limit=limit,
+            limit=MAX_LIMIT,
             offset=offset,
         )
+
+
+def _is_document(fact: Fact) -> bool:
+    return fact.metadata.get(_MARK) is True

@@ -96,6 +96,15 @@ async def test_a_directory_is_listed_two_levels_deep(memory: KnowledgeMemory) ->
     assert await run(tool, root) == f"{header}0B\t/memories"
 
 
+async def test_another_fact_in_the_place_of_a_file_is_no_file(memory: KnowledgeMemory) -> None:
+    """Nor is it a version of the file that takes its place."""
+    tool = CommonplaceMemoryTool(memory)
+    path = "/memories/port.md"
+    await memory.store_fact(subject=path, predicate="file", content="5432", scope="claude-memory")
+    await run(tool, {"command": "create", "path": path, "file_text": "5433\n"})
+    assert await tool.versions(path) == ["5433\n"]
+
+
 async def test_every_edit_is_a_version(memory: KnowledgeMemory, clock: StillClock) -> None:
     """Which knowledge memory keeps, and finds by its words."""
     tool = CommonplaceMemoryTool(memory)

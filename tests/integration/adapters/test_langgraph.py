@@ -126,6 +126,28 @@ async def test_a_search_finds_by_words_and_ranks(memory: KnowledgeMemory) -> Non
     assert only.namespace == ("users", "bob")
 
 
+async def test_other_facts_of_the_scope_are_no_items(memory: KnowledgeMemory) -> None:
+    """The store passes over them, and puts an item in the place of one."""
+    store = CommonplaceStore(memory)
+    await memory.store_fact(subject="n", predicate="plain", content="Ann likes sushi", scope="langgraph")
+    await memory.store_fact(subject="n", predicate="json", content='{"v": "sushi"}', scope="langgraph")
+    await store.aput(("n",), "item", {"v": "sushi"})
+    assert [await store.aget(("n",), key) for key in ("plain", "json")] == [None, None]
+    for query in (None, "sushi"):
+        assert [item.key for item in await store.asearch(("n",), query=query)] == ["item"]
+    assert await store.alist_namespaces() == [("n",)]
+    await store.aput(("n",), "plain", {"v": 1})
+    assert (await store.aget(("n",), "plain")).value == {"v": 1}
+
+
+async def test_a_search_finds_each_of_equal_items(memory: KnowledgeMemory) -> None:
+    """Two keys of one namespace may hold the same value."""
+    store = CommonplaceStore(memory)
+    for key in ("first", "second"):
+        await store.aput(("n",), key, {"v": "sushi"})
+    assert {item.key for item in await store.asearch(("n",), query="sushi")} == {"first", "second"}
+
+
 async def test_an_item_expires_unless_it_is_read(memory: KnowledgeMemory, clock: StillClock) -> None:
     """After its time to live, counted from the last write or read; a sweep deletes what expired."""
     store = CommonplaceStore(memory, ttl={"default_ttl": 10, "refresh_on_read": True})

@@ -10,6 +10,7 @@ import pytest
 
 from commonplace.core.settings import Settings
 from commonplace.knowledge.events import EventType
+from commonplace.web.dashboard import week
 from support.secured import STRANGER, Secured, secured
 
 
@@ -60,6 +61,27 @@ async def test_a_tenant_sees_its_own_rows_only(service: Secured) -> None:
         assert (await theirs.post(f"/knowledge/facts/{fact_id}/forget")).status_code == 404
         assert (await theirs.get("/workers")).status_code == 403
         assert (await ours.get("/workers")).status_code == 200
+
+
+async def test_this_week_counts_changes_alone_and_says_where_it_cut(
+    service: Secured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other entries of the audit log hide no change."""
+    monkeypatch.setattr(week, "MOST_OF_EACH", 2)
+    knowledge = service.memories.knowledge
+    cut = "counts only the latest 2 changes of knowledge memory"
+    async with service.client("writer") as client:
+        await store(client)
+        for number in range(3):
+            await knowledge.store_episode(content=f"Ran the tests {number} times", butler="ops")
+        page = (await client.get("/week")).text
+        assert "the port is 5433" in page
+        assert cut not in page
+        for number in range(2):
+            await knowledge.store_rule(content=f"Ask number {number}")
+        page = (await client.get("/week")).text
+        assert "the port is 5433" not in page
+        assert cut in page
 
 
 @pytest.mark.requirement("KNW-29.2")

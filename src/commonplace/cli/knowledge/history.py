@@ -6,9 +6,10 @@ import typer
 from rich.console import Console
 
 from commonplace.cli.command import Answer, commands, listing
+from commonplace.cli.knowledge.lists import LimitOption, OffsetOption
 from commonplace.cli.knowledge.options import ScopeOption, about, opened
 from commonplace.cli.output import shown
-from commonplace.knowledge import KnowledgeMemory, json_safe
+from commonplace.knowledge import MAX_LIMIT, KnowledgeMemory, json_safe
 
 app = typer.Typer()
 command = commands(app, opened)
@@ -23,9 +24,11 @@ async def diff(
         str | None, typer.Option("--to", metavar="TIME", help="A later date or time.", show_default="now")
     ] = None,
     scope: ScopeOption = None,
+    limit: LimitOption = MAX_LIMIT,
+    offset: OffsetOption = 0,
 ) -> Answer:
     """Print the facts and rules that were added and removed between two moments."""
-    changed = await memory.diff(since, until, scope=scope)
+    changed = await memory.diff(since, until, scope=scope, limit=limit, offset=offset)
 
     def text(out: Console) -> None:
         lines = [("+", each) for each in changed.added] + [("-", each) for each in changed.removed]
@@ -45,11 +48,13 @@ async def timeline(
     ] = "",
     *,
     entity: Annotated[str | None, typer.Option(help="Id of an entity, in place of a subject.")] = None,
+    limit: LimitOption = MAX_LIMIT,
+    offset: OffsetOption = 0,
 ) -> Answer:
     """Print the facts of a subject in the order in which they began to hold."""
     return listing(
         "facts",
-        await memory.timeline(subject, entity_id=entity),
+        await memory.timeline(subject, entity_id=entity, limit=limit, offset=offset),
         ("from (UTC)", "to (UTC)", "state", "predicate", "text"),
         lambda each: (
             *(each.valid_from or each.created_at, each.valid_to or ""),

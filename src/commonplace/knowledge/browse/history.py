@@ -5,6 +5,8 @@ from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
+from commonplace.knowledge.browse.lists import require_page
+from commonplace.knowledge.config import MAX_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.kinds import Fact, Moment, Rule
 
@@ -26,7 +28,13 @@ class HistoryMethods(KnowledgeSession):
     """The methods of knowledge memory that show the past."""
 
     async def diff(
-        self, since: Moment, until: Moment | None = None, *, scope: str | None = None
+        self,
+        since: Moment,
+        until: Moment | None = None,
+        *,
+        scope: str | None = None,
+        limit: int = MAX_LIMIT,
+        offset: int = 0,
     ) -> KnowledgeDiff:
         """Return what changed between two moments.
 
@@ -34,11 +42,14 @@ class HistoryMethods(KnowledgeSession):
             since: The earlier moment.
             until: The later moment; now if ``None``.
             scope: Only global facts and rules and those of this scope; ``None`` for all.
+            limit: Most facts, and most rules, 1 to 1,000.
+            offset: The number of facts, and of rules, to skip.
 
         Raises:
-            InvalidInputError: A moment is malformed, or the later moment is not later.
+            InvalidInputError: A parameter is malformed, or the later moment is not later.
             StorageUnavailableError: The server cannot be reached.
         """
+        require_page(limit, offset)
         now = self.clock()
         earlier, later = (
             inputs.optional_moment(since, field="since"),
@@ -47,7 +58,13 @@ class HistoryMethods(KnowledgeSession):
         later = later or now
         if earlier is None or earlier >= later:
             raise InvalidInputError("since", f"a moment before {later.isoformat()}", str(since))
-        wanted = {"since": earlier, "until": later, "scope": inputs.optional_scope(scope)}
+        wanted = {
+            "since": earlier,
+            "until": later,
+            "scope": inputs.optional_scope(scope),
+            "limit": limit,
+            "offset": offset,
+        }
         async with self._reading() as sql:
             facts = await sql.facts_changed(**wanted)
             rules = await sql.rules_changed(**wanted)
@@ -60,7 +77,14 @@ class HistoryMethods(KnowledgeSession):
             removed=tuple(memory for memory, is_known in changed if not is_known),
         )
 
-    async def timeline(self, subject: str = "", *, entity_id: UUID | str | None = None) -> list[Fact]:
+    async def timeline(
+        self,
+        subject: str = "",
+        *,
+        entity_id: UUID | str | None = None,
+        limit: int = MAX_LIMIT,
+        offset: int = 0,
+    ) -> list[Fact]:
         """Return the facts of a subject or an entity, in the order in which they began to hold.
 
         Superseded and expired facts are part of it, forgotten facts are not.
@@ -68,14 +92,17 @@ class HistoryMethods(KnowledgeSession):
         Args:
             subject: In any case of letters.
             entity_id: The entity.
+            limit: Most facts, 1 to 1,000.
+            offset: The number of facts to skip.
 
         Raises:
-            InvalidInputError: The id is malformed, or neither a subject nor an entity is given.
+            InvalidInputError: A parameter is malformed, or neither a subject nor an entity is given.
             StorageUnavailableError: The server cannot be reached.
         """
+        require_page(limit, offset)
         key = inputs.optional_id(entity_id, field="entity_id")
         if not subject.strip() and key is None:
             raise InvalidInputError("subject", "a subject or the id of an entity", subject)
         async with self._reading() as sql:
-            rows = await sql.timeline(subject=subject, entity_id=key)
+            rows = await sql.timeline(subject=subject, entity_id=key, limit=limit, offset=offset)
             return [Fact.from_row(row, now=self.clock()) for row in rows]

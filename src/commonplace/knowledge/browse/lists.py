@@ -76,7 +76,7 @@ class ListMethods(KnowledgeSession):
             InvalidInputError: A parameter is malformed.
             StorageUnavailableError: The server cannot be reached.
         """
-        _require_page(limit, offset)
+        require_page(limit, offset)
         async with self._reading() as sql:
             rows = await sql.list_facts(
                 validity=optional_one_of(Validity, validity, field="validity"),
@@ -127,7 +127,7 @@ class ListMethods(KnowledgeSession):
             InvalidInputError: A parameter is malformed.
             StorageUnavailableError: The server cannot be reached.
         """
-        _require_page(limit, offset)
+        require_page(limit, offset)
         async with self._reading() as sql:
             rows = await sql.list_rules(
                 maturity=optional_one_of(Maturity, maturity, field="maturity"),
@@ -149,7 +149,7 @@ class ListMethods(KnowledgeSession):
 
         Source: KNW-30.1.
         """
-        _require_page(limit, 0)
+        require_page(limit, 0)
         key = inputs.require_id(rule_id, field="rule_id")
         async with self._reading() as sql:
             return RuleApplication.from_rows(await sql.list_applications(rule_id=key, limit=limit))
@@ -176,7 +176,7 @@ class ListMethods(KnowledgeSession):
             InvalidInputError: A parameter is malformed.
             StorageUnavailableError: The server cannot be reached.
         """
-        _require_page(limit, offset)
+        require_page(limit, offset)
         now = self.clock()
         async with self._reading() as sql:
             rows = await sql.list_episodes(
@@ -210,7 +210,7 @@ class ListMethods(KnowledgeSession):
             InvalidInputError: A parameter is malformed.
             StorageUnavailableError: The server cannot be reached.
         """
-        _require_page(limit, offset)
+        require_page(limit, offset)
         async with self._reading() as sql:
             return ListedEntity.from_rows(
                 await sql.list_entities(
@@ -223,7 +223,12 @@ class ListMethods(KnowledgeSession):
             )
 
 
-def _require_page(limit: int, offset: int) -> None:
+def require_page(limit: int, offset: int) -> None:
+    """Refuse a limit or an offset that is out of range.
+
+    Raises:
+        InvalidInputError: The limit or the offset is out of range.
+    """
     if not 1 <= limit <= MAX_LIMIT:
         raise InvalidInputError("limit", f"1 to {MAX_LIMIT}", limit)
     if not 0 <= offset <= MAX_OFFSET:

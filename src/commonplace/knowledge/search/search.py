@@ -151,6 +151,7 @@ class SearchMethods(KnowledgeSession):
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
         explain: bool = False,
+        fold: bool = True,
     ) -> list[Found]:
         """Return the episodes, facts and rules that match a query, the best first; this does not count as a use.
 
@@ -168,12 +169,12 @@ class SearchMethods(KnowledgeSession):
             as_of: Search what was known at this moment; the fields of a result are those of today.
             valid_at: Find the facts that were true at this moment, also superseded facts.
             explain: Adds ``explanation`` to each result: its ranks, scores and decay, and why it was found.
+            fold: Leave out repetitions: of facts about one subject, or rules, with equal texts return the best alone.
 
         Returns:
-            Memories with the scores of the mode; the best first, of equal ones the later, then the lower id. Of facts
-            about one subject, or rules, with equal texts the best. An empty list for an empty query. Where the
-            memories have moved to another model than the engine's, words alone count: ``similarity`` is ``None``,
-            ``semantic`` finds what ``keyword`` does.
+            Memories with the scores of the mode; the best first, of equal ones the later, then the lower id. An
+            empty list for an empty query. Where the memories have moved to another model than the engine's, words
+            alone count: ``similarity`` is ``None``, ``semantic`` finds what ``keyword`` does.
 
         Raises:
             InvalidInputError: A value is not of its kind or range.
@@ -208,7 +209,7 @@ class SearchMethods(KnowledgeSession):
                     found = await _search_by_context(sql, tables, wide, floor=floor, explain=explain)
                 else:
                     found = await _search_tables(sql, known_mode, tables, wide, explain=explain)
-                told = folded(found, scoped=False)
+                told = folded(found, scoped=False) if fold else found
                 has_room = len(told) < min(request.limit, len(found))
                 if not has_room or len(found) < wide.limit or wide.limit == MAX_LIMIT:
                     return told[: request.limit]

@@ -1,6 +1,6 @@
 """Reading the audit trail: which memory changed how, when, and who changed it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -30,6 +30,7 @@ class AuditMethods(KnowledgeSession):
         self,
         *,
         event_type: str | None = None,
+        event_types: Collection[str] | None = None,
         memory_id: UUID | str | None = None,
         run_id: UUID | str | None = None,
         actor: str | None = None,
@@ -42,6 +43,7 @@ class AuditMethods(KnowledgeSession):
 
         Args:
             event_type: A :class:`~commonplace.knowledge.events.EventType`.
+            event_types: Several types; an event of any of them is returned.
             memory_id: The episode, fact, rule or entity that the event is about.
             run_id: The consolidation run that caused the event; not together with ``memory_id``.
             actor: The actor who caused the event.
@@ -58,6 +60,7 @@ class AuditMethods(KnowledgeSession):
             raise InvalidInputError("run_id", "no memory_id beside it", str(run_id))
         wanted = {
             "event_type": event_type,
+            "event_types": None if event_types is None else list(event_types),
             "actor": actor,
             "since": since,
             "until": until,

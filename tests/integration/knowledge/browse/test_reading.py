@@ -97,6 +97,9 @@ async def test_entries_are_found_by_memory_type_and_actor(
     assert await list_events(pool, memory_id=first, event_type="fact_superseded") == about[:1]
     assert await list_events(pool, memory_id=second, actor="nobody") == []
     assert len(await list_events(pool, actor="tester", event_type="fact_created")) == 2
+    both = ("fact_superseded", "fact_created")
+    assert len(await list_events(pool, event_types=both)) == 3
+    assert await list_events(pool, memory_id=first, event_types=both[:1]) == about[:1]
     assert await get_event(pool, about[0].id) == about[0]
     with pytest.raises(NotFoundError):
         await get_event(pool, uuid4())

@@ -224,6 +224,10 @@ async def test_what_changed_between_two_moments(
     assert [each.content for each in changed.removed] == ["Lisbon", "Ask Anna"]
     assert [each.content for each in (await knowledge.diff(until)).added] == ["Ask Carla"]
     assert len((await knowledge.diff(since, until, scope="ops")).added) == 1
+    page = await knowledge.diff(since, until, limit=1, offset=1)
+    assert [each.content for each in (*page.added, *page.removed)] == ["Porto"]
+    with pytest.raises(InvalidInputError, match="limit: expected 1 to 1000"):
+        await knowledge.diff(since, until, limit=0)
     with pytest.raises(InvalidInputError, match="since: expected a moment before"):
         await knowledge.diff(until, since)
 
@@ -238,6 +242,9 @@ async def test_the_timeline_of_a_subject(knowledge: KnowledgeMemory) -> None:
     wrong = await knowledge.store_fact(subject="Anna", predicate="age", content="200")
     await knowledge.forget_memory("fact", wrong.id)
     assert [each.content for each in await knowledge.timeline("ANNA")] == ["In May 1990", "Porto"]
+    assert [each.content for each in await knowledge.timeline("Anna", limit=1, offset=1)] == ["Porto"]
+    with pytest.raises(InvalidInputError, match="limit: expected 1 to 1000"):
+        await knowledge.timeline("Anna", limit=1_001)
     with pytest.raises(InvalidInputError, match="subject: expected a subject or the id"):
         await knowledge.timeline()
     with pytest.raises(InvalidInputError, match="valid_from: expected a date or a time in ISO 8601"):

@@ -1,6 +1,6 @@
 -- The past of facts and rules.
 
--- name: facts_changed(since, until, scope)
+-- name: facts_changed(since, until, scope, limit, offset)
 -- Facts that were found at one of two moments and not at the other, the oldest first.
 SELECT * FROM (
   SELECT
@@ -18,9 +18,10 @@ SELECT * FROM (
 ) AS changed
 WHERE (scope_before IS NULL) <> (scope_after IS NULL)
   AND (CAST(:scope AS text) IS NULL OR coalesce(scope_before, scope_after) IN ('global', :scope))
-ORDER BY created_at, id;
+ORDER BY created_at, id
+LIMIT :limit OFFSET :offset;
 
--- name: rules_changed(since, until, scope)
+-- name: rules_changed(since, until, scope, limit, offset)
 -- Rules that were known at one of two moments and not at the other, the oldest first.
 SELECT * FROM (
   SELECT
@@ -30,11 +31,20 @@ SELECT * FROM (
   FROM rules
   WHERE tenant_id = current_setting('commonplace.tenant_id')
     AND (CAST(:scope AS text) IS NULL OR scope IN ('global', :scope))
+    AND (
+      created_at > CAST(:since AS timestamptz) AND created_at <= CAST(:until AS timestamptz)
+      OR CAST(id AS text) IN (
+        SELECT about_id FROM memory_events
+        WHERE tenant_id = current_setting('commonplace.tenant_id') AND created_at > :since AND created_at <= :until
+          AND payload -> 'after' ? 'forgotten'
+      )
+    )
 ) AS changed
 WHERE before <> after
-ORDER BY created_at, id;
+ORDER BY created_at, id
+LIMIT :limit OFFSET :offset;
 
--- name: timeline(subject, entity_id)
+-- name: timeline(subject, entity_id, limit, offset)
 -- The facts of a subject or an entity that were not forgotten, in the order in which they began to hold.
 SELECT ${fact_columns} FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity <> 'retracted'
@@ -42,4 +52,5 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity <> 'retr
     commonplace_plain(subject) = commonplace_plain(CAST(:subject AS text))
     OR entity_id = CAST(:entity_id AS uuid)
   )
-ORDER BY coalesce(valid_from, created_at), created_at, id;
+ORDER BY coalesce(valid_from, created_at), created_at, id
+LIMIT :limit OFFSET :offset;

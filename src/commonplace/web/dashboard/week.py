@@ -1,7 +1,7 @@
 """This week: what was learned, replaced, corrected, confirmed, faded and forgotten over all four memories."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
@@ -109,6 +109,19 @@ class Entry:
     cause_url: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """The changes of one memory.
+
+    Attributes:
+        entries: The latest changes.
+        is_cut: Whether the memory has earlier changes that were not read.
+    """
+
+    entries: Sequence[Entry]
+    is_cut: bool = False
+
+
 @router.get("")
 async def week(
     request: Request,
@@ -118,30 +131,33 @@ async def week(
 ) -> HTMLResponse:
     """Show what happened to the memories, the latest first, by day."""
     since = memories.operational.views.now() - timedelta(days=wanted.days)
-    entries = [
-        *await _operations(memories, since),
-        *await _apps(memories, since),
-        *await _notes(memories, since),
-    ]
+    read = {
+        "operational memory": await _operations(memories, since),
+        "app memory": await _apps(memories, since),
+        "workspace memory": await _notes(memories, since),
+    }
     problem = ""
     try:
-        entries += await _knowledge(knowledge, since)
+        read["knowledge memory"] = await _knowledge(knowledge, since)
     except CommonplaceError as error:
         problem = str(error)
+    entries = [entry for source in read.values() for entry in source.entries]
     counts = Counter(entry.what for entry in entries)
-    shown = sorted(
+    matching = sorted(
         (entry for entry in entries if not wanted.what or entry.what is wanted.what),
         key=lambda entry: entry.at,
         reverse=True,
-    )[:MOST_SHOWN]
+    )
     return render(
         request,
         "week.html",
-        days=_by_day(shown),
+        days=_by_day(matching[:MOST_SHOWN]),
         tabs=_tabs(counts, wanted),
         spans=[("1", "One day"), ("7", "Seven days"), ("30", "Thirty days")],
         wanted=wanted,
-        is_cut=len(shown) == MOST_SHOWN,
+        is_cut=len(matching) > MOST_SHOWN,
+        cut=[name for name, source in read.items() if source.is_cut],
+        most_of_each=MOST_OF_EACH,
         problem=problem,
         url=link(PATH, days=wanted.days, what=wanted.what),
     )
@@ -162,9 +178,9 @@ def _by_day(entries: Sequence[Entry]) -> list[tuple[date, list[Entry]]]:
     return [(day, list(found)) for day, found in groupby(entries, key=lambda entry: entry.at.date())]
 
 
-async def _operations(memories: Memories, since: datetime) -> Iterable[Entry]:
-    changes = await memories.operational.views.changes(since=since, limit=MOST_OF_EACH)
-    return [
+async def _operations(memories: Memories, since: datetime) -> Source:
+    changes = await memories.operational.views.changes(since=since, limit=MOST_OF_EACH + 1)
+    entries = [
         Entry(
             what=_OPERATIONS[one.kind],
             text=one.observation or "",
@@ -175,14 +191,15 @@ async def _operations(memories: Memories, since: datetime) -> Iterable[Entry]:
             cause="" if one.session_id is None else f"Session {one.session_id}",
             cause_url=f"/sessions/{one.session_id}",
         )
-        for one in changes
+        for one in changes[:MOST_OF_EACH]
         if one.kind in _OPERATIONS
     ]
+    return Source(entries=entries, is_cut=len(changes) > MOST_OF_EACH)
 
 
-async def _apps(memories: Memories, since: datetime) -> Iterable[Entry]:
-    changes = await memories.apps.views.changes_of_all(since=since, limit=MOST_OF_EACH)
-    return [
+async def _apps(memories: Memories, since: datetime) -> Source:
+    changes = await memories.apps.views.changes_of_all(since=since, limit=MOST_OF_EACH + 1)
+    entries = [
         Entry(
             what=_APPS[one.kind],
             text=one.after or one.before or "",
@@ -191,14 +208,15 @@ async def _apps(memories: Memories, since: datetime) -> Iterable[Entry]:
             at=one.created_at,
             actor=one.actor,
         )
-        for one in changes
+        for one in changes[:MOST_OF_EACH]
         if one.kind in _APPS
     ]
+    return Source(entries=entries, is_cut=len(changes) > MOST_OF_EACH)
 
 
-async def _notes(memories: Memories, since: datetime) -> Iterable[Entry]:
+async def _notes(memories: Memories, since: datetime) -> Source:
     notes = (await memories.workspace.search(limit=None)).memories
-    return [
+    entries = [
         Entry(
             what=What.LEARNED,
             text=one.text,
@@ -210,14 +228,12 @@ async def _notes(memories: Memories, since: datetime) -> Iterable[Entry]:
         for one in notes
         if one.created_at >= since
     ]
+    return Source(entries=entries)
 
 
-async def _knowledge(knowledge: KnowledgeMemory, since: datetime) -> Iterable[Entry]:
-    events = [
-        event
-        for event in await knowledge.list_events(since=since, limit=MOST_OF_EACH)
-        if event.event_type in _KNOWLEDGE
-    ]
+async def _knowledge(knowledge: KnowledgeMemory, since: datetime) -> Source:
+    found = await knowledge.list_events(event_types=list(_KNOWLEDGE), since=since, limit=MOST_OF_EACH + 1)
+    events = found[:MOST_OF_EACH]
     subjects = [subject_of(event.payload) for event in events]
     names = await knowledge.names_of({about for _, about in subjects if about})
     entries: list[Entry] = []
@@ -235,7 +251,7 @@ async def _knowledge(knowledge: KnowledgeMemory, since: datetime) -> Iterable[En
                 cause_url=f"/knowledge/runs/{run}" if run else f"/knowledge/events/{event.id}",
             )
         )
-    return entries
+    return Source(entries=entries, is_cut=len(found) > MOST_OF_EACH)
 
 
 def _page(kind: str, about: UUID | None) -> str:
