@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import hashlib
 import io
 import json
 import re
@@ -352,9 +353,10 @@ def test_a_manifest_is_an_object(tmp_path: Path) -> None:
 def test_damaged_compression_is_reported(tmp_path: Path) -> None:
     """Whichever byte changes, there is no other error than a storage error; padding may change unnoticed."""
     file = tmp_path / "b.tar.gz"
-    write_manifest(file, {"made_at": "", "release": "0", "format": 1})
+    files = {str(number): hashlib.sha256(b"%d" % number).hexdigest() for number in range(1000)}
+    write_manifest(file, {"made_at": "", "release": "0", "format": 1, "files": files})
     data = file.read_bytes()
-    for position in range(10, len(data)):
+    for position in range(len(data) // 2, len(data), 500):
         file.write_bytes(data[:position] + bytes([data[position] ^ 0xFF]) + data[position + 1 :])
         with suppress(StorageError):
             verify(file)
