@@ -7,6 +7,7 @@ are ranked by the words of the query, where a rare word counts more than a commo
 import asyncio
 import logging
 import math
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,8 +18,8 @@ from typing import Final
 from commonplace.briefing import DEFAULT_TIMEOUT_S, Part
 from commonplace.core.errors import CommonplaceError
 from commonplace.knowledge import Episode, Fact, KnowledgeMemory, Memory, SearchMode
-from commonplace.language.scripts import fold
-from commonplace.language.words import content_words, tokens
+from commonplace.language.stems import stem
+from commonplace.language.words import STOPWORDS, tokens
 from commonplace.memories import Memories
 from commonplace.operational import GENERAL, MemoryFilter, OperationalMemory
 from commonplace.operational import Memory as Lesson
@@ -35,6 +36,8 @@ _CANDIDATES: Final = 200
 _MOST_READ: Final = 10_000
 _SHARE_OF_BEST: Final = 0.5
 """Matches by words below this share of the best score are left out."""
+
+_PARTS_OF_WORD: Final = re.compile(r"['.:/-]")
 
 _log = logging.getLogger(__name__)
 
@@ -130,15 +133,16 @@ async def _guarded(part: Part, read: Callable[[], Awaitable[Sequence[Item]]], ti
     except TimeoutError:
         return Holding(memory=part, problem=f"no answer within {timeout_s:g} s")
     except CommonplaceError as error:
-        _log.error("the search has no answer of %s memory: %s", part, error)
+        _log.error("%s memory did not answer the search: %s", part, error)
         return Holding(memory=part, problem=str(error))
 
 
 async def _knowledge(knowledge: KnowledgeMemory, query: str, limit: int) -> list[Item]:
     if not query:
         facts = await knowledge.list_facts(validity="active", limit=limit)
-        rules = await knowledge.list_rules(limit=limit)
-        newest = sorted([*facts, *rules], key=lambda one: one.created_at, reverse=True)
+        rules = await knowledge.list_rules(forgotten=False, limit=limit)
+        episodes = await knowledge.list_episodes(live=True, limit=limit)
+        newest = sorted([*facts, *rules, *episodes], key=lambda one: one.created_at, reverse=True)
         return [_memory(one) for one in newest[:limit]]
     found = await knowledge.search(
         query,
@@ -156,7 +160,7 @@ async def _entities(knowledge: KnowledgeMemory, query: str, limit: int) -> list[
     """Return the entities with a word of the query in one of their names; those with the most words first."""
     found: Counter[str] = Counter()
     items: dict[str, Item] = {}
-    for word, typed in _words(query).items():
+    for word, typed in list(_words(query).items())[:_MOST_WORDS]:
         for one in await knowledge.list_entities(name=word, limit=limit):
             found[str(one.id)] += 1
             items[str(one.id)] = Item(
@@ -189,8 +193,9 @@ async def _lessons(operational: OperationalMemory, query: str, limit: int) -> li
     if not query:
         return [_lesson(one) for one in await operational.views.recent_memories(limit=limit)]
     candidates: dict[int, Lesson] = {}
-    for word in _words(query):
-        for wanted in (MemoryFilter(search=word), MemoryFilter(service=word)):
+    for stemmed, word in list(_words(query).items())[:_MOST_WORDS]:
+        # The stem of "libraries" is "librari", which "library" does not hold.
+        for wanted in (MemoryFilter(search=stemmed.rstrip("i") or word), MemoryFilter(service=word)):
             shown = replace(wanted, active=True, sort="confidence", limit=_CANDIDATES)
             candidates |= {one.id: one for one in await operational.list_memories(shown)}
     return _best([_lesson(one) for one in candidates.values()], query, limit)
@@ -219,26 +224,25 @@ async def _notes(memories: Memories, query: str, limit: int) -> list[Item]:
     return _best(items, query, limit) if query else items
 
 
-def _words(query: str) -> dict[str, str]:
-    """Return the words of a query that count, without their endings, each with the word as it was typed."""
-    found = {stem: word for word in tokens(query) for stem in content_words(word)}
-    return dict(list(found.items())[:_MOST_WORDS])
+def _words(text: str) -> dict[str, str]:
+    """Return the stems of the words of a text that count, each with the word as it stands in the text."""
+    parts = (part for token in tokens(text) for part in (token, *_PARTS_OF_WORD.split(token)))
+    return {stem(part): part for part in parts if part and part not in STOPWORDS}
 
 
 def _best(items: Sequence[Item], query: str, limit: int) -> list[Item]:
     """Return the items that hold words of the query, the rarest words first; of equal ones the newest first.
 
-    A word matches inside of a longer word. Its weight is ``ln(1 + items / items that hold it)``.
+    The weight of a word is ``ln(1 + items / items that hold it)``.
     """
-    texts = [fold(f"{item.about} {item.text}") for item in items]
-    typed = _words(query)
-    held = {word: [word in text for text in texts] for word in typed}
-    weights = {word: math.log1p(len(items) / max(1, sum(found))) for word, found in held.items()}
+    wanted = list(_words(query))[:_MOST_WORDS]
+    texts = [_words(f"{item.about} {item.text}") for item in items]
+    weights = {word: math.log1p(len(items) / max(1, sum(word in text for text in texts))) for word in wanted}
     scored: list[tuple[float, Item]] = []
-    for place, item in enumerate(items):
-        shared = [word for word, found in held.items() if found[place]]
+    for item, text in zip(items, texts, strict=True):
+        shared = [word for word in wanted if word in text]
         if shared:
-            words = ", ".join(f"“{typed[word]}”" for word in shared)
+            words = ", ".join(f"“{text[word]}”" for word in shared)
             scored.append((sum(weights[word] for word in shared), replace(item, why=f"It holds {words}.")))
     scored.sort(key=lambda one: (-one[0], -one[1].at.timestamp()))
     floor = _SHARE_OF_BEST * scored[0][0] if scored else 0.0

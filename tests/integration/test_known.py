@@ -56,6 +56,20 @@ async def test_every_memory_answers(settings: Settings, knowledge_url: str) -> N
         assert texts(await known(memories, "submarine")) == {}
 
 
+async def test_a_word_is_found_as_a_word(settings: Settings) -> None:
+    """A service by its whole name, an ending aside; no word inside of another one."""
+    async with open_memories(settings) as memories:
+        add = memories.operational.add
+        await add(category="timing", service="redis", observation="Takes 5s to fail over")
+        await add(category="behavior", service="adguard", observation="Returns a redirect to the login")
+        await add(category="maintenance", service="media-1", observation="Updates restart the stages")
+        found = await known(memories, "redis", parts=[Part.OPERATIONAL])
+        assert texts(found)[Part.OPERATIONAL] == ["Takes 5s to fail over"]
+        assert found[0].items[0].why == "It holds “redis”."
+        (staged,) = await known(memories, "media stage", parts=[Part.OPERATIONAL])
+        assert [item.why for item in staged.items] == ["It holds “media”, “stages”."]
+
+
 async def test_a_memory_that_is_down_says_why(settings: Settings, tmp_path: Path) -> None:
     """The others answer."""
     gone = settings.model_copy(update={"postgres_url": f"postgresql://u@/d?host={tmp_path}"})

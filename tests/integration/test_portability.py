@@ -1,5 +1,6 @@
 """Export and import between two homes, through the commands."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,23 @@ def test_memories_move_and_an_import_can_be_repeated(run: Run, tmp_path: Path) -
     shown = run("export", "-", "--tenant", "other").out
     assert "Prefers green tea" in shown
     assert '"content": "Prefers tea to coffee"' not in shown
+
+
+def test_a_refused_item_repeats_no_other(run: Run, tmp_path: Path) -> None:
+    """An entity under two ids is one entity, and the facts of both ids belong to it."""
+    lines = tmp_path / "items.jsonl"
+    items: list[dict[str, object]] = [
+        {"kind": "entity", "id": "a", "name": "Ada", "entity_type": "person"},
+        {"kind": "entity", "id": "b", "name": "Ada", "entity_type": "person"},
+        {"kind": "fact", "subject": "Ada", "predicate": "tea", "content": "Likes tea", "entity_id": "b"},
+        {"kind": "operational", "category": "timing", "observation": "Takes 60 s"},
+        {"kind": "operational", "category": "timing", "observation": " "},
+    ]
+    lines.write_text("".join(f"{json.dumps(item)}\n" for item in items))
+    done = run("import", str(lines), "--json")
+    assert (done.json["new"], done.json["known"], done.json["refused"]) == (3, 1, 1), done.out
+    assert len(run("ops", "list", "--json").json["memories"]) == 1
+    exported = [json.loads(line) for line in run("export", "-").out.splitlines()]
+    (entity,) = (item for item in exported if item["kind"] == "entity")
+    (fact,) = (item for item in exported if item["kind"] == "fact")
+    assert fact["entity_id"] == entity["id"]

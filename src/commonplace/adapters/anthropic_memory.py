@@ -54,7 +54,7 @@ class CommonplaceMemoryTool(BetaAsyncAbstractMemoryTool):
             return await self._view_directory(path)
         lines = _text(file).split("\n")
         first, last = 1, len(lines)
-        if command.view_range and len(command.view_range) == LEVELS:
+        if command.view_range and len(command.view_range) == 2:  # noqa: PLR2004 - the first line and the last
             first = max(1, command.view_range[0])
             last = len(lines) if command.view_range[1] == -1 else min(last, command.view_range[1])
         return f"Here's the content of {command.path} with line numbers:\n{_numbered(lines, first, last)}"

@@ -8,6 +8,7 @@ import typer
 
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.run import settings
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.settings import Settings, load_settings, with_settings, written_config
 from commonplace.core.text import plural
@@ -115,7 +116,7 @@ def _write(values: dict[str, str | int | None]) -> Path:
     draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(path.parent)
         draft.write_text(with_settings(text, values), encoding="utf-8")
         draft.replace(path)
     except (OSError, UnicodeDecodeError) as error:

@@ -13,7 +13,7 @@ import sys
 import threading
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, Final, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from platformdirs import user_data_path
@@ -22,11 +22,10 @@ from commonplace.cli.claude_code.call import HookCall, read_call
 from commonplace.cli.claude_code.events import ACTOR, HOOKS, handler
 from commonplace.cli.claude_code.log import log_to
 from commonplace.cli.hosts.output import CLAUDE_CODE, rendered
+from commonplace.cli.resident.client import MAX_INPUT_BYTES
 from commonplace.cli.usage import Command
 from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.core.settings import load_settings, variable_of
-
-MAX_INPUT_BYTES: Final = 16 * 1024 * 1024
 
 _log = logging.getLogger(__name__)
 

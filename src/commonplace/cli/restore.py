@@ -33,8 +33,8 @@ async def bring_back(
 ) -> Answer:
     """Restore a backup to this home.
 
-    The backup is unpacked and checked first; one that cannot be restored changes nothing. Workspace memory goes back to
-    its directory, unless that has other memories. A PostgreSQL database with a URL must be empty.
+    The backup is unpacked and checked first; a damaged one changes nothing. Workspace memory goes back to its
+    directory, unless that has other memories. A PostgreSQL database with a URL must be empty.
     """
     receipt = await restore(settings(), file.absolute(), replace=replace)
     return Answer(receipt, _describe(receipt))

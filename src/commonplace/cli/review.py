@@ -69,8 +69,8 @@ async def review(
     or rules that may say the same. The decision is applied to both memories and remembered. A single memory waits if it
     was used and will fade soon, or if the memory that it was derived from no longer holds: confirm it, or forget it.
     """
-    if review_id is not None and verdict is None and not by_model:
-        raise typer.BadParameter(f"expected one of {', '.join(Decision)} or {UNDO}", param_hint="VERDICT")
+    if review_id is not None:
+        _check_use(verdict, by_model=by_model)
     if review_id is not None and ":" in review_id and verdict is not None:
         return await _decide_memory(review_id, verdict)
     found = _Found()
@@ -88,11 +88,21 @@ async def review(
         for line in lines:
             out.print(line)
         if review_id is None and not lines:
-            out.print("No pair waits for a decision.")
+            out.print("No decisions yet." if decided else "No pair waits for a decision.")
         elif review_id is None and not decided and not by_model:
             out.print(f"Decide a pair: commonplace review ID VERDICT ({', '.join(Decision)})")
 
     return Answer(found, text)
+
+
+def _check_use(verdict: Word | None, *, by_model: bool) -> None:
+    """Refuse an ID with ``--model``, or without a verdict."""
+    if by_model:
+        raise typer.BadParameter(
+            "expected no ID with --model, which decides all pairs that wait", param_hint="ID"
+        )
+    if verdict is None:
+        raise typer.BadParameter(f"expected one of {', '.join(Decision)} or {UNDO}", param_hint="VERDICT")
 
 
 def _number(review_id: str) -> int:

@@ -1,10 +1,10 @@
 """Settings: the places of data, models, and limits.
 
-Each setting comes from the environment, else from ``commonplace.toml``, else from its default. The file is the first
-that exists of: the file that ``COMMONPLACE_CONFIG`` names, the file in the current directory, the file in
-``COMMONPLACE_HOME``. A cloned repository must not decide where memories go: the file in the current directory must be
-trusted (:mod:`commonplace.core.trust`) unless it sets only what belongs to the workspace, and a process that a client
-starts inside a workspace (an MCP server, a hook) ignores it.
+Each setting comes from the environment, else from ``commonplace.toml``, else from its default. If
+``COMMONPLACE_CONFIG`` names a file, it is the only one. Otherwise the file in the current directory goes before the
+file in ``COMMONPLACE_HOME``, key by key. A cloned repository must not decide where memories go: the file in the current
+directory must be trusted (:mod:`commonplace.core.trust`) unless it sets only what belongs to the workspace, and a
+process that a client starts inside a workspace (an MCP server, a hook) ignores it.
 
 An unknown key in the file, or an unknown ``COMMONPLACE_…`` variable, is an error that names it.
 """
@@ -263,15 +263,15 @@ def load_settings(
     """
     environ = os.environ if environ is None else environ
     _refuse_unknown_variables(environ)
-    path = _config_path(environ, read_current_directory=read_current_directory)
     values: dict[str, Any] = {}
     origins = dict.fromkeys(Settings.model_fields, "default")
-    if path is not None:
+    for path in _config_paths(environ, read_current_directory=read_current_directory):
         content = read_content(path)
-        values = _parse(path, content)
+        found = _parse(path, content)
         if not environ.get(CONFIG_VARIABLE):
-            _refuse_untrusted(path, content, values, home_of(environ))
-        origins.update(dict.fromkeys(values, str(path)))
+            _refuse_untrusted(path, content, found, home_of(environ))
+        values.update(found)
+        origins.update(dict.fromkeys(found, str(path)))
     for field in Settings.model_fields:
         variable = variable_of(field)
         if environ.get(variable):
@@ -315,12 +315,14 @@ def with_settings(text: str, values: Mapping[str, str | int | None]) -> str:
     return "".join(f"{line}\n" for line in [*kept, *new])
 
 
-def _config_path(environ: Mapping[str, str], *, read_current_directory: bool) -> Path | None:
+def _config_paths(environ: Mapping[str, str], *, read_current_directory: bool) -> list[Path]:
+    """Return the files to read; a later one goes before an earlier one."""
     written = written_config(environ=environ)
     if environ.get(CONFIG_VARIABLE):
-        return written
-    candidates = [Path.cwd() / CONFIG_FILE, written] if read_current_directory else [written]
-    return next((path for path in candidates if path.is_file()), None)
+        return [written]
+    local = Path.cwd() / CONFIG_FILE
+    is_other = read_current_directory and local.resolve() != written.resolve()
+    return [path for path in ([written, local] if is_other else [written]) if path.is_file()]
 
 
 def _refuse_untrusted(path: Path, content: bytes, values: Mapping[str, Any], home: Path) -> None:

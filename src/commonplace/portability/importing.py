@@ -82,6 +82,7 @@ class Importer:
         self._workspace = workspace
         self._allow_secrets = allow_secrets
         self._entities: dict[str, str] = {}
+        self._same: dict[str, str] = {}
 
     async def plan(self, items: Iterable[Item]) -> list[Imported]:
         """Say what an import would do with each item; nothing is written.
@@ -92,6 +93,7 @@ class Importer:
         known: set[tuple[object, ...]] = set()
         keys: set[tuple[object, ...]] = set()
         entities: dict[tuple[object, ...], str] = {}
+        first: dict[tuple[object, ...], str] = {}
         async for item in export(self._knowledge, self._operational, self._workspace):
             known.add(identity(item))
             if isinstance(item, FactDraft):
@@ -100,8 +102,10 @@ class Importer:
                 entities[identity(item)] = item.id
         planned: list[Imported] = []
         for item in sorted(items, key=lambda each: list(KINDS).index(kind_of(each))):
-            if isinstance(item, EntityItem) and identity(item) in entities:
-                self._entities[item.id] = entities[identity(item)]
+            if isinstance(item, EntityItem):
+                self._same[item.id] = first.setdefault(identity(item), item.id)
+                if identity(item) in entities:
+                    self._entities[item.id] = entities[identity(item)]
             planned.append(self._planned(item, known, keys))
         return planned
 
@@ -128,7 +132,9 @@ class Importer:
         done: list[Imported] = []
         batch: list[Imported] = []
         for each in planned:
-            if batch and (len(batch) == BATCH or kind_of(batch[0].item) != kind_of(each.item)):
+            if batch and (
+                len(batch) == _batch_size(batch[0].item) or kind_of(batch[0].item) != kind_of(each.item)
+            ):
                 done += await self._store_batch(batch)
                 batch = []
             if each.outcome in {Outcome.NEW, Outcome.REPLACES}:
@@ -138,7 +144,7 @@ class Importer:
         return done + (await self._store_batch(batch) if batch else [])
 
     async def _store_batch(self, batch: list[Imported]) -> list[Imported]:
-        """Store items of one kind together; if one of them is refused, one by one."""
+        """Store items of one kind together. If one of them is refused, nothing is stored, and each is tried alone."""
         try:
             await self._store_items([each.item for each in batch])
         except (InvalidInputError, SecretRefusedError) as error:
@@ -184,7 +190,13 @@ class Importer:
 
     def _with_entity(self, fact: FactDraft) -> FactDraft:
         """Return a fact with the id of its entity in this home; without one if the entity was refused or is missing."""
-        return replace(fact, entity_id=self._entities.get(str(fact.entity_id)))
+        given = str(fact.entity_id)
+        return replace(fact, entity_id=self._entities.get(self._same.get(given, given)))
+
+
+def _batch_size(item: Item) -> int:
+    """Return how many items of this kind are stored together: those that are stored all or none."""
+    return BATCH if isinstance(item, FactDraft | RuleDraft | EpisodeDraft) else 1
 
 
 def _fact_key(fact: FactDraft) -> tuple[object, ...]:

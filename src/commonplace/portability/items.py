@@ -14,6 +14,7 @@ An item is an object with ``kind`` and the fields below; fields with ``?`` may b
 ==============  =====================================================================================================
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
@@ -124,7 +125,7 @@ def from_json(document: object) -> Item:
         raise InvalidInputError("item", "a JSON object", document)
     given = cast("dict[str, Any]", document)
     kind = given.get("kind")
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise InvalidInputError("kind", f"one of {', '.join(KINDS)}", kind)
     cls = KINDS[kind]
     known = {each.name for each in fields(cls)}
@@ -150,7 +151,9 @@ def _text(value: object) -> object:
 
 
 def _number(value: object) -> object:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return value if abs(value) < math.inf else None  # NaN is not less either
 
 
 def _texts(value: object) -> object:

@@ -1,13 +1,36 @@
-"""Names for texts that have none."""
+"""Predicates for texts that have none."""
 
+import hashlib
 import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final
+
+from commonplace.knowledge import FactDraft
+from commonplace.portability.items import Item
 
 PREDICATE_WORDS: Final = 8
 MAX_PREDICATE_CHARS: Final = 80
+HASH_CHARS: Final = 8
 
 
 def predicate_of(text: str) -> str:
     """Return the first words of a text: facts of one subject need predicates of their own, the same at each import."""
     words = re.findall(r"[^\W_]+", text)[:PREDICATE_WORDS]
     return " ".join(words)[:MAX_PREDICATE_CHARS].casefold() or "note"
+
+
+def with_distinct_keys(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield the items of one source; a fact whose key another text has already gets a hash of its text appended.
+
+    Without it, the second of two texts that begin with the same words would supersede the first.
+    """
+    contents: dict[tuple[str, str, str], str] = {}
+    for item in items:
+        if isinstance(item, FactDraft):
+            key = (item.scope, item.subject, item.predicate)
+            if contents.setdefault(key, item.content) != item.content:
+                digest = hashlib.sha256(item.content.encode()).hexdigest()[:HASH_CHARS]
+                yield replace(item, predicate=f"{item.predicate} {digest}")
+                continue
+        yield item

@@ -18,7 +18,7 @@ from commonplace.cli.claude_code import sessions
 from commonplace.cli.claude_code.call import HookCall
 from commonplace.cli.claude_code.formats import Message
 from commonplace.cli.claude_code.learning import QUIET_S, SWEPT, learn, sweep
-from commonplace.cli.claude_code.session_hooks import session_end, session_start
+from commonplace.cli.claude_code.session_hooks import session_end, session_start, sweep_all
 from commonplace.cli.claude_code.sessions import KEPT_S, SessionRecord, SessionRecords
 from commonplace.cli.claude_code.transcripts import MAX_DIGEST_CHARS, digest, read_messages
 from commonplace.core.clock import ManualClock
@@ -288,6 +288,23 @@ async def test_a_session_whose_hooks_never_got_the_lock_is_learned_from_later(
     quiet = time.time() - QUIET_S - 1
     os.utime(begun_one.transcript, (quiet, quiet))
     assert await sweep(records, knowledge, begun(tmp_path, [])) == 1
+    assert len(await stored(knowledge)) == 1
+
+
+async def test_transcripts_that_cannot_be_read_do_not_keep_others_from_being_learned(
+    knowledge: KnowledgeMemory, records: SessionRecords, tmp_path: Path
+) -> None:
+    """A directory, and a place below a file; each is tried again, and none counts."""
+    (tmp_path / "file").touch()
+    (tmp_path / "directory").mkdir()
+    for name in ["directory"] * (SWEPT + 1) + ["file/transcript"]:
+        records.put(
+            SessionRecord(session_id=str(uuid4()), transcript=tmp_path / name, butler="shop", ended=True)
+        )
+    records.put(replace(begun(tmp_path, exchange("Which port?", "5433.")), ended=True))
+
+    assert await sweep(records, knowledge, begun(tmp_path, [])) == 1
+    await sweep_all(tmp_path / "home", knowledge)
     assert len(await stored(knowledge)) == 1
 
 

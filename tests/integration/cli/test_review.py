@@ -36,15 +36,18 @@ def test_a_doubtful_pair_is_decided_and_taken_back(commonplace: CommandLine) -> 
     assert commonplace("review").out == "No pair waits for a decision.\n"
     assert "decided by" in commonplace("review", "--decided").out
     assert commonplace("review", number, "undo").status == 0
+    assert commonplace("review", "--decided").out == "No decisions yet.\n"
     memories = commonplace("ops", "list", "--json").json["memories"]
     assert {one["id"]: one["confidence"] for one in memories}[waiting["old_id"]] == 0.7
     assert len(commonplace("review", "--json").json["reviews"]) == 1
 
 
 @pytest.mark.requirement("JDG-04.1")
-@pytest.mark.parametrize("arguments", [("1", "perhaps"), ("1",), ("k1",), ("kx", "same"), ("x", "same")])
+@pytest.mark.parametrize(
+    "arguments", [("1", "perhaps"), ("1",), ("k1",), ("kx", "same"), ("x", "same"), ("1", "--model")]
+)
 def test_wrong_usage_is_status_2(commonplace: CommandLine, arguments: tuple[str, ...]) -> None:
-    """An unknown verdict, no verdict, and an id that is no number."""
+    """An unknown verdict, no verdict, an id that is no number, and an id where the model decides all pairs."""
     emit(commonplace, OLD, NEW)
     done = commonplace("review", *arguments)
     assert (done.status, done.out) == (2, "")

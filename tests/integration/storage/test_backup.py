@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import hashlib
 import io
 import json
 import re
@@ -11,7 +12,7 @@ import subprocess
 import sys
 import tarfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -330,3 +331,98 @@ def test_the_commands(commonplace: CommandLine, tmp_path: Path) -> None:
     done = commonplace("restore", str(file), "--replace")
     assert done.status == 0, done.err
     assert "a backup of what it replaced" in done.out
+
+
+@pytest.mark.parametrize("part", ["workspaces", "revisions"])
+def test_a_manifest_names_only_files_of_the_backup(tmp_path: Path, part: str) -> None:
+    """Otherwise any file of the machine could be copied to a workspace."""
+    file = tmp_path / "b.tar.gz"
+    write_manifest(file, {"made_at": "", "release": "0", "format": 1, part: {"/etc/hostname": "x"}})
+    with pytest.raises(StorageError, match="does not list the file '/etc/hostname'"):
+        verify(file)
+
+
+def test_a_manifest_is_an_object(tmp_path: Path) -> None:
+    """A list is refused as damaged."""
+    file = tmp_path / "b.tar.gz"
+    write_manifest(file, [])
+    with pytest.raises(StorageError, match="must be a JSON object"):
+        verify(file)
+
+
+def test_damaged_compression_is_reported(tmp_path: Path) -> None:
+    """Whichever byte changes, there is no other error than a storage error; padding may change unnoticed."""
+    file = tmp_path / "b.tar.gz"
+    files = {str(number): hashlib.sha256(b"%d" % number).hexdigest() for number in range(1000)}
+    write_manifest(file, {"made_at": "", "release": "0", "format": 1, "files": files})
+    data = file.read_bytes()
+    for position in range(len(data) // 2, len(data), 500):
+        file.write_bytes(data[:position] + bytes([data[position] ^ 0xFF]) + data[position + 1 :])
+        with suppress(StorageError):
+            verify(file)
+
+
+def write_manifest(file: Path, manifest: object) -> None:
+    """Write a backup that holds nothing but a manifest."""
+    data = json.dumps(manifest).encode()
+    with tarfile.open(file, "w:gz") as archive:
+        info = tarfile.TarInfo(MANIFEST)
+        info.size = len(data)
+        archive.addfile(info, io.BytesIO(data))
+
+
+async def test_a_backup_in_the_home_leaves_out_itself_and_earlier_ones(used: Settings) -> None:
+    """It would grow with each backup otherwise; the files of the home stay in it."""
+    (used.home / "note.txt").write_text("kept")
+    await back_up(used, used.home / "first.tar.gz")
+    await back_up(used, used.home / "second.tar.gz")
+    assert set(verify(used.home / "second.tar.gz").files) == {SQLITE, "home/note.txt"}
+
+
+async def test_the_backup_before_a_restore_leaves_out_the_unpacked_one(
+    used: Settings, tmp_path: Path
+) -> None:
+    """It is staged beside the backups, which no backup holds."""
+    await back_up(used, tmp_path / "b.tar.gz")
+    receipt = await restore(used, tmp_path / "b.tar.gz", replace=True)
+    assert receipt.replaced is not None
+    assert set(verify(receipt.replaced).files) == {SQLITE}
+
+
+@pytest.mark.parametrize("part", [".aegis", ".aegis/memory"])
+async def test_a_restore_follows_no_link_of_a_workspace(used: Settings, tmp_path: Path, part: str) -> None:
+    """The memories go to the home instead."""
+    target, outside = tmp_path / "b.tar.gz", tmp_path / "outside"
+    await back_up(used, target, workspaces=[used.workspace])
+    (used.workspace / ".aegis").rename(tmp_path / "moved")
+    outside.mkdir()
+    (used.workspace / part).parent.mkdir(exist_ok=True)
+    (used.workspace / part).symlink_to(outside)
+    receipt = await restore(used, target, replace=True)
+    assert len(receipt.elsewhere) == 1
+    assert list(outside.iterdir()) == []
+
+
+async def test_a_workspace_whose_lock_cannot_be_opened_is_copied(used: Settings, tmp_path: Path) -> None:
+    """It does not stop the backup of everything else."""
+    lock = (used.workspace / MEMORIES).with_name("memories.lock")
+    lock.unlink()
+    lock.symlink_to(tmp_path / "elsewhere")
+    receipt = await back_up(used, tmp_path / "b.tar.gz", workspaces=[used.workspace])
+    assert receipt.workspaces == (str(used.workspace),)
+
+
+async def test_a_restore_that_fails_halfway_names_the_earlier_state(used: Settings, tmp_path: Path) -> None:
+    """Here a directory is in the way of a file."""
+    (used.home / "note.txt").write_text("kept")
+    await back_up(used, tmp_path / "b.tar.gz")
+    (used.home / "note.txt").unlink()
+    (used.home / "note.txt").mkdir()
+    with pytest.raises(StorageError, match=r"earlier state is .*before-restore-.*\.tar\.gz"):
+        await restore(used, tmp_path / "b.tar.gz", replace=True)
+
+
+def test_a_program_that_does_not_end_is_stopped() -> None:
+    """Its time is limited."""
+    with pytest.raises(StorageError, match="did not end within 0 s"):
+        run_program("pg_dump", None, "--version", timeout_s=0)

@@ -58,6 +58,19 @@ def test_current_directory_counts_for_people_and_not_for_servers(tmp_path: Path)
 
 
 @pytest.mark.requirement("HRD-03.1")
+def test_an_untrusted_directory_cannot_hide_the_file_of_the_home(tmp_path: Path) -> None:
+    """Its values lie over those of the home, key by key, and each origin names its own file."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "commonplace.toml").write_text('postgres_url = "postgresql://mine/db"\nlog_level = "INFO"\n')
+    Path("commonplace.toml").write_text('log_level = "ERROR"\n')
+    loaded = load_settings(environ={"COMMONPLACE_HOME": str(home)})
+    assert (loaded.settings.postgres_url, loaded.settings.log_level) == ("postgresql://mine/db", "ERROR")
+    assert loaded.origins["postgres_url"] == str(home / "commonplace.toml")
+    assert loaded.origins["log_level"] == str(Path.cwd() / "commonplace.toml")
+
+
+@pytest.mark.requirement("HRD-03.1")
 @pytest.mark.parametrize(
     "line",
     [

@@ -238,3 +238,32 @@ def test_a_path_of_no_known_program_is_refused(tmp_path: Path) -> None:
         source_of(tmp_path / "missing")
     with pytest.raises(InvalidInputError, match="history of mem0"):
         list(IMPORTERS[Source.MEM0](DATA / "mcp-memory.jsonl"))
+
+
+def test_texts_that_begin_alike_keep_keys_of_their_own(tmp_path: Path) -> None:
+    """The second would supersede the first otherwise; a repeated text keeps its key."""
+    start = "one two three four five six seven eight"
+    texts = [f"{start} nine", f"{start} ten", f"{start} nine"]
+    graph = tmp_path / "memory.jsonl"
+    entity = {"type": "entity", "name": "A", "entityType": "person", "observations": texts}
+    graph.write_text(json.dumps(entity))
+    _, first, second, repeated = IMPORTERS[Source.MCP_MEMORY](graph)
+    assert isinstance(first, FactDraft)
+    assert isinstance(second, FactDraft)
+    assert first.predicate == start
+    assert second.predicate.startswith(f"{start} ")
+    assert identity(repeated) == identity(first)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"kind": []},
+        {"kind": "fact", "subject": "a", "predicate": "b", "content": "c", "importance": float("nan")},
+        {"kind": "operational", "category": "a", "observation": "b", "confidence": float("inf")},
+    ],
+)
+def test_values_that_no_item_can_have_are_refused(document: dict[str, object]) -> None:
+    """A kind that is not a text, and numbers that are not finite."""
+    with pytest.raises(InvalidInputError):
+        from_json(document)

@@ -1,6 +1,8 @@
 """Learning from sessions of hosts: an episode of the new messages of a session."""
 
 import asyncio
+import logging
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,6 +27,8 @@ LOOKED_AT: Final = 50
 LOOKED_FOR_CHARS: Final = 4_000
 MAX_TRANSCRIPT_BYTES: Final = 256 * 1024 * 1024
 
+_log = logging.getLogger(__name__)
+
 
 async def learn(records: SessionRecords, memory: KnowledgeMemory, record: SessionRecord) -> SessionRecord:
     """Store an episode of the new messages in a session's transcript, if there are any.
@@ -32,17 +36,21 @@ async def learn(records: SessionRecords, memory: KnowledgeMemory, record: Sessio
     The caller holds the lock of the records.
 
     Returns:
-        The new record; the same record if there is no transcript.
+        The new record; the same record if the transcript cannot be read.
 
     Raises:
         StorageUnavailableError: Knowledge memory cannot be reached; a later session tries again.
     """
+    status = _status(record)
+    if status is None:
+        return record
+    size = status.st_size
     try:
-        size = record.transcript.stat().st_size
-    except FileNotFoundError:
+        messages = await asyncio.to_thread(_read, record.transcript, size)
+    except OSError as error:
+        _log.error("session %s: its transcript cannot be read: %s", record.session_id, error)
         return record
     known = {each for other in records.beside(record) for each in other.read}
-    messages = await asyncio.to_thread(_read, record.transcript, size)
     new = [message for message in messages if message.id not in known]
     if (content := digest(new)) and not (record.storing and await _is_stored(memory, record, content)):
         records.put(replace(record, storing=True))
@@ -68,9 +76,12 @@ async def sweep(records: SessionRecords, memory: KnowledgeMemory, current: Sessi
         for record in records.beside(current)
         if record.session_id != current.session_id and has_news(record)
     ]
-    for record in waiting[:SWEPT]:
-        await learn(records, memory, record)
-    return len(waiting[:SWEPT])
+    learned = 0
+    for record in waiting:
+        if learned == SWEPT:
+            break
+        learned += await learn(records, memory, record) is not record
+    return learned
 
 
 async def _store(
@@ -102,11 +113,21 @@ async def _is_stored(memory: KnowledgeMemory, record: SessionRecord, content: st
 
 def has_news(record: SessionRecord) -> bool:
     """Return whether a session that does not run any more has messages that were not read."""
-    try:
-        status = record.transcript.stat()
-    except FileNotFoundError:
+    status = _status(record)
+    if status is None:
         return False
     return status.st_size != record.size and (record.ended or time.time() - status.st_mtime > QUIET_S)
+
+
+def _status(record: SessionRecord) -> os.stat_result | None:
+    """Return the status of a session's transcript; ``None`` if there is no transcript, or it cannot be reached."""
+    try:
+        return record.transcript.stat()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        _log.error("session %s: its transcript cannot be reached: %s", record.session_id, error)
+        return None
 
 
 def _read(transcript: Path, size: int) -> list[Message]:

@@ -40,7 +40,7 @@ def rewrite(text: str, document: Mapping[str, Any], *, interiors: Mapping[Keys, 
 
 
 def interior(text: str, keys: Keys) -> str | None:
-    """Return the white space inside an empty container of a JSON text; ``None`` if the path leads to none."""
+    """Return the white space inside an empty container of a JSON text; ``None`` if the path leads to no container."""
     start = _after_space(text, 0)
     value, end = _DECODER.raw_decode(text, start)
     inside = text[start:end]

@@ -270,17 +270,21 @@ def _calls(arguments: list[Any], *command: str) -> bool:
 
 
 def _arguments(entry: Document) -> list[Any]:
-    """Return the arguments of a command; of a command line in one text, only if it runs commonplace."""
+    """Return the words of an entry's command line if it runs commonplace, otherwise no words."""
     arguments, command = entry.get("args"), entry.get("command")
     if isinstance(arguments, list):
-        return cast("list[Any]", arguments)
-    if isinstance(command, list):
-        return cast("list[Any]", command)
-    try:
-        words = shlex.split(command) if isinstance(command, str) else []
-    except ValueError:
-        return []
-    runs = bool(words) and (Path(words[0]).name == "commonplace" or words[1:3] == ["-m", "commonplace"])
+        words = [command, *cast("list[Any]", arguments)]
+    elif isinstance(command, list):
+        words = cast("list[Any]", command)
+    else:
+        try:
+            words = shlex.split(command) if isinstance(command, str) else []
+        except ValueError:
+            return []
+    program = words[0] if words else None
+    runs = isinstance(program, str) and (
+        Path(program).name == "commonplace" or words[1:3] == ["-m", "commonplace"]
+    )
     return words if runs else []
 
 

@@ -150,7 +150,7 @@ def _gemini(where: Where) -> list[SettingsFile]:
     directory = (where.project if where.is_project else where.home) / ".gemini"
     # Only the user's own settings may say that a server needs no confirmation.
     trust = {} if where.is_project else {"trust": True}
-    events = _events("SessionStart", "BeforeAgent", "SessionEnd", unit=1000, matcher="startup|resume|clear")
+    events = _events("SessionStart", "BeforeAgent", "SessionEnd", unit=1000, matcher="")
     events["SessionStart"] = Event(argument="session-start", timeout=30_000)
     return [
         JsonSettings(

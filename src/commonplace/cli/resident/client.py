@@ -24,6 +24,10 @@ POLL_S = 0.005
 MAX_INPUT_BYTES = 16 * 1024 * 1024
 OTHER_VARIABLES = ("CLAUDEOPS_MEMORY_BUDGET", "CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR")
 """Variables that a hook reads beside the settings."""
+
+PLACES = ("workspace", "database", "prompts_directory", "model_api_key_file", "embedding_model")
+"""Settings that may name a place relative to the current directory, which the process does not share."""
+
 FORK_S = 2.0
 LENGTH = "!I"
 TAKEN = b"y"
@@ -146,12 +150,24 @@ def _home(environ: Mapping[str, str]) -> str | None:
     except (OSError, ValueError):
         return None
     home = os.path.expanduser(home or str(values.get("home") or default))  # noqa: PTH111
+    values |= {each: environ.get(f"COMMONPLACE_{each.upper()}") or values.get(each) for each in PLACES}
+    if _is_relative("config", environ.get("COMMONPLACE_CONFIG")) or any(
+        _is_relative(each, values[each]) for each in PLACES
+    ):
+        return None
     idle = environ.get("COMMONPLACE_RESIDENT_IDLE_S") or str(values.get("resident_idle_s", 1))
     return home if os.path.isabs(home) and idle.strip("0.") else None  # noqa: PTH117
 
 
+def _is_relative(setting: str, value: object) -> bool:
+    """Return whether a setting names a place relative to the current directory."""
+    if not isinstance(value, str) or not value or value.startswith(("/", "~")) or "://" in value:
+        return False
+    return setting != "embedding_model" or os.path.isdir(value)  # noqa: PTH112 - otherwise the name of a model
+
+
 def _ask(place: Place, request: bytes, deadline: float) -> str:
-    """Return the answer to a request; a process that is being replaced is asked no more, but a new one is.
+    """Return the answer to a request; if the process is being replaced, ask a new one.
 
     Raises:
         TimeoutError: The process did not answer in time; it was killed.
@@ -200,7 +216,13 @@ def _kill(connection: socket.socket) -> None:
     """Kill the process that listens, by the number that the kernel knows."""
     form = "3i"
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(form))
-    os.kill(struct.unpack(form, credentials)[0], signal.SIGKILL)
+    pid = struct.unpack(form, credentials)[0]
+    # The kernel gives 0 for a process of another container; os.kill would take that for the caller's own group.
+    if pid > 0:
+        try:  # noqa: SIM105 - contextlib takes time to import
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
 
 
 def _started(place: Place, deadline: float) -> socket.socket:

@@ -1,8 +1,9 @@
 """A process that has imported what MCP servers need, and forks for each of them.
 
-A client waits about a second for the handshake of a server, and the start of one is mostly imports. Everything else is
-as in a process of its own: arguments, directory, environment and standard streams are those of the command, which waits
-for the server and has its exit status. The server ends with the command, not with this process.
+A client waits about a second for the handshake of a server, and the start of one is mostly imports. Arguments,
+directory, environment and standard streams are those of the command, which waits for the server and has its exit
+status; the umask and the limits of resources are those of this process. The server ends with the command, not with this
+process.
 
 No thread of Python runs here, so that a fork is safe. The process ends with its parent, the resident process.
 """
@@ -76,12 +77,7 @@ async def _rehearse() -> None:
 def _serve(connection: socket.socket, code: str) -> NoReturn:
     """Take the place of the command that asks, in a fork."""
     try:
-        connection.settimeout(READING_S)
-        head, streams, _, _ = socket.recv_fds(connection, struct.calcsize(LENGTH), 3)
-        document = b""
-        while len(document) < struct.unpack(LENGTH, head)[0]:
-            document += connection.recv(1 << 20)
-        request = cast("dict[str, Any]", json.loads(document))
+        request, streams = _request(connection)
         if request["build"] != code:
             os._exit(0)
         os.chdir(request["directory"])
@@ -89,7 +85,7 @@ def _serve(connection: socket.socket, code: str) -> NoReturn:
             os.dup2(descriptor, stream)
             os.close(descriptor)
         connection.sendall(TAKEN)
-    except (OSError, ValueError, KeyError, struct.error):
+    except (OSError, ValueError, KeyError, TypeError, struct.error):
         os._exit(0)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.environ.clear()
@@ -102,6 +98,27 @@ def _serve(connection: socket.socket, code: str) -> NoReturn:
         sys.stdout.flush()
         connection.sendall(bytes([status & 0xFF]))
     os._exit(status)
+
+
+def _request(connection: socket.socket) -> tuple[dict[str, Any], list[int]]:
+    """Return a request, and the descriptors of the standard streams that came with it.
+
+    Raises:
+        ConnectionError: The client ended before it had sent all of the request.
+        TypeError: The request is not an object.
+    """
+    connection.settimeout(READING_S)
+    head, streams, _, _ = socket.recv_fds(connection, struct.calcsize(LENGTH), 3)
+    document = b""
+    while len(document) < struct.unpack(LENGTH, head)[0]:
+        part = connection.recv(1 << 20)
+        if not part:
+            raise ConnectionError("the client ended before it had sent all of its request")
+        document += part
+    request = json.loads(document)
+    if not isinstance(request, dict):
+        raise TypeError(f"request: expected an object, got {type(request).__name__}")
+    return cast("dict[str, Any]", request), streams
 
 
 def _end_with(connection: socket.socket) -> None:

@@ -97,7 +97,7 @@ class Resident:
         self._build = build
         self._settings = _without_workspace(settings)
         self._used_at = time.monotonic()
-        self._answering = 0
+        self._answers: set[asyncio.Task[Any]] = set()
         self._behind: set[asyncio.Task[None]] = set()
         self._forking: asyncio.subprocess.Process | None = None
         self._consolidation: Consolidation | None = None
@@ -125,8 +125,8 @@ class Resident:
             finally:
                 server.close()
                 self._place.leave()
-                await self._consolidation.stop()
                 await self._finish()
+                await self._consolidation.stop()
 
     async def _warm(self, memory: KnowledgeMemory) -> None:
         """Open the database, then load the model, then prepare the start of MCP servers.
@@ -150,14 +150,17 @@ class Resident:
         self._consolidate()
 
     async def _finish(self) -> None:
+        """Wait for answers under way and for work behind them, but not for long."""
         if self._forking is not None and self._forking.stdin is not None:
             self._forking.stdin.close()
-        if self._behind:
-            await asyncio.wait(self._behind, timeout=STOPPING_S)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOPPING_S):
+                while under_way := self._answers | self._behind:
+                    await asyncio.wait(under_way)
 
     def _stop_if_idle(self) -> None:
         is_consolidating = self._consolidation is not None and self._consolidation.is_running
-        busy = self._answering or self._behind or is_consolidating
+        busy = self._answers or self._behind or is_consolidating
         idle_s = 0.0 if busy else time.monotonic() - self._used_at
         if not self._place.is_held() or idle_s > self._settings.resident_idle_s:
             self._stopping.set()
@@ -165,7 +168,8 @@ class Resident:
     async def _answer(
         self, memory: KnowledgeMemory, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        self._answering += 1
+        task = cast("asyncio.Task[Any]", asyncio.current_task())
+        self._answers.add(task)
         try:
             async with asyncio.timeout(READING_S):
                 request = await _read(reader)
@@ -176,7 +180,7 @@ class Resident:
             _log.error("a request cannot be answered: %r", error)
         finally:
             writer.close()
-            self._answering -= 1
+            self._answers.discard(task)
             self._answered.set()
             self._used_at = time.monotonic()
 

@@ -29,15 +29,17 @@ class Consolidation:
         self._allowed = can_consolidate(settings) and settings.consolidation_cron != CRON_OFF
         self._task: asyncio.Task[None] | None = None
         self._began_at = float("-inf")
+        self._is_stopped = False
         self.is_running = False
 
     def begin(self) -> None:
-        """Consolidate now, or later if it was done lately."""
-        if self._allowed and (self._task is None or self._task.done()):
+        """Consolidate now, or later if it was done lately; after a stop, do nothing."""
+        if self._allowed and not self._is_stopped and (self._task is None or self._task.done()):
             self._task = asyncio.create_task(self._run(), name="consolidation")
 
     async def stop(self) -> None:
         """End what runs; its episodes wait for the next consolidation."""
+        self._is_stopped = True
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])

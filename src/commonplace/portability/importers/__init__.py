@@ -15,6 +15,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.portability import jsonl, markdown
 from commonplace.portability.importers import basic_memory, claude_mem, instructions, mcp_memory, mem0
 from commonplace.portability.items import Item
+from commonplace.portability.naming import with_distinct_keys
 
 
 class Source(StrEnum):
@@ -29,14 +30,18 @@ class Source(StrEnum):
     MEM0 = "mem0"
 
 
+def _with_distinct_keys(read: Callable[[Path], Iterator[Item]]) -> Callable[[Path], Iterator[Item]]:
+    return lambda path: with_distinct_keys(read(path))
+
+
 IMPORTERS: Final[Mapping[Source, Callable[[Path], Iterator[Item]]]] = {
     Source.JSONL: jsonl.read,
     Source.MARKDOWN: markdown.read,
     Source.INSTRUCTIONS: instructions.read,
-    Source.MCP_MEMORY: mcp_memory.read,
-    Source.BASIC_MEMORY: basic_memory.read,
-    Source.CLAUDE_MEM: claude_mem.read,
-    Source.MEM0: mem0.read,
+    Source.MCP_MEMORY: _with_distinct_keys(mcp_memory.read),
+    Source.BASIC_MEMORY: _with_distinct_keys(basic_memory.read),
+    Source.CLAUDE_MEM: _with_distinct_keys(claude_mem.read),
+    Source.MEM0: _with_distinct_keys(mem0.read),
 }
 """The importer of each source."""
 

@@ -1,7 +1,7 @@
 """Instructions for agents in Markdown: ``CLAUDE.md``, ``AGENTS.md`` and the like.
 
 Each list item and each paragraph becomes a rule, with the code block that follows it. The headings above it become its
-tags. Headings, comments and lines that include other files (``@path``) become nothing.
+tags. Headings, comments and lines that include other files (``@path``) are skipped.
 """
 
 import re

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import tarfile
+import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -11,6 +12,7 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, cast
 
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import StorageError, StorageUnavailableError
 
 MANIFEST: Final = "manifest.json"
@@ -114,7 +116,7 @@ def unpack(file: Path, directory: Path) -> Manifest:
     with _members(file) as (manifest, members):
         for member, content in members:
             path = directory / member.name
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directories(path.parent)
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY), "wb") as target:
                 _copy(file, member, content, target, manifest.files[member.name])
         return manifest
@@ -132,18 +134,25 @@ def _members(file: Path) -> Generator[tuple[Manifest, Iterator[tuple[tarfile.Tar
             yield manifest, _listed(file, archive, manifest)
     except FileNotFoundError:
         raise StorageUnavailableError(f"{file}: no such file") from None
-    except (tarfile.TarError, EOFError, ValueError, TypeError) as error:
+    except (tarfile.TarError, zlib.error, EOFError, ValueError, TypeError) as error:
         raise StorageError(f"{file} is damaged, or is not a backup: {error}") from error
 
 
 def _manifest(file: Path, content: IO[bytes]) -> Manifest:
-    document = cast("dict[str, Any]", json.loads(content.read(_MAX_MANIFEST_BYTES)))
+    loaded: object = json.loads(content.read(_MAX_MANIFEST_BYTES))
+    if not isinstance(loaded, dict):
+        raise StorageError(f"{file} is damaged: {MANIFEST} must be a JSON object")
+    document = cast("dict[str, Any]", loaded)
     if document.get("format") != FORMAT:
         raise StorageError(
             f"{file}: expected a backup of format {FORMAT}, got {document.get('format')!r}: restore it with release "
             f"{document.get('release')!r}"
         )
-    return Manifest(**document)
+    manifest = Manifest(**document)
+    unlisted = {*manifest.revisions, *manifest.workspaces} - set(manifest.files)
+    if unlisted:
+        raise StorageError(f"{file} is damaged: its manifest does not list the file {min(unlisted)!r}")
+    return manifest
 
 
 def _listed(

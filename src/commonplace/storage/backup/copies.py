@@ -18,6 +18,7 @@ from typing import Final, cast
 
 import asyncpg
 
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import StorageError, StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.storage import clock_guard, sqlite
@@ -34,11 +35,16 @@ KNOWLEDGE: Final = "knowledge.dump"
 HOME: Final = "home"
 WORKSPACES: Final = "workspaces"
 MEMORIES: Final = Path(".aegis", "memory", "memories.jsonl")
+LOCK: Final = "memories.lock"
 
 NOT_KEPT: Final = frozenset({"postgres", "postgres.incoming", "models", "logs", "backups", clock_guard.FILE})
-"""Parts of a home that are copied otherwise, can be made again, or tell of this machine."""
+"""Parts of a home that are copied otherwise, can be made again, or describe this machine."""
 
+BACKUP_SUFFIXES: Final = (".tar.gz", ".tgz")
 LOCK_TIMEOUT_S: Final = 10.0
+PROGRAM_TIMEOUT_S: Final = 6 * 3600.0
+"""The time that one dump or load may take."""
+
 _REVISIONS: Final = "SELECT version_num FROM alembic_version ORDER BY 1"
 _HAS_REVISIONS: Final = "SELECT to_regclass('alembic_version') IS NOT NULL"
 
@@ -98,6 +104,7 @@ async def copy_everything(
         connections = {
             name: await stack.enter_async_context(_connected(server)) for name, server in found.items()
         }
+        places = _copy_workspaces(workspaces, staging)
         reader = None
         with _writers_waiting(
             settings.database_path if not settings.database_is_postgres else None
@@ -106,7 +113,6 @@ async def copy_everything(
                 name: await stack.enter_async_context(_snapshot(connection))
                 for name, connection in connections.items()
             }
-            places = _copy_workspaces(workspaces, staging)
             _copy_home(settings, staging)
             if opened is not None:
                 reader = stack.enter_context(closing(sqlite.connect(opened)))
@@ -179,7 +185,7 @@ def _copy_workspaces(workspaces: Iterable[Path], staging: Path) -> dict[str, str
         source = workspace / MEMORIES
         if source.is_file() and not source.is_symlink():
             name = f"{WORKSPACES}/{number}.jsonl"
-            with _locked(source.with_name("memories.lock")):
+            with _locked(source.with_name(LOCK)):
                 _copy_file(source, staging / name)
             places[name] = str(workspace)
     return places
@@ -190,8 +196,8 @@ def _locked(path: Path) -> Generator[None]:
     with ExitStack() as stack:
         try:
             lock = stack.enter_context(FileLock(path))
-        except PermissionError:
-            yield  # a workspace that this user cannot write to; replaced as a whole by whoever can
+        except OSError:
+            yield  # a workspace where this user cannot create the lock: writers replace the file as a whole
             return
         if not lock.wait(shared=True, deadline=time.monotonic() + LOCK_TIMEOUT_S):
             raise StorageUnavailableError(f"{path} has been locked for {LOCK_TIMEOUT_S:g} s: try again")
@@ -199,11 +205,17 @@ def _locked(path: Path) -> Generator[None]:
 
 
 def _copy_home(settings: Settings, staging: Path) -> None:
-    """Copy the small files of the home: the projects, transcripts, and what clients wait to send."""
+    """Copy the small files of the home: the projects, transcripts, and what clients wait to send.
+
+    If the backup is made in the home, neither its staging directory nor the backups beside it are copied.
+    """
     database = settings.database_path
+    staging = staging.resolve()
     for directory, names, files in os.walk(settings.home):
         here = Path(directory)
         left_out = NOT_KEPT if here == settings.home else frozenset[str]()
+        if here.resolve() == staging.parent:
+            left_out |= {staging.name, *(name for name in files if name.endswith(BACKUP_SUFFIXES))}
         names[:] = [name for name in names if name not in left_out]
         for path in (here / name for name in files if name not in left_out):
             is_database = path.name.startswith(database.name) and path.parent == database.parent
@@ -212,7 +224,7 @@ def _copy_home(settings: Settings, staging: Path) -> None:
 
 
 def _copy_file(source: Path, target: Path) -> None:
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_directories(target.parent)
     shutil.copyfile(source, target)
 
 
@@ -230,20 +242,24 @@ async def dump(url: str, target: Path, *, snapshot: str) -> None:
     )
 
 
-def run_program(name: str, url: str | None, *options: str) -> str:
+def run_program(name: str, url: str | None, *options: str, timeout_s: float = PROGRAM_TIMEOUT_S) -> str:
     """Run one of PostgreSQL's programs, on a database or without, and return its output.
 
     Raises:
-        StorageError: The program failed. No message holds the password.
+        StorageError: The program failed or took too long. No message holds the password.
     """
     plain, password = (None, None) if url is None else without_password(url)
-    outcome = subprocess.run(  # noqa: S603 - PostgreSQL's own program, arguments in a list, no shell
-        [bundled_programs() / name, *(["--dbname", plain] if plain else []), *options],
-        check=False,
-        capture_output=True,
-        text=True,
-        env={"PATH": os.defpath, "LC_ALL": "C"} | ({"PGPASSWORD": password} if password else {}),
-    )
+    try:
+        outcome = subprocess.run(  # noqa: S603 - PostgreSQL's own program, arguments in a list, no shell
+            [bundled_programs() / name, *(["--dbname", plain] if plain else []), *options],
+            check=False,
+            capture_output=True,
+            text=True,
+            env={"PATH": os.defpath, "LC_ALL": "C"} | ({"PGPASSWORD": password} if password else {}),
+            timeout=timeout_s,
+        )
+    except subprocess.TimeoutExpired:
+        raise StorageError(f"{name} did not end within {timeout_s:g} s") from None
     if outcome.returncode == 0:
         return outcome.stdout
     reason = outcome.stderr.strip()

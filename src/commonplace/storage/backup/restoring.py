@@ -1,8 +1,10 @@
 """Restoring of a backup.
 
-Everything is unpacked, checked and loaded beside what exists before it takes its place, so a backup that cannot be
-restored changes nothing. SQLite's own copy replaces the contents of its file while other processes have it open. The
-embedded server loads a second database and exchanges the two names in one transaction.
+The whole backup is unpacked and checked before anything is replaced, so a damaged backup changes nothing. Then each
+database is replaced as a whole, one after the other, and the files after them. If one of them cannot be written, those
+before it stay replaced, and the error names the backup of the earlier state. SQLite's own copy replaces the contents of
+its file while other processes have it open. The embedded server loads a second database and exchanges the two names in
+one transaction.
 """
 
 import asyncio
@@ -10,7 +12,8 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from contextlib import closing
+import time
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -19,14 +22,16 @@ from typing import Any, Final
 import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import InvalidInputError, StorageError
 from commonplace.core.settings import Settings
 from commonplace.storage import sqlite
 from commonplace.storage.backup import copies
 from commonplace.storage.backup.archive import Manifest, disk_errors, unpack
 from commonplace.storage.backup.copies import KNOWLEDGE, OPERATIONAL, SQLITE, Server, run_program, servers
-from commonplace.storage.backup.taking import BackupReceipt, back_up_before
+from commonplace.storage.backup.taking import DIRECTORY, BackupReceipt, back_up_before
 from commonplace.storage.cluster import APPLICATION_ROLE, DATABASE
+from commonplace.storage.file_locks import FileLock
 from commonplace.storage.postgres_access import connect, prepare_access
 from commonplace.storage.postgres_url import describe_url
 from commonplace.storage.roles import separate_roles
@@ -89,28 +94,40 @@ async def restore(
             written.
     """
     with disk_errors(settings.home):
-        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".restore-", dir=settings.home))
+        make_directories(settings.home / DIRECTORY)
+        staging = Path(tempfile.mkdtemp(prefix=".restore-", dir=settings.home / DIRECTORY))
         try:
             manifest = await check(file, staging)
             _require_places(settings, manifest)
             replaced = await _make_room(settings, replace=replace, clock=clock)
-            async with servers(settings, create=KNOWLEDGE in manifest.revisions) as found:
-                for name, server in found.items():
-                    if name in manifest.revisions:
-                        await _load(server, staging / name)
-            if SQLITE in manifest.revisions:
-                await asyncio.to_thread(_restore_sqlite, staging / SQLITE, settings.database_path)
-            _restore_home(staging / copies.HOME, settings.home)
-            placed = _restore_workspaces(staging, manifest, settings.home / WORKSPACES)
+            try:
+                placed = await _put_in_place(settings, staging, manifest)
+            except (StorageError, OSError) as error:
+                if replaced is None:
+                    raise
+                raise StorageError(f"{error}; the backup of the earlier state is {replaced}") from error
         finally:
             shutil.rmtree(staging, ignore_errors=True)
+            with suppress(OSError):
+                staging.parent.rmdir()  # unless it holds backups
     return RestoreReceipt(
         backup=BackupReceipt.of(file, manifest),
         replaced=replaced,
         workspaces=tuple(placed),
         elsewhere=tuple(path for path in placed if path.is_relative_to(settings.home / WORKSPACES)),
     )
+
+
+async def _put_in_place(settings: Settings, staging: Path, manifest: Manifest) -> list[Path]:
+    """Replace the databases and files with those of an unpacked backup; return the files with workspace memory."""
+    async with servers(settings, create=KNOWLEDGE in manifest.revisions) as found:
+        for name, server in found.items():
+            if name in manifest.revisions:
+                await _load(server, staging / name)
+    if SQLITE in manifest.revisions:
+        await asyncio.to_thread(_restore_sqlite, staging / SQLITE, settings.database_path)
+    _restore_home(staging / copies.HOME, settings.home)
+    return _restore_workspaces(staging, manifest, settings.home / WORKSPACES)
 
 
 async def check(file: Path, staging: Path) -> Manifest:
@@ -241,25 +258,49 @@ def _restore_home(source: Path, home: Path) -> None:
 
 
 def _restore_workspaces(staging: Path, manifest: Manifest, elsewhere: Path) -> list[Path]:
-    """Restore workspace memory: to its workspace, unless that is not there or has other memories."""
+    """Restore workspace memory: to its workspace, or to the home if that is not possible."""
     placed: list[Path] = []
     for name, workspace in manifest.workspaces.items():
         source, target = staging / name, Path(workspace) / copies.MEMORIES
-        is_same = target.is_file() and target.read_bytes() == source.read_bytes()
-        if not is_same and (os.path.lexists(target) or not Path(workspace).is_dir()):
+        if not _is_in_workspace(source, Path(workspace)):
             target = elsewhere / Path(name).stem / target.name
             _put(source, target)
             (target.parent / "workspace").write_text(f"{workspace}\n", encoding="utf-8")
-        elif not is_same:
-            _put(source, target)
         placed.append(target)
     return placed
 
 
+def _is_in_workspace(source: Path, workspace: Path) -> bool:
+    """Put memories in a workspace, and return whether they are there.
+
+    They are not if the workspace does not exist, has other memories, cannot be written, or if links lead elsewhere.
+    """
+    target = workspace / copies.MEMORIES
+    directories = (workspace / parent for parent in copies.MEMORIES.parents[:-1])
+    if not workspace.is_dir() or any(path.is_symlink() for path in directories):
+        return False
+    try:
+        make_directories(target.parent)
+        with FileLock(target.with_name(copies.LOCK)) as lock:
+            if not lock.wait(deadline=time.monotonic() + copies.LOCK_TIMEOUT_S):
+                return False
+            if os.path.lexists(target):
+                return not target.is_symlink() and target.read_bytes() == source.read_bytes()
+            _put(source, target)
+    except OSError:
+        return False
+    return True
+
+
 def _put(source: Path, target: Path) -> None:
     """Copy a file in place of another one, for its owner alone."""
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.name}.restored")
-    shutil.copyfile(source, draft)
-    draft.chmod(0o600)
-    draft.replace(target)
+    make_directories(target.parent)
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)  # follows no link
+    draft = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as copy, source.open("rb") as original:
+            shutil.copyfileobj(original, copy)
+        draft.replace(target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise

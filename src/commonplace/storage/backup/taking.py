@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from commonplace.core.clock import Clock, format_timestamp, utc_now
+from commonplace.core.directories import make_directories
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.settings import Settings
 from commonplace.storage.backup.archive import Manifest, digests, disk_errors, pack
@@ -94,7 +95,7 @@ async def _write(
     settings: Settings, found: dict[str, Server], target: Path, workspaces: Iterable[Path], clock: Clock
 ) -> BackupReceipt:
     with disk_errors(target):
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_directories(target.parent)
         staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
         try:
             manifest = Manifest(

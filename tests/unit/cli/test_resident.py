@@ -1,0 +1,116 @@
+"""The parts of the resident process that need no process."""
+
+import asyncio
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from commonplace.cli.resident import client
+from commonplace.cli.resident.forks import _request  # pyright: ignore[reportPrivateUsage]
+from commonplace.cli.resident.place import Place
+from commonplace.cli.resident.server import Resident
+from commonplace.cli.resident.upkeep import Consolidation
+from commonplace.core.settings import Settings
+
+if TYPE_CHECKING:
+    from commonplace.knowledge import KnowledgeMemory
+
+
+@pytest.mark.parametrize(
+    "relative",
+    [
+        {"COMMONPLACE_WORKSPACE": "."},
+        {"COMMONPLACE_DATABASE": "x.db"},
+        {"COMMONPLACE_EMBEDDING_MODEL": "model"},
+        {"COMMONPLACE_CONFIG": "commonplace.toml"},
+    ],
+)
+def test_a_hook_with_a_relative_place_does_its_own_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, relative: dict[str, str]
+) -> None:
+    """The process has another current directory."""
+    monkeypatch.chdir(tmp_path)
+    Path("model").mkdir()
+    Path("commonplace.toml").touch()
+    assert client._home({"COMMONPLACE_HOME": str(tmp_path), **relative}) is None
+
+
+def test_a_relative_place_in_the_file_counts_unless_a_variable_replaces_it(tmp_path: Path) -> None:
+    """Names of models and URLs are no places."""
+    (tmp_path / "commonplace.toml").write_text('database = "x.db"\n')
+    environ = {"COMMONPLACE_HOME": str(tmp_path)}
+    assert client._home(environ) is None
+    named = {"COMMONPLACE_DATABASE": "postgresql://h/d", "COMMONPLACE_EMBEDDING_MODEL": "BAAI/bge-small"}
+    assert client._home(environ | named) == str(tmp_path)
+
+
+def test_a_process_that_the_kernel_does_not_name_is_not_killed() -> None:
+    """The kernel gives 0 for it, as for a socket without a peer, and 0 would be the caller's own group."""
+    code = "import socket; from commonplace.cli.resident.client import _kill; _kill(socket.socket(socket.AF_UNIX))"
+    assert subprocess.run([sys.executable, "-c", code], start_new_session=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("sent", "announced", "error"), [(b"{", 100, ConnectionError), (b"[]", 2, TypeError)]
+)
+def test_a_request_that_ends_early_or_is_no_object_is_refused(
+    sent: bytes, announced: int, error: type[Exception]
+) -> None:
+    """The fork would read for ever."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        socket.send_fds(theirs, [struct.pack(client.LENGTH, announced)], [])
+        theirs.sendall(sent)
+        theirs.shutdown(socket.SHUT_WR)
+        with pytest.raises(error):
+            _request(ours)
+
+
+def test_a_request_arrives_with_its_streams(tmp_path: Path) -> None:
+    """The head carries the descriptors."""
+    ours, theirs = socket.socketpair()
+    document = json.dumps({"build": "b"}).encode()
+    with ours, theirs, (tmp_path / "stream").open("w") as stream:
+        socket.send_fds(theirs, [struct.pack(client.LENGTH, len(document))], [stream.fileno()])
+        theirs.sendall(document)
+        request, streams = _request(ours)
+        assert (request, len(streams)) == ({"build": "b"}, 1)
+        os.close(streams[0])
+
+
+async def test_nothing_begins_after_the_stop(tmp_path: Path) -> None:
+    """Work that ends late cannot start a consolidation that nobody stops."""
+    settings = Settings(home=tmp_path, consolidation_model="claude-code")
+    consolidation = Consolidation(settings, cast("KnowledgeMemory", None))
+    await consolidation.stop()
+    consolidation.begin()
+    assert consolidation._task is None
+
+
+async def test_the_stop_waits_for_answers_and_for_the_work_that_they_begin(tmp_path: Path) -> None:
+    """An answer under way is not cut off."""
+    done: list[str] = []
+    with socket.socket() as listener:
+        resident = Resident(Place(str(tmp_path)), listener, "b", Settings(home=tmp_path))
+
+        async def learn() -> None:
+            await asyncio.sleep(0)
+            done.append("learned")
+
+        async def answer() -> None:
+            await asyncio.sleep(0)
+            resident._begin_behind(learn())
+            done.append("answered")
+
+        task = asyncio.create_task(answer())
+        resident._answers.add(task)
+        task.add_done_callback(resident._answers.discard)
+        await resident._finish()
+    assert done == ["answered", "learned"]
