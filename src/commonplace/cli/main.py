@@ -88,7 +88,7 @@ def main() -> None:
     """Run the command line and exit: 0 success, 1 error, 2 wrong usage, 130 interrupted."""
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     try:
-        app()
+        app(prog_name="commonplace")
     except CommonplaceError as error:
         typer.echo(f"error: {error}", err=True)
         sys.exit(1)

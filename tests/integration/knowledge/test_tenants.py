@@ -384,7 +384,8 @@ async def test_no_function_shows_another_tenants_row(tenants: dict[str, Knowledg
             answer = str(error)
         assert find_foreign(answer, world) == [], (tenant, name)
         await learn(world, memory)
-    assert FUNCTIONS.keys() - answered <= {"entity_unmerge", "invert_to_anti_pattern"}
+    by_chance = {"entity_unmerge", "invert_to_anti_pattern", "preview_merge"}
+    assert FUNCTIONS.keys() - answered <= by_chance
     await check_tables(tenants)
 
 

@@ -68,6 +68,7 @@ def read_call(
     *,
     butler: str | None = None,
     host: str = "claude-code",
+    directory: Path | None = None,
 ) -> HookCall:
     """Read the host's input.
 
@@ -77,6 +78,7 @@ def read_call(
         environ: The environment, which names the directory of the project.
         butler: The butler of the session; ``None`` for the id of the project.
         host: The name of the host, whose names of fields may be its own.
+        directory: The directory from which relative paths of the document count; ``None`` for the current one.
 
     Raises:
         InvalidInputError: The document is not a JSON object, or a field is missing.
@@ -92,10 +94,10 @@ def read_call(
     if loaded.origins["workspace"] == "default":
         variable = PROJECT_VARIABLES.get(host)
         project = Path((environ.get(variable) if variable else None) or _directory(values))
-        settings = settings.model_copy(update={"workspace": project.absolute()})
+        settings = settings.model_copy(update={"workspace": _absolute(project, directory)})
     return HookCall(
         session_id=_session_id(values, host),
-        transcript=_transcript(values, host),
+        transcript=_transcript(values, host, directory),
         prompt=_CONTEXT.sub("", str(values.get("prompt") or "")).strip(),
         source=str(values.get("source") or ""),
         named_butler=butler,
@@ -115,10 +117,14 @@ def _session_id(values: Mapping[str, Any], host: str) -> str:
         return str(uuid5(NAMESPACE_URL, f"{host}:{named}"))
 
 
-def _transcript(values: Mapping[str, Any], host: str) -> Path:
+def _absolute(path: Path, directory: Path | None) -> Path:
+    return path if path.is_absolute() else (directory or Path.cwd()) / path
+
+
+def _transcript(values: Mapping[str, Any], host: str, directory: Path | None) -> Path:
     if host != "claude-code" and not values.get("transcript_path"):
         return NO_TRANSCRIPT
-    return Path(_required(values, "transcript_path"))
+    return _absolute(Path(_required(values, "transcript_path")), directory)
 
 
 def _directory(values: Mapping[str, Any]) -> str:

@@ -59,6 +59,7 @@ def answer_hook(arguments: list[str]) -> bool:
         "butler": options.get("--butler"),
         "host": options.get("--host", "claude-code"),
         "document": document.decode("utf-8", "replace"),
+        "directory": _current_directory(),
         "environ": {
             name: value
             for name, value in os.environ.items()
@@ -79,6 +80,14 @@ def answer_hook(arguments: list[str]) -> bool:
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return True
+
+
+def _current_directory() -> str:
+    """Return the current directory; the root if it was deleted."""
+    try:
+        return os.getcwd()  # noqa: PTH109
+    except OSError:
+        return "/"
 
 
 def serve_mcp(arguments: list[str]) -> int | None:

@@ -59,6 +59,7 @@ class Request:
         host: The name of the host.
         document: The client's input.
         environ: The client's settings.
+        directory: The client's current directory.
     """
 
     build: str
@@ -67,6 +68,7 @@ class Request:
     document: str
     environ: Mapping[str, str]
     host: str = CLAUDE_CODE
+    directory: str = "/"
 
 
 def serve(place: Place, listener: socket.socket, build: str) -> int:
@@ -198,6 +200,7 @@ class Resident:
                 request.environ,
                 butler=request.butler,
                 host=request.host,
+                directory=Path(request.directory),
             )
             text = await self._do(memory, request.event, call)
             return {"text": rendered(text, host=call.host, event=call.event)}
