@@ -7,7 +7,6 @@ and never ended.
 
 import asyncio
 import json
-import os
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
@@ -17,6 +16,7 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 from commonplace.core.directories import make_directories
+from commonplace.core.drafts import write_text
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.storage.file_locks import POLL_S, FileLock
 
@@ -129,12 +129,9 @@ class SessionRecords:
         """
         make_directories(self._directory)
         path = self._path(record.session_id)
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
         try:
-            temporary.write_text(_dump(record), encoding="utf-8")
-            temporary.replace(path)
+            write_text(path, _dump(record))
         except OSError as error:
-            temporary.unlink(missing_ok=True)
             raise StorageUnavailableError(f"{path}: {error.strerror}") from error
 
     def forget_old(self) -> None:

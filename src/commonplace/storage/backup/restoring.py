@@ -23,6 +23,7 @@ import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.directories import make_directories
+from commonplace.core.drafts import draft_of
 from commonplace.core.errors import InvalidInputError, StorageError
 from commonplace.core.settings import Settings
 from commonplace.storage import sqlite
@@ -295,12 +296,5 @@ def _is_in_workspace(source: Path, workspace: Path) -> bool:
 def _put(source: Path, target: Path) -> None:
     """Copy a file in place of another one, for its owner alone."""
     make_directories(target.parent)
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)  # follows no link
-    draft = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as copy, source.open("rb") as original:
-            shutil.copyfileobj(original, copy)
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    with draft_of(target) as copy, source.open("rb") as original:
+        shutil.copyfileobj(original, copy)
