@@ -6,13 +6,12 @@ import hashlib
 import io
 import json
 import re
-import resource
 import sqlite3
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -37,6 +36,7 @@ from commonplace.storage.migrations.runner import migrate_sqlite
 from commonplace.storage.opening import open_database
 from commonplace.workspace import WorkspaceMemory
 from support.commands import CommandLine
+from support.disks import small_disk
 from support.service import open_memories
 
 WRITER = """
@@ -126,17 +126,6 @@ async def used(settings: Settings) -> Settings:
     async with WorkspaceMemory.open(settings) as memory:
         await memory.store("The tests need Redis")
     return settings
-
-
-@contextmanager
-def small_disk(limit: int) -> Iterator[None]:
-    """Let no file of this process grow beyond some bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize("limit", [1000, 9000])
