@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
 from uuid import UUID
@@ -133,6 +133,16 @@ class SessionRecords:
             write_text(path, _dump(record))
         except OSError as error:
             raise StorageUnavailableError(f"{path}: {error.strerror}") from error
+
+    def forget_reading(self, session_id: str) -> None:
+        """Let a session be learned from again, because its episodes are gone; a missing record is left out.
+
+        Raises:
+            InvalidInputError: The id is not a UUID.
+            StorageUnavailableError: The record cannot be written.
+        """
+        if (record := self.get(session_id)) is not None:
+            self.put(replace(record, storing=False, size=0, read=()))
 
     def forget_old(self) -> None:
         """Delete the files of sessions without a change for thirty days."""

@@ -35,6 +35,8 @@ HOME: Final = "home"
 WORKSPACES: Final = "workspaces"
 MEMORIES: Final = Path(".aegis", "memory", "memories.jsonl")
 LOCK: Final = "memories.lock"
+PROJECTS: Final = "projects.json"
+SESSIONS: Final = "claude-code"
 
 NOT_KEPT: Final = frozenset({"postgres", "postgres.incoming", "models", "logs", "backups", clock_guard.FILE})
 """Parts of a home that are copied otherwise, can be made again, or describe this machine."""
