@@ -27,9 +27,10 @@ app = typer.Typer(add_completion=False)
 
 @commands(app)()
 async def know(
-    query: Annotated[
-        str, typer.Argument(metavar="QUERY", help="A question or words; the newest items without a query.")
-    ] = "",
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="QUERY", help="A question or words; the newest items without a query."),
+    ] = None,
     *,
     limit: Annotated[int, typer.Option(min=1, max=MOST, help="The most items of each memory.")] = LIMIT,
     why: Annotated[bool, typer.Option("--why", help="Say why each item was found.")] = False,
@@ -38,6 +39,7 @@ async def know(
 
     Searching does not count as a use. A memory that cannot be reached says why; the others answer.
     """
+    query = " ".join(words or [])
     async with Memories.open(settings()) as memories:
         holdings = await known(memories, query, limit=limit)
 
