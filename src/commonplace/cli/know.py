@@ -11,8 +11,8 @@ from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import shown
 from commonplace.cli.run import settings
 from commonplace.knowledge import MemoryType, short_id
-from commonplace.known import LIMIT, Holding, Item, known
 from commonplace.memories import Memories
+from commonplace.search_all import LIMIT, Item, MemoryResults, search_all
 
 TITLES: Final = {
     Part.KNOWLEDGE: "Knowledge memory",
@@ -41,20 +41,20 @@ async def know(
     """
     query = " ".join(words or [])
     async with Memories.open(settings()) as memories:
-        holdings = await known(memories, query, limit=limit)
+        results = await search_all(memories, query, limit=limit)
 
     def text(out: Console) -> None:
-        for holding in holdings:
-            if holding.items or holding.problem:
-                out.print(f"[bold]{TITLES[holding.memory]}[/]")
-            if holding.problem:
-                out.print(f"  [red]{shown(holding.problem)}[/]")
-            for item in holding.items:
+        for found in results:
+            if found.items or found.problem:
+                out.print(f"[bold]{TITLES[found.memory]}[/]")
+            if found.problem:
+                out.print(f"  [red]{shown(found.problem)}[/]")
+            for item in found.items:
                 out.print(line(item, why=why))
-        if not any(holding.items for holding in holdings):
+        if not any(found.items for found in results):
             out.print("No memory covers this." if query else "No memories yet.")
 
-    return Answer({"query": query, "memories": holdings}, text, error=_failed(holdings))
+    return Answer({"query": query, "memories": results}, text, error=_failed(results))
 
 
 def line(item: Item, *, why: bool) -> str:
@@ -65,6 +65,6 @@ def line(item: Item, *, why: bool) -> str:
     return f"{text}\n      [dim]{shown(item.why)}[/]" if why and item.why else text
 
 
-def _failed(holdings: list[Holding]) -> str | None:
+def _failed(results: list[MemoryResults]) -> str | None:
     """Return a message if no memory could answer."""
-    return "no memory could answer" if all(holding.problem for holding in holdings) else None
+    return "no memory could answer" if all(found.problem for found in results) else None
