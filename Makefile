@@ -54,7 +54,8 @@ chaos: $(VENV)/.installed-test ## Kill writers and servers, fill a disk, turn th
 
 # What depends on a session of PostgreSQL, if anything does, is in these tests; the other memories have their own pools.
 POOLED := $(addprefix tests/integration/knowledge/,test_storage.py test_tenancy.py test_facade.py test_bulk.py \
-	test_supersession.py search consolidation workers upkeep) $(addprefix tests/integration/web/,test_rest_knowledge.py \
+	test_supersession.py test_migrations.py::test_processes_may_migrate_at_once \
+	test_migrations.py::test_the_memories_share_a_database search consolidation workers upkeep) $(addprefix tests/integration/web/,test_rest_knowledge.py \
 	test_rest_operational.py test_serving.py test_idempotency.py)
 
 cluster: $(VENV)/.installed-test $(VENV)/.assets ## Run tests through PgBouncer and HAProxy, with kills, restarts and a failover
