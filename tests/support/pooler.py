@@ -24,6 +24,8 @@ needs_session = pytest.mark.skipif(MODE is not None, reason="uses a session of t
 
 PROGRAM: Final = shutil.which("pgbouncer", path="/usr/sbin:/usr/bin:/usr/local/bin")
 
+_SIZES: Final = {"transaction": 4, "session": 40}
+
 _CONFIGURATION: Final = """
 [databases]
 * = host={server}
@@ -42,13 +44,13 @@ server_idle_timeout = 5
 
 
 @contextmanager
-def pooler(server: Path | int, *, mode: str, size: int = 4) -> Iterator[int]:
+def pooler(server: Path | int, *, mode: str, size: int | None = None) -> Iterator[int]:
     """Run PgBouncer before a server and yield its port.
 
     Args:
         server: The directory of the server's socket, or its port on loopback.
         mode: ``transaction`` or ``session``.
-        size: Connections to the server for each database.
+        size: Connections to the server for each database; by default few, but one for each session in session mode.
     """
     assert PROGRAM, "pgbouncer is not installed: apt-get install pgbouncer"
     account = server_account()
@@ -59,7 +61,9 @@ def pooler(server: Path | int, *, mode: str, size: int = 4) -> Iterator[int]:
     # Only root may enter the directories above the socket, so the process starts inside of its directory.
     address = f"127.0.0.1 port={server}" if isinstance(server, int) else f"/proc/self/cwd port={PORT}"
     configuration.write_text(
-        _CONFIGURATION.format(server=address, port=port, directory=directory, mode=mode, size=size)
+        _CONFIGURATION.format(
+            server=address, port=port, directory=directory, mode=mode, size=size or _SIZES[mode]
+        )
     )
     for path in (directory, *directory.iterdir()):
         os.chown(path, account.uid, account.gid)
