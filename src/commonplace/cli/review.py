@@ -6,11 +6,20 @@ from typing import Annotated, Final, Literal
 import typer
 from rich.console import Console
 
+from commonplace import waiting
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import console, shown
 from commonplace.cli.run import ACTOR, settings
 from commonplace.core.errors import SettingsError, StorageError
-from commonplace.knowledge import DuplicatePair, FactReview, KnowledgeMemory, WaitingMemory, short_id
+from commonplace.knowledge import (
+    DeadLetter,
+    DuplicatePair,
+    FactReview,
+    KnowledgeMemory,
+    MemoryType,
+    WaitingMemory,
+    short_id,
+)
 from commonplace.llm import names_language_model
 from commonplace.operational import GENERAL, Decision, OperationalMemory, Review, decide_after_session
 
@@ -18,9 +27,7 @@ UNDO: Final = "undo"
 OF_FACTS: Final = "k"
 """The first letter of the id of a pair of facts."""
 MOST: Final = 1_000
-Word = Literal["same", "refines", "corrects", "distinct", "undo", "confirm", "forget"]
-KINDS: Final = {"f": "fact", "r": "rule"}
-"""The first letters of short ids, and what they stand for."""
+Word = Literal["same", "refines", "corrects", "distinct", "undo", "confirm", "forget", "retry"]
 
 app = typer.Typer(add_completion=False)
 
@@ -33,6 +40,7 @@ class _Found:
     fact_reviews: list[FactReview] = field(default_factory=list[FactReview])
     duplicates: list[DuplicatePair] = field(default_factory=list[DuplicatePair])
     waiting: list[WaitingMemory] = field(default_factory=list[WaitingMemory])
+    dead_letters: list[DeadLetter] = field(default_factory=list[DeadLetter])
 
     def lines(self) -> list[str]:
         """Return the lines of console markup."""
@@ -41,6 +49,7 @@ class _Found:
             *map(fact_text, self.fact_reviews),
             *map(pair_text, self.duplicates),
             *map(waiting_text, self.waiting),
+            *map(failure_text, self.dead_letters),
         ]
 
 
@@ -54,7 +63,8 @@ async def review(
         Word | None,
         typer.Argument(
             metavar="VERDICT",
-            help="Relation of the new memory to the old one; undo takes a decision back; confirm or forget a memory.",
+            help="Relation of the new memory to the old one; confirm or forget a memory; retry an episode; undo takes "
+            "a decision back.",
         ),
     ] = None,
     *,
@@ -67,7 +77,8 @@ async def review(
 
     A pair is of two observations, of a known fact and the fact of a consolidation that superseded it, or of two facts
     or rules that may say the same. The decision is applied to both memories and remembered. A single memory waits if it
-    was used and will fade soon, or if the memory that it was derived from no longer holds: confirm it, or forget it.
+    was used and will fade soon, if the memory that it was derived from no longer holds, or if the rule did harm:
+    confirm it, or forget it. An episode waits if it could not be consolidated: retry it, or forget it.
     """
     if review_id is not None:
         _check_use(verdict, by_model=by_model)
@@ -125,6 +136,7 @@ async def _listed(*, decided: bool) -> _Found:
             if not decided:
                 found.duplicates = await knowledge.list_duplicates()
                 found.waiting = await knowledge.list_waiting()
+                found.dead_letters = await knowledge.list_dead_letters()
     except StorageError as error:
         console(stderr=True).print(f"Facts and rules are left out: {shown(str(error))}")
     return found
@@ -132,18 +144,16 @@ async def _listed(*, decided: bool) -> _Found:
 
 async def _decide_memory(review_id: str, verdict: Word) -> Answer:
     """Decide about a memory, or about a pair of memories, by their short ids."""
-    older, _, newer = review_id.partition("+")
-    kind = KINDS.get(review_id[0], "")
-    known = ("same", "distinct") if newer else ("confirm", "forget")
-    if verdict not in known:
-        raise typer.BadParameter(f"expected {' or '.join(known)}, got {verdict}", param_hint="VERDICT")
+    known = waiting.answers_of(review_id)
+    if verdict not in {*known, UNDO}:
+        raise typer.BadParameter(
+            f"expected {', '.join(known)} or {UNDO}, got {verdict}", param_hint="VERDICT"
+        )
     async with KnowledgeMemory.open(settings(), actor=ACTOR) as memory:
-        if newer:
-            await memory.decide_duplicate(kind, older, newer, same=verdict == "same")
-        elif verdict == "confirm":
-            await memory.confirm_memory(kind, older)
+        if verdict == UNDO:
+            await waiting.undo(memory, review_id)
         else:
-            await memory.forget_memory(kind, older)
+            await waiting.decide(memory, review_id, waiting.Answer(verdict))
     return Answer({"id": review_id, "decision": verdict}, f"{review_id}: {verdict}")
 
 
@@ -186,6 +196,12 @@ def review_text(found: Review) -> str:
 def waiting_text(found: WaitingMemory) -> str:
     """Return a memory to confirm or forget as a line of console markup."""
     return f"[bold]{short_id(found.memory_type, found.id)}[/] {found.reason}: {shown(found.text)}"
+
+
+def failure_text(found: DeadLetter) -> str:
+    """Return an episode that could not be consolidated as a line of console markup."""
+    why = shown(found.last_error or "no reason was recorded")
+    return f"[bold]{short_id(MemoryType.EPISODE, found.id)}[/] failed: {why}"
 
 
 def pair_text(found: DuplicatePair) -> str:

@@ -227,6 +227,8 @@ FUNCTIONS: Mapping[str, Call] = {
     "decide_duplicate": lambda m, w: m.decide_duplicate(
         "rule", w.pick("rule"), w.pick("rule"), same=w.dice.choice([True, False])
     ),
+    "undo_duplicate": lambda m, w: m.undo_duplicate("rule", w.pick("rule"), w.pick("rule")),
+    "restore_memory": lambda m, w: m.restore_memory(*w.memory()),
     "diff": lambda m, _: m.diff("2000-01-01"),
     "learned_by_day": lambda m, _: m.learned_by_day(since=datetime(2000, 1, 1, tzinfo=UTC)),
     "timeline": lambda m, w: m.timeline("Anna", entity_id=w.dice.choice([None, w.pick("entity")])),
@@ -384,7 +386,13 @@ async def test_no_function_shows_another_tenants_row(tenants: dict[str, Knowledg
             answer = str(error)
         assert find_foreign(answer, world) == [], (tenant, name)
         await learn(world, memory)
-    by_chance = {"entity_unmerge", "invert_to_anti_pattern", "preview_merge"}
+    by_chance = {
+        "entity_unmerge",
+        "invert_to_anti_pattern",
+        "preview_merge",
+        "restore_memory",
+        "undo_duplicate",
+    }
     assert FUNCTIONS.keys() - answered <= by_chance
     await check_tables(tenants)
 
