@@ -51,9 +51,9 @@ async def fill(memories: Memories, home: Path, clock: ManualClock) -> None:
         clock: Of the memories.
     """
     now = clock.now
-    first_of_october = _first_of_october(now)
+    october = first_of_october(now)
     knowledge = memories.knowledge
-    clock.now = first_of_october - timedelta(days=20)
+    clock.now = october - timedelta(days=20)
     anna, ben = [
         await knowledge.entity_create(canonical_name=name, entity_type="person") for name in ("Anna", "Ben")
     ]
@@ -77,7 +77,7 @@ async def fill(memories: Memories, home: Path, clock: ManualClock) -> None:
     for number in range(UNUSED):
         topic = f"{_TOPICS[number % len(_TOPICS)]} {number}"
         await knowledge.store_fact(subject=topic, predicate="note", content=f"The {topic} was moved")
-    clock.now = first_of_october + timedelta(days=15)
+    clock.now = october + timedelta(days=15)
     await knowledge.store_fact(
         subject="Anna", predicate="team", content="Anna is on the search team", entity_id=anna.id
     )
@@ -98,17 +98,18 @@ async def fill(memories: Memories, home: Path, clock: ManualClock) -> None:
             source_butler="ada",
             source_episode_id=episode.id,
         )
-    await _operate(memories, clock)
+    await _operate(memories, clock, until=SESSION - 1)
     await memories.workspace.store("The staging database is on host db-3")
     await memories.apps.registry.register("cal", name="Calendar")
     said = [Message(role="user", content="Please remember that the staging database is closed on Sundays.")]
     await memories.apps.ingest("cal", "first", said)
     answer = f"```json\n{json.dumps(_LEARNED)}\n```"
     await knowledge.run_consolidation(model_spawner(Script(answer).model()))
-    clock.now = now
+    clock.now = datetime.now(UTC)
+    await _operate(memories, clock, until=SESSION, first=SESSION)
 
 
-def _first_of_october(now: datetime) -> datetime:
+def first_of_october(now: datetime) -> datetime:
     """Return the last first of October that is at least 20 days ago."""
     year = now.year if now > datetime(now.year, 10, 21, tzinfo=UTC) else now.year - 1
     return datetime(year, 10, 1, 12, tzinfo=UTC)
@@ -128,10 +129,10 @@ async def _wait(knowledge: KnowledgeMemory) -> None:
             await knowledge.store_fact(subject=key, predicate="host", content=f"The {name} runs on host h-7")
 
 
-async def _operate(memories: Memories, clock: ManualClock) -> None:
-    """Run twelve sessions; the last learns three lessons, and two before it disagree."""
-    for number in range(1, SESSION + 1):
-        clock.advance(hours=2)
+async def _operate(memories: Memories, clock: ManualClock, *, until: int, first: int = 1) -> None:
+    """Run sessions: the twelfth learns three lessons, and the two before it disagree."""
+    for number in range(first, until + 1):
+        clock.advance(minutes=1)
         texts = [f"Checked all services, round {number}"]
         if number in {10, 11}:
             texts.append(f"[MEMORY:behavior:gate] {_DOUBTFUL[number - 10]}")

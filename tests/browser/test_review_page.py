@@ -52,7 +52,7 @@ async def test_pairs_are_decided_with_one_key_each(
     await screenshot("overview-review")
     await page.get_by_role("link", name="Review 2 items").press("Enter")
 
-    pair, other = (page.get_by_role("article", name=f"Doubtful pairs {one.id}") for one in (first, second))
+    pair, other = (page.get_by_role("article", name=f"Doubtful pair {one.id}") for one in (first, second))
     await expect(pair).to_be_focused()
     await expect(pair).to_have_accessible_description(first.reason)
     await expect(pair.get_by_text(first.old_observation)).to_be_visible()
@@ -91,7 +91,7 @@ async def test_a_pair_that_was_decided_elsewhere_says_so(page: Page, dashboard: 
     first, *_ = await dashboard.operational.reviews()
     await page.goto("/reviews")
     await dashboard.operational.decide(first.id, "distinct")
-    pair = page.get_by_role("article", name=f"Doubtful pairs {first.id}")
+    pair = page.get_by_role("article", name=f"Doubtful pair {first.id}")
     await pair.get_by_role("button", name="Same").click()
     await expect(page.get_by_role("alert")).to_contain_text("decided")
     assert (await dashboard.operational.get(first.new_id)).active
@@ -113,8 +113,8 @@ async def test_knowledge_waits_beside_the_observations(
     dashboard.clock.advance(seconds=1)
     await knowledge.mark_harmful(rule.id, reason="It lost jobs")
     await page.goto("/reviews")
-    twins = page.get_by_role("article", name="Duplicates")
-    harmful = page.get_by_role("article", name="Harmful rules")
+    twins = page.get_by_role("article", name="Duplicate")
+    harmful = page.get_by_role("article", name="Harmful rule")
     await expect(twins).to_contain_text("Their keys differ in spelling alone.")
     await screenshot("review-knowledge")
     await check_accessibility(page)

@@ -228,6 +228,8 @@ FUNCTIONS: Mapping[str, Call] = {
         "rule", w.pick("rule"), w.pick("rule"), same=w.dice.choice([True, False])
     ),
     "undo_duplicate": lambda m, w: m.undo_duplicate("rule", w.pick("rule"), w.pick("rule")),
+    "list_of_session": lambda m, _: m.list_of_session(UUID(int=1)),
+    "list_harmful_rules": lambda m, _: m.list_harmful_rules(),
     "restore_memory": lambda m, w: m.restore_memory(*w.memory()),
     "diff": lambda m, _: m.diff("2000-01-01"),
     "learned_by_day": lambda m, _: m.learned_by_day(since=datetime(2000, 1, 1, tzinfo=UTC)),
@@ -257,6 +259,7 @@ FUNCTIONS: Mapping[str, Call] = {
     ),
     "read_memory": lambda m, w: m.read_memory(*w.memory()),
     "knowledge_graph": lambda m, w: m.knowledge_graph(entity_id=w.dice.choice([None, w.pick("entity")])),
+    "connect_entities": lambda m, w: m.connect_entities(w.pick("entity"), w.pick("entity")),
     "list_events": lambda m, w: m.list_events(
         memory_id=w.dice.choice([None, w.pick("fact")]), run_id=w.dice.choice([None, w.pick("run")])
     ),

@@ -77,7 +77,7 @@ async def reviews(request: Request) -> dict[str, Any]:
     """Read what waits for a decision, kind by kind; nothing if nothing waits."""
     who = caller_of(request).principal
     items, _ = await reviewing.everything(request, knowledge_of(request), who)
-    shown = {"items": items[:SHOWN], "titles": reviewing.TITLES}
+    shown = {"items": items[:SHOWN], "names": reviewing.NAMES}
     return {"waiting": await total_waiting(request), **shown} if items else {}
 
 

@@ -35,14 +35,18 @@ EFFECTS: Final = {
 }
 """The answers with their effects; the first letter of an answer is its key."""
 
+NAMES: Final = {
+    Topic.DOUBT: "Doubtful pair",
+    Topic.REPLACED: "Replaced fact",
+    Topic.DUPLICATE: "Duplicate",
+    Topic.FADING: "Fading memory",
+    Topic.STALE: "Lost source",
+    Topic.HARMFUL: "Harmful rule",
+    Topic.FAILED: "Failed episode",
+}
 TITLES: Final = {
-    Topic.DOUBT: "Doubtful pairs",
-    Topic.REPLACED: "Replaced facts",
-    Topic.DUPLICATE: "Duplicates",
-    Topic.FADING: "Fading",
-    Topic.STALE: "Lost sources",
-    Topic.HARMFUL: "Harmful rules",
-    Topic.FAILED: "Failed episodes",
+    **{topic: f"{name}s" for topic, name in NAMES.items()},
+    Topic.FADING: "Fading memories",
 }
 OUTCOMES: Final = {
     Answer.SAME: "Same. The newer memory replaces the older one.",
@@ -75,6 +79,7 @@ async def reviews_page(
 ) -> HTMLResponse:
     """Show what waits, kind by kind."""
     items, problem = await everything(request, knowledge, who)
+    request.state.waiting_reviews = await total_waiting(request)
     matching = [item for item in items if wanted.topic in ("", item.topic)]
     return render(
         request,
@@ -83,7 +88,7 @@ async def reviews_page(
         total=len(matching),
         tabs=_tabs(waiting.count_by_topic(items), wanted),
         effects=EFFECTS,
-        titles=TITLES,
+        names=NAMES,
         problem=problem,
     )
 
