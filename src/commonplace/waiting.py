@@ -139,7 +139,7 @@ async def decide(knowledge: KnowledgeMemory, item_id: str, answer: Answer) -> No
         raise InvalidInputError("verdict", f"one of {', '.join(answers)}", answer)
     kind, older, newer = _parts(item_id)
     if kind is None:
-        await knowledge.decide(_number(item_id), answer)
+        await knowledge.decide(int(item_id[1:]), answer)
     elif newer:
         await knowledge.decide_duplicate(kind, older, newer, same=answer is Answer.SAME)
     elif answer is Answer.CONFIRM:
@@ -163,7 +163,7 @@ async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
     """
     kind, older, newer = _parts(item_id)
     if kind is None:
-        await knowledge.undo_decision(_number(item_id))
+        await knowledge.undo_decision(int(item_id[1:]))
     elif newer:
         await knowledge.undo_duplicate(kind, older, newer)
     else:
@@ -265,20 +265,13 @@ def _failure(found: DeadLetter) -> Item:
 
 def _parts(item_id: str) -> tuple[MemoryType | None, str, str]:
     """Return the kind of the memories of an item and their short ids; no kind for a pair of :data:`OF_FACTS`."""
-    if item_id.startswith(OF_FACTS) and ":" not in item_id:
+    if item_id.startswith(OF_FACTS) and item_id[1:].isdecimal():
         return None, item_id, ""
     older, _, newer = item_id.partition("+")
     kind = _KINDS.get(older.partition(":")[0])
     if kind is None or ":" not in older or (newer and newer[0] != older[0]):
         raise InvalidInputError("ID", "an id of the list, such as k7, f:3k7q2 or f:3k7q2+f:9x2vd", item_id)
     return kind, older, newer
-
-
-def _number(item_id: str) -> int:
-    number = item_id.removeprefix(OF_FACTS)
-    if not number.isdecimal():
-        raise InvalidInputError("ID", "k and a number, such as k7", item_id)
-    return int(number)
 
 
 def count_by_topic(items: Sequence[Item]) -> dict[Topic, int]:

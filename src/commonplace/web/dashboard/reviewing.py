@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from fastapi import Depends, Form, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from commonplace import waiting
 from commonplace.access import Principal
@@ -66,6 +66,8 @@ router = pages(PATH, reader)
 
 class Wanted(BaseModel):
     """The filter in the address of the page."""
+
+    model_config = ConfigDict(extra="forbid")
 
     topic: Topic | Literal[""] = ""
 

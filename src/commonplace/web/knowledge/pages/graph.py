@@ -38,7 +38,7 @@ class Wanted(BaseModel):
         since: Facts that were stored on this day or later only.
     """
 
-    model_config = ConfigDict(str_strip_whitespace=True)
+    model_config = ConfigDict(str_strip_whitespace=True, extra="forbid")
 
     q: Annotated[str, Field(max_length=2 * MAX_NAME_CHARS)] = ""
     entity: UUID | Literal[""] = ""
