@@ -1,10 +1,11 @@
 """Print the machines, memory and disk that a number of tenants, memories and recalls needs, from costs measured here.
 
-Three databases of growing size are filled. On the smallest, the disk that a memory takes and the processor time of a
-recall are measured, in the service's process and in the server's. The model carries these costs over to the two larger
-ones, which are measured too: the table shows how far the model is off. Then the model carries the costs over to the
-load that was asked for. A recall costs more in a larger tenant, so measure tenants of about the right size: each of
-the ten tenants has a fifth of --size memories.
+Four databases of growing size are filled, each with ten tenants. Measured are the disk that a memory takes, and the
+processor time of a recall in the service's process and in the server's. The model takes its costs from the two smaller
+databases: disk grows with the memories, the server's time with the memories of a tenant. The two larger databases show
+how far the model is off. Then it carries the costs over to the load that was asked for. Beyond the sizes that were
+measured it is a guess: measure tenants of about the right size, for which each tenant of the largest database has 1.6
+times --size memories.
 
     python benchmarks/capacity.py --tenants N --memories M --recalls R [--cores C] [--ram GB] [--size S] [--json]
 """
@@ -36,7 +37,7 @@ from scratch_server import scratch_server
 TENANTS: Final = 10
 RECALLS: Final = 200
 WARM_UP: Final = 20
-POINTS: Final = 3
+POINTS: Final = 4
 USED: Final = 0.5
 """The share of the processors that a plan may use; the rest is for peaks, upkeep and the loss of a machine."""
 
@@ -57,7 +58,6 @@ class Point:
 
     Attributes:
         memories: Episodes, facts and rules of all tenants.
-        empty_bytes: The disk of the database before it was filled.
         disk_bytes: The disk of the filled database.
         vectors_bytes: The indexes on vectors, which belong into memory.
         service_ms: Processor time of a recall in the process that computes its vector.
@@ -66,7 +66,6 @@ class Point:
     """
 
     memories: int
-    empty_bytes: int
     disk_bytes: int
     vectors_bytes: int
     service_ms: float
@@ -99,7 +98,6 @@ async def measure(
     await migrate_postgres(url, "memory")
     admin = await asyncpg.connect(admin_url)
     await register_vector(admin)
-    empty = (await admin.fetchrow(_SIZES))["disk"]
     await fill(admin, part, tenants=TENANTS, facts=True, advance=lambda _: None)
     sizes = await admin.fetchrow(_SIZES)
     count = await admin.fetchval("SELECT (SELECT count(*) FROM rules)") + 2 * size
@@ -118,7 +116,6 @@ async def measure(
         after = _times(postmaster)
     return Point(
         memories=count,
-        empty_bytes=empty,
         disk_bytes=sizes["disk"],
         vectors_bytes=sizes["vectors"],
         service_ms=round((after[0] - before[0]) * 1000 / RECALLS, 2),
@@ -135,35 +132,68 @@ def _times(postmaster: psutil.Process | None) -> tuple[float, float]:
     return own.user + own.system, sum(each.user + each.system for each in backends)
 
 
-def plan(cost: Point, *, memories: int, recalls: float, cores: int, ram_gb: float) -> Plan:
-    """Carry measured costs over to a load."""
-    service_cores = math.ceil(recalls * cost.service_ms / 1000 / USED)
+class Model:
+    """Costs from two measured points.
+
+    Args:
+        small: The smaller one.
+        large: The larger one.
+    """
+
+    def __init__(self, small: Point, large: Point) -> None:
+        more = large.memories - small.memories
+        self._bytes_each = (large.disk_bytes - small.disk_bytes) / more
+        self._bytes_before = small.disk_bytes - self._bytes_each * small.memories
+        self._ms_each = max(0.0, large.server_ms - small.server_ms) / (more / TENANTS)
+        self._ms_before = small.server_ms - self._ms_each * small.memories / TENANTS
+        self.vectors_each = large.vectors_bytes / large.memories
+        self.service_ms = (small.service_ms + large.service_ms) / 2
+
+    def disk_bytes(self, memories: int) -> float:
+        """Return the disk of tables and indexes for all memories."""
+        return self._bytes_before + self._bytes_each * memories
+
+    def server_ms(self, memories_a_tenant: float) -> float:
+        """Return the server's processor time of a recall in a tenant."""
+        return self._ms_before + self._ms_each * memories_a_tenant
+
+
+def plan(model: Model, options: argparse.Namespace, rss_bytes: int) -> Plan:
+    """Carry measured costs over to the load that the options name."""
+    memories, cores = options.tenants * options.memories, options.cores
+    service_cores = math.ceil(options.recalls * model.service_ms / 1000 / USED)
     # One process computes vectors on all cores of its machine.
     machines = max(2, math.ceil(service_cores / cores))
     return Plan(
-        disk_gb=round(disk_bytes(cost, memories) * GROWTH / 1e9, 1),
-        vectors_gb=round(cost.vectors_bytes / cost.memories * memories / 1e9, 1),
-        server_cores=math.ceil(recalls * cost.server_ms / 1000 / USED),
+        disk_gb=round(model.disk_bytes(memories) * GROWTH / 1e9, 1),
+        vectors_gb=round(model.vectors_each * memories / 1e9, 1),
+        server_cores=math.ceil(options.recalls * model.server_ms(options.memories) / 1000 / USED),
         service_cores=service_cores,
         service_machines=machines,
-        service_ram_gb=round(max(ram_gb, 1.5 * cost.service_rss_bytes / 1e9), 1),
+        service_ram_gb=round(max(options.ram, 1.5 * rss_bytes / 1e9), 1),
     )
 
 
-def disk_bytes(cost: Point, memories: int) -> float:
-    """Return the disk of tables and indexes for a number of memories."""
-    return cost.empty_bytes + (cost.disk_bytes - cost.empty_bytes) / cost.memories * memories
-
-
-def show(console: Console, points: list[Point], planned: Plan, options: argparse.Namespace) -> None:
+def show(
+    console: Console, points: list[Point], model: Model, planned: Plan, options: argparse.Namespace
+) -> None:
     """Print the check of the model and the plan."""
-    first = points[0]
-    table = Table(title="Model (from the first row) against measurement", title_justify="left")
-    for column in ("memories", "disk MB", "model", "off by", "recall: service ms", "server ms", "off by"):
+    table = Table(title="The model, from the first two rows, against measurement", title_justify="left")
+    for column in (
+        "memories",
+        "disk MB",
+        "model",
+        "off by",
+        "service ms",
+        "server ms",
+        "recall, model",
+        "off by",
+    ):
         table.add_column(column, justify="right")
     for point in points:
-        expected = disk_bytes(first, point.memories)
-        spent, modelled = point.service_ms + point.server_ms, first.service_ms + first.server_ms
+        expected = model.disk_bytes(point.memories)
+        spent = point.service_ms + point.server_ms
+        modelled = model.service_ms + model.server_ms(point.memories / TENANTS)
         table.add_row(
             f"{point.memories:,}",
             f"{point.disk_bytes / 1e6:.0f}",
@@ -171,12 +201,13 @@ def show(console: Console, points: list[Point], planned: Plan, options: argparse
             f"{expected / point.disk_bytes - 1:+.0%}",
             f"{point.service_ms:.1f}",
             f"{point.server_ms:.1f}",
+            f"{modelled:.1f}",
             f"{modelled / spent - 1:+.0%}",
         )
     console.print(table)
     console.print(
         f"{options.tenants:,} tenants of {options.memories:,} memories, {options.recalls:g} recalls a second:\n"
-        f"  PostgreSQL: {planned.disk_gb:g} GB of disk, {planned.server_cores} cores, "
+        f"  PostgreSQL: {planned.disk_gb:g} GB of disk, cores: {planned.server_cores}, "
         f"{planned.vectors_gb:g} GB of memory for the indexes on vectors alone\n"
         f"  services: {planned.service_cores} cores on {planned.service_machines} machines of {options.cores} cores "
         f"and {planned.service_ram_gb:g} GB; two at least, so that one may fail\n"
@@ -194,7 +225,9 @@ def main() -> int:
     parser.add_argument("--recalls", type=float, default=50.0, help="a second, of all tenants")
     parser.add_argument("--cores", type=int, default=4, help="of a machine for services")
     parser.add_argument("--ram", type=float, default=2.0, help="GB of a machine for services, at least")
-    parser.add_argument("--size", type=int, default=5_000, help="texts of the first point")
+    parser.add_argument(
+        "--size", type=int, default=2_000, help="texts of the smallest database; each is stored twice"
+    )
     parser.add_argument("--directory", type=Path, help="where the databases are for the time")
     parser.add_argument("--json", action="store_true", dest="as_json")
     options = parser.parse_args()
@@ -210,18 +243,13 @@ def main() -> int:
             admin_url = server.url(role=SUPERUSER)
             points.append(asyncio.run(measure(engine, corpus, size, server.url(), admin_url, Path(home))))
     engine.close()
-    planned = plan(
-        points[0],
-        memories=options.tenants * options.memories,
-        recalls=options.recalls,
-        cores=options.cores,
-        ram_gb=options.ram,
-    )
+    model = Model(points[0], points[1])
+    planned = plan(model, options, points[-1].service_rss_bytes)
     if options.as_json:
         report = {"points": [asdict(point) for point in points], "plan": asdict(planned)}
         print(json.dumps(report, indent=2))
     else:
-        show(Console(), points, planned, options)
+        show(Console(), points, model, planned, options)
     return 0
 
 

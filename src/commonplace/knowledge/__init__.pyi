@@ -68,6 +68,7 @@ from commonplace.knowledge.kinds import Validity as Validity
 from commonplace.knowledge.lifecycle.feedback import Outcome as Outcome
 from commonplace.knowledge.lifecycle.feedback import RuleApplication as RuleApplication
 from commonplace.knowledge.lifecycle.maturity import Maturity as Maturity
+from commonplace.knowledge.lifecycle.origins import SessionMemory as SessionMemory
 from commonplace.knowledge.lifecycle.permanence import Permanence as Permanence
 from commonplace.knowledge.lifecycle.review import DuplicatePair as DuplicatePair
 from commonplace.knowledge.lifecycle.review import WaitingMemory as WaitingMemory
