@@ -31,7 +31,7 @@ from support.workers import (
 )
 
 ONLY_SWEEP = {"cleanup_cron": "off", "consolidation_cron": "off"}
-START_S = 20
+START_S = 60
 """For a process of its own, which imports and connects before it does anything."""
 
 LATER = "UPDATE procrastinate.procrastinate_workers SET last_heartbeat = last_heartbeat - interval '1 minute'"
