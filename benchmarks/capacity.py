@@ -41,6 +41,9 @@ POINTS: Final = 4
 USED: Final = 0.5
 """The share of the processors that a plan may use; the rest is for peaks, upkeep and the loss of a machine."""
 
+SEARCHED_BY_ROW: Final = 20_000
+"""Memories of a tenant up to which a search in a large table compares each vector. Source: ADR 0010."""
+
 GROWTH: Final = 2.0
 """Disk for each byte of tables and indexes: the log, dead rows, and room to build an index."""
 
@@ -155,7 +158,7 @@ class Model:
 
     def server_ms(self, memories_a_tenant: float) -> float:
         """Return the server's processor time of a recall in a tenant."""
-        return self._ms_before + self._ms_each * memories_a_tenant
+        return self._ms_before + self._ms_each * min(memories_a_tenant, SEARCHED_BY_ROW)
 
 
 def plan(model: Model, options: argparse.Namespace, rss_bytes: int) -> Plan:
@@ -207,11 +210,13 @@ def show(
     console.print(table)
     console.print(
         f"{options.tenants:,} tenants of {options.memories:,} memories, {options.recalls:g} recalls a second:\n"
-        f"  PostgreSQL: {planned.disk_gb:g} GB of disk, cores: {planned.server_cores}, "
-        f"{planned.vectors_gb:g} GB of memory for the indexes on vectors alone\n"
-        f"  services: {planned.service_cores} cores on {planned.service_machines} machines of {options.cores} cores "
-        f"and {planned.service_ram_gb:g} GB; two at least, so that one may fail\n"
-        f"Processors are planned to be {USED:.0%} busy. A second PostgreSQL server for failover needs the same again."
+        f"PostgreSQL: processor cores {planned.server_cores}, disk {planned.disk_gb:g} GB, "
+        f"memory for the indexes on vectors {planned.vectors_gb:g} GB\n"
+        f"Services: processor cores {planned.service_cores}, "
+        f"machines of {options.cores} cores {planned.service_machines}, "
+        f"memory of each {planned.service_ram_gb:g} GB\n"
+        f"Processors are {USED:.0%} busy. One service may fail. A PostgreSQL server for failover needs the same again.",
+        soft_wrap=True,
     )
 
 
