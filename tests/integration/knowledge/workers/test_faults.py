@@ -17,6 +17,7 @@ from commonplace.knowledge.workers.outcomes import take_back
 from commonplace.knowledge.workers.status import worker_status
 from support.commands import COMMAND, clean_environment
 from support.deadlines import DEADLINE_S
+from support.pooler import needs_session
 from support.workers import (
     fetch,
     held_fact,
@@ -200,6 +201,7 @@ async def test_a_job_whose_end_could_not_be_written_down_is_done_again(
         assert await job_states(pool) == [("sweep", "todo")]
 
 
+@needs_session  # the worker is woken by a notification
 async def test_a_job_that_is_done_again_by_the_same_worker_is_left_to_it(
     knowledge_url: str,
     tmp_path: Path,
