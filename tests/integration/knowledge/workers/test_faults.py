@@ -117,6 +117,7 @@ async def test_the_job_of_a_worker_that_was_killed_is_taken_up_again(
         assert done["attempts"] == 2
 
 
+@needs_session  # the first worker does its job at once, as a notification tells it to
 async def test_a_worker_ends_in_order_on_a_signal_and_at_once_on_the_second(
     knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, one: Process
 ) -> None:
