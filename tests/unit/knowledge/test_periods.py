@@ -38,6 +38,11 @@ PERIODS = [
     ("Luc est en congé jusqu'à vendredi.", None, "2026-11-28"),
     ("Le serveur est arrêté jusqu'au 31 décembre.", None, "2027-01-01"),
     ("À partir du 1er janvier 2027, le bureau est à Lyon.", "2027-01-01", None),
+    ("Eva has lived in Linz since 2015 and teaches there.", "2015-01-01", None),
+    ("Each door is checked every month, starting January 15th", "2027-01-15", None),
+    ("Starting Tuesday, Ben works from Graz.", "2026-11-24", None),
+    ("Der Chef ist bis Ende Dezember 2026 im Ausland.", None, "2027-01-01"),
+    ("Eva est éducatrice à Lyon depuis janvier 2020.", "2020-01-01", None),
 ]
 
 WITHOUT = [
@@ -71,6 +76,12 @@ WITHOUT = [
     "La tienda abre de lunes a viernes.",
     "Le magasin n'ouvre pas jusqu'à vendredi.",
     "Anna has been here since May. Ben left on Friday.",
+    "This number counts the minutes since 1 January 1601.",
+    "Days off can be taken until 31 March of the following year.",
+    "The file covers every day until 31 December 2026.",
+    "Die Erklärung ist bis Ende März fällig.",
+    "Die Vorlage ist bis Ende 2026 angekündigt.",
+    "The office has been closed since Sunday.",
 ]
 
 
@@ -106,8 +117,15 @@ def test_a_weekday_is_the_next_one(day: int) -> None:
     assert now.date() <= last < now.date() + timedelta(days=7)
 
 
+def test_a_long_text_names_no_period() -> None:
+    """A fact is a sentence."""
+    assert read_period("Anna has lived here since 2019." + " Yes" * 200, NOW) is None
+
+
 def test_a_period_is_a_value() -> None:
     """With the words that name it."""
     assert read_period("Anna has lived here since 2019.", NOW) == Period(
-        words="since 2019", valid_from=datetime.combine(date(2019, 1, 1), datetime.min.time(), UTC), valid_to=None
+        words="since 2019",
+        valid_from=datetime.combine(date(2019, 1, 1), datetime.min.time(), UTC),
+        valid_to=None,
     )
