@@ -67,56 +67,45 @@ _WORD: Final = rf"{_MONTH}|{_WEEKDAY}|{_YEAR}|{_any_of(*_DAYS_AWAY.values())}"
 _DATE: Final = rf"{_DAY}|{_MONTH_OF_YEAR}|{_WORD}"
 
 _FLAGS: Final = re.IGNORECASE
-_SINCE: Final = re.compile(
-    rf"\b(?:since|seit(?:\sdem)?|desde(?:\sel)?|depuis(?:\sle)?)\s(?P<date>{_DATE})\b", _FLAGS
+_SINCE: Final = rf"\b(?:since|seit(?:\sdem)?|desde(?:\sel)?|depuis(?:\sle)?)\s(?P<date>{_DATE})\b"
+_UNTIL: Final = (
+    rf"\b(?:until|till|bis(?:\szum)?|hasta(?:\sel)?|jusqu['\u2019](?:à|au))\s(?:{_END}|(?P<date>{_DATE}))\b"
 )
-_UNTIL: Final = re.compile(
-    rf"\b(?:until|till|bis(?:\szum)?|hasta(?:\sel)?|jusqu['\u2019](?:à|au))\s(?:{_END}|(?P<date>{_DATE}))\b",
-    _FLAGS,
-)
-_FROM: Final = re.compile(
+_FROM: Final = (
     r"(?:^(?:from|as\sof)|(?P<on>\bfrom)|\b(?:starting(?:\son)?|ab(?:\sdem)?|a\spartir\sdel?|à\spartir\sd[eu]|dès\sle))"
-    rf"\s(?P<date>{_DATE})\b(?(on)\son(?:wards?)?\b|(?:\son(?:wards?)?\b)?)",
-    _FLAGS,
+    rf"\s(?P<date>{_DATE})\b(?(on)\son(?:wards?)?\b|(?:\son(?:wards?)?\b)?)"
 )
-_RANGE: Final = re.compile(
+_RANGE: Final = (
     rf"\b(?:from|vom|du|del|desde\sel)\s(?P<first>{_DAY})\s(?:to|until|through|bis(?:\szum)?|au|al|hasta\sel)\s"
-    rf"(?P<last>{_DAY})\b",
-    _FLAGS,
+    rf"(?P<last>{_DAY})\b"
 )
 
-_UNSURE: Final = re.compile(
+_UNSURE: Final = (
     r"\?|\b(?:if|unless|whether|when|wenn|falls|ob|sobald|si|cuando|quand|might|maybe|perhaps|probably|possibly"
     r"|vielleicht|wahrscheinlich|möglicherweise|quizás?|tal\svez|peut-être|wants?|wanted|wish(?:es)?|hopes?|plans?"
     r"|would|could|should|möchten?|quiere|veut|will\s(?:bis|ab|seit)"
-    r"|covers?|lists?|contains?|shows?|tracks?|tracking|records?|reicht|umfasst|enthält|zeigt|contiene|muestra|contient)\b",
-    _FLAGS,
+    r"|covers?|lists?|contains?|shows?|tracks?|tracking|records?|reicht|umfasst|enthält|zeigt|contiene|muestra|contient)\b"
 )
-_DEADLINE: Final = re.compile(
+_DEADLINE: Final = (
     r"\b(?:due|deadline|submit\w*|register|apply|confirm|pay|fällig|frist|geplant|angekündigt|abgabe\w*|abgegeben|abgeben"
     r"|ein(?:zu)?reichen|eingereicht|erledig\w*|fertig\w*|(?:be)?zahl\w*|anmeld\w*|bestätig\w*|melden|entregar|plazo|vence"
-    r"|pagar|inscri\w*|rendre|échéance|délai|payer|soll\w*|muss|müssen|debe\w*|doit|doivent|must)\b",
-    _FLAGS,
+    r"|pagar|inscri\w*|rendre|échéance|délai|payer|soll\w*|muss|müssen|debe\w*|doit|doivent|must)\b"
 )
-_DENIED: Final = re.compile(
-    r"(?:\b(?:not|never|no|nicht|kein\w*|nie|nunca|pas)\b|n['\u2019]t\b|\bn['\u2019]|\bne\b)", _FLAGS
-)
-_COLLECTION: Final = re.compile(
+_DENIED: Final = r"(?:\b(?:not|never|no|nicht|kein\w*|nie|nunca|pas)\b|n['\u2019]t\b|\bn['\u2019]|\bne\b)"
+_COLLECTION: Final = (
     r"\b(?:changes|releases|versions|commits|data|logs?|events|messages|entries|records|reports?|backups?|files|orders"
     r"|tickets|results|invoices|issues|änderungen|daten|einträge|berichte?|rechnungen|cambios|datos|registros|informes?"
     r"|modifications|données|rapports?|changements|milliseconds|seconds|minutes|hours|days|\w*sekunden|minuten|stunden"
-    r"|tage|segundos|minutos|días|secondes|jours|cases|expenses?|sales)\s$",
-    _FLAGS,
+    r"|tage|segundos|minutos|días|secondes|jours|cases|expenses?|sales)\s$"
 )
-_NEXT_SENTENCE: Final = re.compile(r"[.!?;]\s+\S")
-_CLOSED: Final = re.compile(r"\s*(?:$|[.,;!)](?!\d))")
-_CONTINUED: Final = re.compile(
+_NEXT_SENTENCE: Final = r"[.!?;]\s+\S"
+_CLOSED: Final = r"\s*(?:$|[.,;!)](?!\d))"
+_CONTINUED: Final = (
     r"\s(?:in|im|at|am|auf|bei|beim|an|en|à|au|aux|chez|as|als|for|für|por|para|pour|on|with|mit|con|avec|and|und|y|et"
-    r"|but|aber|pero|mais)\b",
-    _FLAGS,
+    r"|but|aber|pero|mais)\b"
 )
-_BELONGS: Final = re.compile(r"\s(?:\d|of\b|des?\b|del\b|d['\u2019])|['\u2019]", _FLAGS)
-_VERB_FIRST: Final = re.compile(r"(?:seit|ab|bis)\b", _FLAGS)
+_BELONGS: Final = r"\s(?:\d|of\b|des?\b|del\b|d['\u2019])|['\u2019]"
+_VERB_FIRST: Final = r"(?:seit|ab|bis)\b"
 _MOST_WORDS: Final = 16
 """In a longer sentence, a phrase that is not at its beginning may belong to any of its parts."""
 
@@ -173,13 +162,17 @@ def read_period(text: str, now: datetime) -> Period | None:
         return None
     today = now.astimezone(UTC).date()
     text = " ".join(text.split())
-    if _UNSURE.search(text) or len(re.findall(rf"\b{_WEEKDAY}\b", text, _FLAGS)) > 1:
+    if re.search(_UNSURE, text, _FLAGS) or len(re.findall(rf"\b{_WEEKDAY}\b", text, _FLAGS)) > 1:
         return None
-    ranges = list(_RANGE.finditer(text))
+    ranges = list(re.finditer(_RANGE, text, _FLAGS))
     if ranges:
         return _period(text, ranges, _range_of(ranges[0], today), today)
-    begins = [*_SINCE.finditer(text), *_FROM.finditer(text)]
-    ends = [] if _DENIED.search(text) or _DEADLINE.search(text) else list(_UNTIL.finditer(text))
+    begins = [*re.finditer(_SINCE, text, _FLAGS), *re.finditer(_FROM, text, _FLAGS)]
+    ends = (
+        []
+        if re.search(_DENIED, text, _FLAGS) or re.search(_DEADLINE, text, _FLAGS)
+        else list(re.finditer(_UNTIL, text, _FLAGS))
+    )
     if len(begins) > 1 or len(ends) > 1:
         return None
     first = _only(text, begins, lambda found: _begin(found, today))
@@ -203,9 +196,9 @@ def _period(
         rest = rest.replace(match[0], "")
     is_over = last is not None and last < today
     is_empty = (first is None and last is None) or (first and last and last < first)
-    if len(found) == 0 or is_over or is_empty or _NEXT_SENTENCE.search(rest):
+    if len(found) == 0 or is_over or is_empty or re.search(_NEXT_SENTENCE, rest, _FLAGS):
         return None
-    if any(_COLLECTION.search(text[: match.start()]) for match in found):
+    if any(re.search(_COLLECTION, text[: match.start()], _FLAGS) for match in found):
         return None
     words = " ".join(match[0] for match in sorted(found, key=lambda match: match.start()))
     return Period(
@@ -222,13 +215,13 @@ def _midnight(day: date) -> datetime:
 def _stands_alone(text: str, found: re.Match[str]) -> bool:
     """Return whether a phrase ends where its date ends, so that the next words do not belong to it."""
     rest, named = text[found.end() :], found["date"]
-    if _BELONGS.match(rest) or (found.start() > 0 and len(text.split()) > _MOST_WORDS):
+    if re.match(_BELONGS, rest, _FLAGS) or (found.start() > 0 and len(text.split()) > _MOST_WORDS):
         return False
-    if _CLOSED.match(rest) or named is None or re.fullmatch(_DAY, named, _FLAGS):
+    if re.match(_CLOSED, rest, _FLAGS) or named is None or re.fullmatch(_DAY, named, _FLAGS):
         return True
     if found.start() == 0:
-        return _VERB_FIRST.match(found[0]) is not None and rest[:1] == " " and rest[1:2].islower()
-    return _CONTINUED.match(rest) is not None
+        return re.match(_VERB_FIRST, found[0], _FLAGS) is not None and rest[:1] == " " and rest[1:2].islower()
+    return re.match(_CONTINUED, rest, _FLAGS) is not None
 
 
 def _begin(found: re.Match[str], today: date) -> date | None:
@@ -237,7 +230,7 @@ def _begin(found: re.Match[str], today: date) -> date | None:
     if read is None:
         return None
     days = read.around(today)
-    if found.re is _SINCE:
+    if found.re.pattern == _SINCE:
         days = [day for day in days if day < today or (day == today and read.kind != "weekday")]
         return max(days, default=None)
     if read.kind == "weekday":

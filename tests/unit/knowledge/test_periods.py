@@ -3,6 +3,8 @@
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from commonplace.knowledge.periods import Period, read_period
 
@@ -129,3 +131,44 @@ def test_a_period_is_a_value() -> None:
         valid_from=datetime.combine(date(2019, 1, 1), datetime.min.time(), UTC),
         valid_to=None,
     )
+
+
+PIECES = [
+    *(
+        "since",
+        "until",
+        "from",
+        "to",
+        "starting",
+        "bis",
+        "seit dem",
+        "jusqu'au",
+        "hasta el",
+        "the end of",
+        "vom",
+    ),
+    *(
+        "May",
+        "31",
+        "February",
+        "30.",
+        "2026-13-45",
+        "2026-02-30",
+        "31.02.2027",
+        "Friday",
+        "2026",
+        "tomorrow",
+        ",",
+        ".",
+    ),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=9))
+def test_no_words_raise_and_a_period_is_not_over(pieces: list[str]) -> None:
+    """Also dates that no calendar has."""
+    period = read_period(" ".join(pieces), NOW)
+    if period is not None:
+        assert period.valid_from or period.valid_to
+        assert period.valid_to is None or period.valid_to > NOW
+        assert not (period.valid_from and period.valid_to) or period.valid_from < period.valid_to
