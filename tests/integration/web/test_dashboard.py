@@ -90,7 +90,9 @@ async def test_another_tenant_has_pages_that_answer(settings: Settings, knowledg
         page = await client.get("/knowledge")
         assert page.status_code == 200
         links = re.findall(r'class="nav-link" href="([^"]+)"', page.text)
-        links += re.findall(r'<a href="([^"]+)"', page.text[page.text.index("<main") : page.text.index("<h1>")])
+        links += re.findall(
+            r'<a href="([^"]+)"', page.text[page.text.index("<main") : page.text.index("<h1>")]
+        )
         assert {"/knowledge", "/knowledge/facts", "/knowledge/events"} <= set(links)
         assert "/workers" not in links
         for link in links:
