@@ -82,6 +82,9 @@ class Finder:
     async def _add_direct(self, found: Found) -> None:
         table, selection = found.table, self._selection
         columns = self._columns[table.name]
+        if table.whole:
+            await self._add(found, "CAST($1 AS text) = ''", "")
+            return
         if selection.pattern is not None:
             searched = table.searched or [name for name, is_text in columns.items() if is_text]
             conditions = [self._rows.matches(_quoted(name), "$1") for name in searched if name in columns]
