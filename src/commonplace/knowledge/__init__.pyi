@@ -3,6 +3,8 @@ from commonplace.knowledge.browse.graph import Graph as Graph
 from commonplace.knowledge.browse.graph import Node as Node
 from commonplace.knowledge.browse.history import KnowledgeDiff as KnowledgeDiff
 from commonplace.knowledge.browse.lists import ListedEntity as ListedEntity
+from commonplace.knowledge.browse.orders import FactOrder as FactOrder
+from commonplace.knowledge.browse.orders import RuleOrder as RuleOrder
 from commonplace.knowledge.browse.reading import Linked as Linked
 from commonplace.knowledge.config import DOOR_LIMIT as DOOR_LIMIT
 from commonplace.knowledge.config import LIST_LIMIT as LIST_LIMIT
