@@ -10,7 +10,7 @@ from fastapi import Request
 
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.settings import Settings
-from commonplace.web.dashboard.assets import asset, has_asset, static_app
+from commonplace.web.dashboard.assets import asset, has_asset
 from commonplace.web.dashboard.cards import Card, read_cards
 from support.deadlines import DEADLINE_S
 from support.secured import STRANGER, Secured, secured
@@ -90,7 +90,9 @@ async def test_another_tenant_has_pages_that_answer(settings: Settings, knowledg
         page = await client.get("/knowledge")
         assert page.status_code == 200
         links = re.findall(r'class="nav-link" href="([^"]+)"', page.text)
-        links += re.findall(r'<a href="([^"]+)"', page.text[page.text.index("<main") : page.text.index("<h1>")])
+        links += re.findall(
+            r'<a href="([^"]+)"', page.text[page.text.index("<main") : page.text.index("<h1>")]
+        )
         assert {"/knowledge", "/knowledge/facts", "/knowledge/events"} <= set(links)
         assert "/workers" not in links
         for link in links:
@@ -185,7 +187,6 @@ async def test_static_files(service: Secured) -> None:
     assert kept.text == asked.text
     assert gone.status_code == 404
     assert not has_asset("vendor/none.js")
-    assert static_app().directory
 
 
 async def test_a_card_that_fails_takes_no_other_with_it() -> None:
