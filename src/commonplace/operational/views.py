@@ -192,7 +192,7 @@ class OperationalViews:
         """Return a text that changes when a memory, a session or an event is stored or a session ends."""
         async with self._store.reading() as sql:
             row = await sql.change_stamp()
-        return "-".join(str(value) for value in row.values())
+        return "-".join(str(value) for value in tuple(row))
 
     async def learned_by_day(self, *, since: datetime) -> dict[date, int]:
         """Return the number of memories by day of creation (UTC), without days that have none."""

@@ -26,7 +26,9 @@ def server_url(url: str) -> str:
     address = parts.netloc.rpartition("@")[2]
     if _SEVERAL_HOSTS in address and "target_session_attrs" not in dict(kept):
         kept.append(("target_session_attrs", "read-write"))
-    return url if kept == given else urlunsplit(parts._replace(query=urlencode(kept, quote_via=quote, safe="/")))
+    return (
+        url if kept == given else urlunsplit(parts._replace(query=urlencode(kept, quote_via=quote, safe="/")))
+    )
 
 
 def require_direct(url: str, work: str) -> None:

@@ -109,5 +109,7 @@ def test_a_weekday_is_the_next_one(day: int) -> None:
 def test_a_period_is_a_value() -> None:
     """With the words that name it."""
     assert read_period("Anna has lived here since 2019.", NOW) == Period(
-        words="since 2019", valid_from=datetime.combine(date(2019, 1, 1), datetime.min.time(), UTC), valid_to=None
+        words="since 2019",
+        valid_from=datetime.combine(date(2019, 1, 1), datetime.min.time(), UTC),
+        valid_to=None,
     )

@@ -112,6 +112,4 @@ def sidebar(*, of_installation: bool) -> tuple[Section, ...]:
 
 def _for_all(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
     """Return the entries and tabs that every tenant may see."""
-    return tuple(
-        replace(entry, tabs=_for_all(entry.tabs)) for entry in entries if not entry.of_installation
-    )
+    return tuple(replace(entry, tabs=_for_all(entry.tabs)) for entry in entries if not entry.of_installation)
