@@ -20,7 +20,7 @@ from commonplace.web.dashboard import learning, reviewing
 from commonplace.web.dashboard.cards import Card, ReadCard, read_card, read_cards
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import NOT_KEPT, events, link, render, wants_fragment
-from commonplace.web.dashboard.stamps import stamp_of
+from commonplace.web.dashboard.stamps import is_same_state, stamp_of
 from commonplace.web.dashboard.waiting_counts import total_waiting
 from commonplace.web.health import Checks, state_of
 from commonplace.web.knowledge.pages import cards as knowledge_cards
@@ -201,7 +201,7 @@ async def overview(
     return render(
         request,
         "overview.html",
-        headers=events({CHANGED: None}),
+        headers=None if is_same_state(shown, stamp) else events({CHANGED: None}),
         url=link("/", stamp=stamp),
         health=first,
         rows=figures,
