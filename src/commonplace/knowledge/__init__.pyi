@@ -1,8 +1,9 @@
+from commonplace.knowledge.browse.cursors import cursor_of as cursor_of
+from commonplace.knowledge.browse.entries import ListedEntity as ListedEntity
 from commonplace.knowledge.browse.graph import Edge as Edge
 from commonplace.knowledge.browse.graph import Graph as Graph
 from commonplace.knowledge.browse.graph import Node as Node
 from commonplace.knowledge.browse.history import KnowledgeDiff as KnowledgeDiff
-from commonplace.knowledge.browse.lists import ListedEntity as ListedEntity
 from commonplace.knowledge.browse.reading import Linked as Linked
 from commonplace.knowledge.config import DOOR_LIMIT as DOOR_LIMIT
 from commonplace.knowledge.config import LIST_LIMIT as LIST_LIMIT

@@ -1,14 +1,14 @@
 """Lists of memories and entities for people, a page at a time. Reading them does not count as a use."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 from uuid import UUID
 
 from commonplace.core.choices import optional_one_of
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
+from commonplace.knowledge.browse.cursors import moment_after, name_after
+from commonplace.knowledge.browse.entries import ListedEntity
 from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.entities.fields import EntityType
@@ -16,29 +16,8 @@ from commonplace.knowledge.entities.names import fold_name
 from commonplace.knowledge.kinds import Episode, EpisodeStatus, Fact, Moment, Rule, Validity
 from commonplace.knowledge.lifecycle.feedback import RuleApplication
 from commonplace.knowledge.lifecycle.maturity import Maturity
-from commonplace.storage.nouns import Noun
 
 MAX_OFFSET: Final = 2**31 - 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedEntity(Noun):
-    """An entity of a list.
-
-    Attributes:
-        merged_into: The entity that it was merged into, if any.
-        facts: The number of its active facts.
-    """
-
-    id: UUID
-    canonical_name: str
-    entity_type: EntityType
-    aliases: tuple[str, ...]
-    metadata: Mapping[str, Any]
-    created_at: datetime
-    updated_at: datetime
-    merged_into: UUID | None
-    facts: int
 
 
 class ListMethods(KnowledgeSession):
@@ -57,6 +36,7 @@ class ListMethods(KnowledgeSession):
         valid_at: Moment | None = None,
         limit: int = LIST_LIMIT,
         offset: int = 0,
+        after: str | None = None,
     ) -> list[Fact]:
         """Return facts, the newest first, then by id.
 
@@ -71,6 +51,7 @@ class ListMethods(KnowledgeSession):
             valid_at: Return facts that were true at this moment, also superseded facts.
             limit: Most facts, 1 to 1,000.
             offset: The number of facts to skip.
+            after: The cursor of the last fact before the page, from ``cursor_of``.
 
         Raises:
             InvalidInputError: A parameter is malformed.
@@ -90,6 +71,7 @@ class ListMethods(KnowledgeSession):
                 now=self.clock(),
                 limit=limit,
                 offset=offset,
+                **moment_after(after),
             )
             return [Fact.from_row(row, now=self.clock()) for row in rows]
 
@@ -112,6 +94,7 @@ class ListMethods(KnowledgeSession):
         scope: str | None = None,
         limit: int = LIST_LIMIT,
         offset: int = 0,
+        after: str | None = None,
     ) -> list[Rule]:
         """Return rules, the newest first, then by id.
 
@@ -122,6 +105,7 @@ class ListMethods(KnowledgeSession):
             scope: Return rules of this scope only, without the global one.
             limit: Most rules, 1 to 1,000.
             offset: The number of rules to skip.
+            after: The cursor of the last rule before the page, from ``cursor_of``.
 
         Raises:
             InvalidInputError: A parameter is malformed.
@@ -135,6 +119,7 @@ class ListMethods(KnowledgeSession):
                 scope=inputs.optional_scope(scope),
                 limit=limit,
                 offset=offset,
+                **moment_after(after),
             )
             return [Rule.from_row(row, now=self.clock()) for row in rows]
 
@@ -162,6 +147,7 @@ class ListMethods(KnowledgeSession):
         live: bool = False,
         limit: int = LIST_LIMIT,
         offset: int = 0,
+        after: str | None = None,
     ) -> list[Episode]:
         """Return episodes, the newest first, then by id.
 
@@ -171,6 +157,7 @@ class ListMethods(KnowledgeSession):
             live: Leave out episodes that expired or were forgotten and wait for the cleanup.
             limit: Most episodes, 1 to 1,000.
             offset: The number of episodes to skip.
+            after: The cursor of the last episode before the page, from ``cursor_of``.
 
         Raises:
             InvalidInputError: A parameter is malformed.
@@ -185,6 +172,7 @@ class ListMethods(KnowledgeSession):
                 live_at=now if live else None,
                 limit=limit,
                 offset=offset,
+                **moment_after(after),
             )
             return [Episode.from_row(row, now=now) for row in rows]
 
@@ -196,6 +184,7 @@ class ListMethods(KnowledgeSession):
         merged: bool | None = False,
         limit: int = LIST_LIMIT,
         offset: int = 0,
+        after: str | None = None,
     ) -> list[ListedEntity]:
         """Return entities by canonical name, then by id.
 
@@ -206,6 +195,7 @@ class ListMethods(KnowledgeSession):
             merged: Return only entities that were merged into another, only other entities, or all for ``None``.
             limit: Most entities, 1 to 1,000.
             offset: The number of entities to skip.
+            after: The cursor of the last entity before the page, from ``cursor_of``.
 
         Raises:
             InvalidInputError: A parameter is malformed.
@@ -221,6 +211,7 @@ class ListMethods(KnowledgeSession):
                     merged=merged,
                     limit=limit,
                     offset=offset,
+                    **name_after(after),
                 )
             )
 

@@ -1,7 +1,7 @@
 -- Lists for people, a page at a time. A statement first finds the ids of the page in an index, then reads the rows of
 -- these ids, because rows are wide.
 
--- name: list_facts(validity, fading, scope, subject, predicate, entity_id, as_of, valid_at, now, limit, offset)
+-- name: list_facts(validity, fading, scope, subject, predicate, entity_id, as_of, valid_at, now, limit, offset, after_at, after_id)
 -- Facts, the newest first; NULL turns a filter off. as_of and valid_at find what was known then, and what was true then.
 SELECT ${fact_columns} FROM facts
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
@@ -23,6 +23,10 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
         ) AS known (scope)
       )
     END
+    AND (
+      CAST(:after_at AS timestamptz) IS NULL OR created_at < :after_at
+      OR (created_at = :after_at AND id > CAST(:after_id AS uuid))
+    )
   ORDER BY created_at DESC, id
   LIMIT :limit OFFSET :offset
 ))
@@ -48,7 +52,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND id IN (SELECT id FROM older UNION SELECT id FROM newer)
 ORDER BY created_at DESC, id;
 
--- name: list_rules(maturity, forgotten, scope, limit, offset)
+-- name: list_rules(maturity, forgotten, scope, limit, offset, after_at, after_id)
 -- Rules, the newest first; NULL turns a filter off.
 SELECT ${rule_columns} FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
@@ -59,6 +63,10 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
       CAST(:forgotten AS boolean) IS NULL OR :forgotten = ((metadata -> 'forgotten') IS NOT DISTINCT FROM 'true')
     )
     AND (CAST(:scope AS text) IS NULL OR scope = :scope)
+    AND (
+      CAST(:after_at AS timestamptz) IS NULL OR created_at < :after_at
+      OR (created_at = :after_at AND id > CAST(:after_id AS uuid))
+    )
   ORDER BY created_at DESC, id
   LIMIT :limit OFFSET :offset
 ))
@@ -71,7 +79,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND rule_id = :rule_i
 ORDER BY applied_at DESC, id
 LIMIT :limit;
 
--- name: list_episodes(status, butler, live_at, limit, offset)
+-- name: list_episodes(status, butler, live_at, limit, offset, after_at, after_id)
 -- Episodes, the newest first; NULL turns a filter off. live_at leaves out episodes that have expired at that moment.
 SELECT ${episode_columns} FROM episodes
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
@@ -80,12 +88,16 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
     AND (CAST(:status AS text) IS NULL OR consolidation_status = :status)
     AND (CAST(:butler AS text) IS NULL OR butler = :butler)
     AND (CAST(:live_at AS timestamptz) IS NULL OR expires_at IS NULL OR expires_at > :live_at)
+    AND (
+      CAST(:after_at AS timestamptz) IS NULL OR created_at < :after_at
+      OR (created_at = :after_at AND id > CAST(:after_id AS uuid))
+    )
   ORDER BY created_at DESC, id
   LIMIT :limit OFFSET :offset
 ))
 ORDER BY created_at DESC, id;
 
--- name: list_entities(keys, entity_type, merged, limit, offset)
+-- name: list_entities(keys, entity_type, merged, limit, offset, after_name, after_id)
 -- Entities by name, with the numbers of their active facts; NULL turns a filter off. keys are parts of folded
 -- names; one of them is enough.
 SELECT
@@ -106,6 +118,9 @@ WHERE tenant_id = current_setting('commonplace.tenant_id')
   )
   AND (CAST(:entity_type AS text) IS NULL OR entity_type = :entity_type)
   AND (CAST(:merged AS boolean) IS NULL OR :merged = (metadata ->> 'merged_into' IS NOT NULL))
+  AND (
+    CAST(:after_name AS text) IS NULL OR (canonical_name, id) > (:after_name, CAST(:after_id AS uuid))
+  )
 ORDER BY canonical_name, id
 LIMIT :limit OFFSET :offset;
 
