@@ -54,7 +54,7 @@ def _quoted(name: str) -> str:
 
 
 class Finder:
-    """Finds what a selection names in one database, and erases it; the caller opens the transaction."""
+    """Finds and erases the rows of a selection in one database; the caller opens the transaction."""
 
     def __init__(self, rows: Rows, selection: Selection, columns: Mapping[str, Mapping[str, bool]]) -> None:
         self._rows = rows
@@ -82,6 +82,9 @@ class Finder:
     async def _add_direct(self, found: Found) -> None:
         table, selection = found.table, self._selection
         columns = self._columns[table.name]
+        if table.whole:
+            await self._add(found, "CAST($1 AS text) = ''", "")
+            return
         if selection.pattern is not None:
             searched = table.searched or [name for name, is_text in columns.items() if is_text]
             conditions = [self._rows.matches(_quoted(name), "$1") for name in searched if name in columns]

@@ -39,6 +39,7 @@ class Table:
         key: The column that identifies a row; empty for the row's place.
         references: See :class:`Reference`.
         searched: The columns in which a subject is searched; empty for all with text.
+        whole: Whether every erasure deletes all rows of the tenant, because they may copy any memory.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Table:
     key: str = "id"
     references: tuple[Reference, ...] = ()
     searched: tuple[str, ...] = ()
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,7 @@ DELETED: Final = (
     Table("rules", _KNOWLEDGE, references=_FROM_SOURCE),
     Table("entities", _KNOWLEDGE, searched=("canonical_name", "aliases", "name_keys")),
     Table("episodes", _KNOWLEDGE),
+    Table("kept_answers", _KNOWLEDGE, key="claim", whole=True),
     Table("job_outcomes", _KNOWLEDGE, key="job_id"),
     Table("procrastinate_jobs", _KNOWLEDGE),
     Table("memory_changes", _OPERATIONAL, references=(Reference("memory_id", "memories"),)),
