@@ -30,18 +30,19 @@ async def import_memories(
     ],
     *,
     source: Annotated[
-        Source | None, typer.Option("--from", help="Where it is from; judged by its contents if not given.")
+        Source | None,
+        typer.Option("--from", help="The form of the source; judged by its contents if not given."),
     ] = None,
     scope: Annotated[
         str | None, typer.Option(help="The scope of facts and rules that would be global; a project, say.")
     ] = None,
     tenant: Annotated[str | None, typer.Option(help="Tenant that gets the memories.")] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what becomes of each item; store nothing.")
+        bool, typer.Option("--dry-run", help="Show the outcome of each item; store nothing.")
     ] = False,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
-    """Store the memories of an export or of another program. What is known already is left as it is.
+    """Store the memories of an export or of another program. Memories that are stored already stay as they are.
 
     An import can be repeated. A fact with the same subject and predicate and another text replaces the old one, which
     stays as superseded. Text that looks like a secret is refused. Exit status 1 if an item was refused.

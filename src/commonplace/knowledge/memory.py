@@ -19,6 +19,7 @@ from commonplace.knowledge.episodes import EpisodeMethods
 from commonplace.knowledge.facts import FactMethods
 from commonplace.knowledge.kinds import Moment
 from commonplace.knowledge.lifecycle.any_memory import AnyMemoryMethods
+from commonplace.knowledge.lifecycle.editing import EditingMethods
 from commonplace.knowledge.lifecycle.feedback import FeedbackMethods
 from commonplace.knowledge.lifecycle.origins import OriginMethods
 from commonplace.knowledge.lifecycle.review import ReviewMethods
@@ -45,6 +46,7 @@ class KnowledgeMemory(
     RuleMethods,
     LinkMethods,
     AnyMemoryMethods,
+    EditingMethods,
     FeedbackMethods,
     ReviewMethods,
     OriginMethods,

@@ -20,7 +20,7 @@ T = TypeVar("T")
 async def export(
     knowledge: KnowledgeMemory, operational: OperationalMemory, workspace: WorkspaceMemory
 ) -> AsyncIterator[Item]:
-    """Yield what can be found in three memories: no superseded, retracted, expired or forgotten memory.
+    """Yield the current memories of three kinds, without superseded, retracted, expired and forgotten ones.
 
     Memories of apps have an export of their own.
 

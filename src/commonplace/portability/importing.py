@@ -1,4 +1,4 @@
-"""Import of items: what is known already stays as it is, so an import can be repeated."""
+"""Import of items. Memories that are stored already stay as they are, so an import can be repeated."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ BATCH: Final = 500
 
 
 class Outcome(StrEnum):
-    """What an import does with an item."""
+    """The outcome of the import of one item."""
 
     NEW = "new"
     REPLACES = "replaces"
@@ -41,7 +41,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """An item and what the import did with it; ``reason`` says why it was refused."""
+    """An item with the outcome of its import; ``reason`` says why it was refused."""
 
     item: Item | Unreadable
     outcome: Outcome
@@ -93,9 +93,9 @@ class Importer:
         self._same: dict[str, str] = {}
 
     async def plan(self, read: Iterable[Item | Unreadable]) -> list[Imported]:
-        """Say what an import would do with each item; nothing is written.
+        """Return the outcome that an import would have for each item; write nothing.
 
-        What could not be read comes first, then the items in the order in which they are stored.
+        Unreadable parts come first, then the items in the order in which they are stored.
 
         Raises:
             StorageError: A memory cannot be read.
@@ -141,7 +141,7 @@ class Importer:
         return Imported(item=item, outcome=Outcome.REPLACES if is_replacing else Outcome.NEW)
 
     async def store(self, planned: Sequence[Imported]) -> list[Imported]:
-        """Store the items of a plan that are new, and return what happened to each.
+        """Store the new items of a plan, and return the outcome of each item.
 
         Raises:
             StorageError: A memory cannot be written. What was stored before stays; the import can be repeated.

@@ -18,6 +18,7 @@ from commonplace.knowledge import (
     EpisodeReceipt,
     Event,
     FactReceipt,
+    ListedEntity,
     Memory,
     MergeReceipt,
     Period,
@@ -149,6 +150,17 @@ class KnownShape(Shape):
     """
 
 
+class KnownListShape(Shape):
+    """A page of episodes, facts or rules, the newest first.
+
+    Attributes:
+        next_cursor: the cursor of the next page; null on the last page
+    """
+
+    memories: list[KnownShape]
+    next_cursor: str | None
+
+
 class FoundShape(KnownShape):
     """A result of a search, with its scores.
 
@@ -240,6 +252,27 @@ class EntityShape(Shape):
     Attributes:
         survivor_id: the entity at the end of its chain of merges; its own id if not merged
     """
+
+
+@shows(ListedEntity)
+class ListedEntityShape(Shape):
+    """An entity of a list.
+
+    Attributes:
+        merged_into: the entity that it was merged into
+        facts: the number of its active facts
+    """
+
+
+class EntityListShape(Shape):
+    """A page of entities by name.
+
+    Attributes:
+        next_cursor: the cursor of the next page; null on the last page
+    """
+
+    entities: list[ListedEntityShape]
+    next_cursor: str | None
 
 
 @shows(Candidate)
