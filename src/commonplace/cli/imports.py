@@ -10,8 +10,9 @@ import typer
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import AllowSecrets, table
 from commonplace.cli.run import settings
+from commonplace.core.sources import Source as Trust
 from commonplace.core.text import collapse_whitespace
-from commonplace.knowledge import GLOBAL_SCOPE, FactDraft, KnowledgeMemory, RuleDraft
+from commonplace.knowledge import GLOBAL_SCOPE, EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft
 from commonplace.operational import OperationalMemory
 from commonplace.portability.importers import IMPORTERS, Source, source_of
 from commonplace.portability.importing import Imported, Importer, Outcome, counts
@@ -36,6 +37,12 @@ async def import_memories(
         str | None, typer.Option(help="The scope of facts and rules that would be global; a project, say.")
     ] = None,
     tenant: Annotated[str | None, typer.Option(help="Tenant that gets the memories.")] = None,
+    keep_sources: Annotated[
+        bool,
+        typer.Option(
+            "--keep-sources", help="Trust the sources that the items name, for an export of your own."
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what becomes of each item; store nothing.")
     ] = False,
@@ -44,13 +51,15 @@ async def import_memories(
     """Store the memories of an export or of another program. What is known already is left as it is.
 
     An import can be repeated. A fact with the same subject and predicate and another text replaces the old one, which
-    stays as superseded. Text that looks like a secret is refused. Exit status 1 if an item was refused.
+    stays as superseded; if the old one is more trusted, the new one is held until you decide with commonplace review.
+    What is imported counts as an import, whatever source it names, unless --keep-sources is given. Text that looks like
+    a secret is refused. Exit status 1 if an item was refused.
     """
     found = source or source_of(path)
-    items = list(_scoped(IMPORTERS[found](path), scope))
+    items = [_sourced(item) for item in _scoped(IMPORTERS[found](path), scope)]
     configured = settings()
     async with (
-        KnowledgeMemory.open(configured) as knowledge,
+        KnowledgeMemory.open(configured, source=Trust.PERSON if keep_sources else Trust.IMPORT) as knowledge,
         OperationalMemory.open(configured) as operational,
         WorkspaceMemory.open(configured) as workspace,
     ):
@@ -66,6 +75,12 @@ def _scoped(items: Iterable[Item], scope: str | None) -> Iterator[Item]:
     for item in items:
         is_global = isinstance(item, FactDraft | RuleDraft) and item.scope == GLOBAL_SCOPE
         yield replace(item, scope=scope) if scope is not None and is_global else item
+
+
+def _sourced(item: Item) -> Item:
+    """Return an item with a source: that of an import, unless it names another one."""
+    is_sourced = isinstance(item, FactDraft | RuleDraft | EpisodeDraft)
+    return replace(item, source=item.source or Trust.IMPORT) if is_sourced else item
 
 
 def _answer(source: str, done: list[Imported], *, dry_run: bool) -> Answer:

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import console, shown
-from commonplace.cli.run import ACTOR, settings
+from commonplace.cli.run import ACTOR, settings, source
 from commonplace.core.errors import SettingsError, StorageError
 from commonplace.knowledge import DuplicatePair, FactReview, KnowledgeMemory, WaitingMemory, short_id
 from commonplace.llm import names_language_model
@@ -67,7 +67,8 @@ async def review(
 
     A pair is of two observations, of a known fact and the fact of a consolidation that superseded it, or of two facts
     or rules that may say the same. The decision is applied to both memories and remembered. A single memory waits if it
-    was used and will fade soon, or if the memory that it was derived from no longer holds: confirm it, or forget it.
+    contradicts a more trusted fact (held), if it looks like an instruction (flagged), if it was used and will fade
+    soon, or if the memory that it was derived from no longer holds: confirm it, or forget it.
     """
     if review_id is not None:
         _check_use(verdict, by_model=by_model)
@@ -120,7 +121,7 @@ async def _listed(*, decided: bool) -> _Found:
     if loaded.postgres_url is None and not loaded.postgres_directory.exists():
         return found
     try:
-        async with KnowledgeMemory.open(loaded, actor=ACTOR) as knowledge:
+        async with KnowledgeMemory.open(loaded, actor=ACTOR, source=source()) as knowledge:
             found.fact_reviews = await knowledge.reviews(decided=decided, limit=MOST)
             if not decided:
                 found.duplicates = await knowledge.list_duplicates()
@@ -137,7 +138,7 @@ async def _decide_memory(review_id: str, verdict: Word) -> Answer:
     known = ("same", "distinct") if newer else ("confirm", "forget")
     if verdict not in known:
         raise typer.BadParameter(f"expected {' or '.join(known)}, got {verdict}", param_hint="VERDICT")
-    async with KnowledgeMemory.open(settings(), actor=ACTOR) as memory:
+    async with KnowledgeMemory.open(settings(), actor=ACTOR, source=source()) as memory:
         if newer:
             await memory.decide_duplicate(kind, older, newer, same=verdict == "same")
         elif verdict == "confirm":
@@ -155,7 +156,7 @@ async def _decide(review_id: int, verdict: Word) -> Review:
 
 
 async def _decide_fact(review_id: int, verdict: Word) -> FactReview:
-    async with KnowledgeMemory.open(settings(), actor=ACTOR) as memory:
+    async with KnowledgeMemory.open(settings(), actor=ACTOR, source=source()) as memory:
         if verdict == UNDO:
             return await memory.undo_decision(review_id)
         return await memory.decide(review_id, verdict)

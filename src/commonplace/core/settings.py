@@ -131,6 +131,13 @@ class Settings(BaseModel):
         default=DEFAULT_MIN_RELEVANCE,
         description="likeness that the best memory of a recall or block must have; 0 for no floor",
     )
+    quarantine: bool = Field(
+        default=True,
+        description="leave memories that look like instructions out of blocks until a person confirms them",
+    )
+    show_sources: bool = Field(
+        default=False, description="name the source of each fact and rule in blocks, such as agent or web"
+    )
     sweep_cron: str = Field(
         default="0 3 * * *", description="when facts and rules decay (cron, UTC); off: never"
     )

@@ -87,6 +87,7 @@ class KnowledgeMemory(
         with_dates: bool = False,
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
+        min_trust: str | None = None,
         fail_open: bool = True,
     ) -> str:
         """Return the block for a prompt; if the database or the model is out of reach, log that and return "".
@@ -102,6 +103,7 @@ class KnowledgeMemory(
             with_dates: Whether facts have the date of their last confirmation.
             as_of: Show what was known at this moment.
             valid_at: Show the facts that were true at this moment.
+            min_trust: Leave out memories that are less trusted than this source, such as ``agent``.
             fail_open: Whether the session goes on during an outage; ``False`` raises the error of the outage.
 
         Raises:
@@ -128,6 +130,9 @@ class KnowledgeMemory(
                 with_dates=with_dates,
                 as_of=as_of,
                 valid_at=valid_at,
+                min_trust=min_trust,
+                quarantine=retrieval.quarantine,
+                with_sources=retrieval.show_sources,
                 clock=self.clock,
             )
 

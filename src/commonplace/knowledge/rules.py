@@ -1,5 +1,6 @@
 """Storing rules: guidance for how to act, at first as candidates."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -33,6 +34,8 @@ class RuleDraft:
         source_butler: The butler that learned the rule.
         source_episode_id: The episode that the rule was learned from.
         metadata: A JSON object without the keys of :data:`RESERVED_METADATA`.
+        source: Where the guidance comes from, if that is less trusted than the session that stores it: a
+            :class:`~commonplace.core.sources.Source`. A memory that names an episode is no more trusted than it.
     """
 
     content: str
@@ -41,13 +44,20 @@ class RuleDraft:
     source_butler: str | None = None
     source_episode_id: UUID | str | None = None
     metadata: Mapping[str, Any] | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleReceipt:
-    """The outcome of storing a rule."""
+    """The outcome of storing a rule.
+
+    Attributes:
+        id: The rule.
+        flags: The reasons why the text looks like an instruction; blocks leave the rule out until a person confirms it.
+    """
 
     id: UUID
+    flags: tuple[str, ...] = ()
 
 
 class RuleMethods(KnowledgeSession):
@@ -62,6 +72,7 @@ class RuleMethods(KnowledgeSession):
         source_butler: str | None = None,
         source_episode_id: UUID | str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        source: str | None = None,
         allow_secrets: bool = False,
     ) -> RuleReceipt:
         """Store a rule as a candidate; for the parameters see :class:`RuleDraft`, for the errors :meth:`store_rules`.
@@ -75,6 +86,7 @@ class RuleMethods(KnowledgeSession):
             source_butler=source_butler,
             source_episode_id=source_episode_id,
             metadata=metadata,
+            source=source,
         )
         (receipt,) = await self.store_rules([draft], allow_secrets=allow_secrets)
         return receipt
@@ -133,4 +145,7 @@ async def insert_rules(
     parameters = columns(rules, [rule.content for rule in rules], embeddings)
     with known_sources(rules):
         await sql.insert_rules(**parameters, decay_rate=DECAY_RATE, now=now)
-    return [RuleReceipt(id=rule_id) for rule_id in parameters["id"]]
+    return [
+        RuleReceipt(id=rule_id, flags=tuple(json.loads(flags)))
+        for rule_id, flags in zip(parameters["id"], parameters["flags"], strict=True)
+    ]

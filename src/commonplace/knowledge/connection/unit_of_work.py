@@ -87,5 +87,5 @@ async def unit_of_work(pool: asyncpg.Pool, *, readonly: bool = False) -> AsyncGe
         ):
             sql = Statements(queries(), connection)
             begin = sql.set_context if readonly else sql.set_writing_context
-            await begin(tenant_id=context.tenant_id, actor=context.actor)
+            await begin(tenant_id=context.tenant_id, actor=context.actor, source=context.source)
             yield sql

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any, assert_never
 from uuid import UUID
 
@@ -10,9 +11,11 @@ import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.sources import Source
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.reading import read_one, require_found
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.facts import fact_key
 from commonplace.knowledge.kinds import Fact, Memory, MemoryType, Validity
 from commonplace.knowledge.short_ids import find_id, parse_id
 from commonplace.storage.database import Statements
@@ -52,9 +55,12 @@ class AnyMemoryMethods(KnowledgeSession):
     async def confirm_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
         """Restart the decay of an active fact, or of a rule that is not forgotten, and return it.
 
+        A person who confirms a memory stands for it: its trust becomes that of a person, so that blocks show it in
+        spite of its flags, and a held fact supersedes the fact that it contradicts.
+
         Raises:
-            InvalidInputError: The type or id is malformed, several memories have the short id, or the memory is an
-                episode, which has no confidence.
+            InvalidInputError: The type or id is malformed, several memories have the short id, the memory is an
+                episode, which has no confidence, or the fact is held and waits for a person.
             NotFoundError: No such active fact or rule exists.
             StorageUnavailableError: The server cannot be reached.
 
@@ -62,10 +68,28 @@ class AnyMemoryMethods(KnowledgeSession):
         """
         now = self.clock()
         async with self._changing(memory_type, memory_id, no_episode="has no confidence") as (sql, kind, key):
+            if kind is MemoryType.FACT and await self._accepted(sql, key, now):
+                return await read_one(sql, kind, key, now=now)
             confirm = sql.confirm_fact if kind is MemoryType.FACT else sql.confirm_rule
             if await confirm(id=key, now=now) is None:
                 raise NotFoundError(kind, str(key))
             return await read_one(sql, kind, key, now=now)
+
+    async def _accepted(self, sql: Statements, key: UUID, now: datetime) -> bool:
+        """Return whether a fact was held and is active now, in the place of the fact that it contradicts."""
+        fact = await read_one(sql, MemoryType.FACT, key, now=now)
+        if not isinstance(fact, Fact) or fact.validity is not Validity.HELD:
+            return False
+        if self.source is not Source.PERSON:
+            expected = "a fact that is not held; a person decides about this one with commonplace review"
+            raise InvalidInputError("memory_id", expected, str(key))
+        await sql.serialise_fact_keys(
+            keys=[fact_key(fact.scope, fact.predicate, fact.entity_id or fact.subject)]
+        )
+        rival: UUID | None = await sql.rival_of_held_fact(id=key)
+        if rival is not None:
+            await sql.supersede_fact(id=rival, by_id=key, now=now)
+        return await sql.accept_fact(id=key, now=now) is not None
 
     async def pin_memory(self, memory_type: str, memory_id: UUID | str, *, pinned: bool = True) -> Memory:
         """Add the tag ``pinned`` to an active fact, or to a rule that is not forgotten, or remove it.

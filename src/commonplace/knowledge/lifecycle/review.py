@@ -27,6 +27,10 @@ LIKENESS: Final = 0.95
 class WaitingReason(StrEnum):
     """The reason why a memory waits for a person."""
 
+    HELD = "held"
+    """The fact contradicts a more trusted one; confirmed, it supersedes that fact."""
+    FLAGGED = "flagged"
+    """The text looks like an instruction; blocks leave the memory out until a person confirms it."""
     FADING = "fading"
     """The memory was used, and fades within 14 days unless a person confirms it."""
     STALE = "stale"
@@ -71,8 +75,9 @@ class ReviewMethods(KnowledgeSession):
     async def list_waiting(self, *, limit: int = LIST_LIMIT) -> list[WaitingMemory]:
         """Return facts and rules to confirm or forget, the longest unconfirmed first.
 
-        These are memories that were used and fade within 14 days, and memories whose source was superseded or
-        forgotten after they were last confirmed. A confirmation takes a memory off the list.
+        These are facts that contradict a more trusted one, memories whose text looks like an instruction, memories that
+        were used and fade within 14 days, and memories whose source was superseded or forgotten after they were last
+        confirmed. A person's confirmation takes a memory off the list. Of equal texts the first is listed.
 
         Raises:
             StorageUnavailableError: The server cannot be reached.

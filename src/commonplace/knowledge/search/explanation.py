@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any, Final
 
+from commonplace.core.sources import Source
 from commonplace.knowledge.config import ScoreWeights
 from commonplace.knowledge.kinds import Episode, Fact, Memory, Rule
 from commonplace.knowledge.search.found import Component, ContextParts, Decay, Explanation, Scores
@@ -12,6 +13,14 @@ from commonplace.knowledge.search.scoring import Score
 
 _DAY_S: Final = 86_400.0
 _PLACES: Final = 6
+SOURCE_NAMES: Final = {
+    Source.PERSON: "a person",
+    Source.AGENT: "an agent",
+    Source.IMPORT: "an import",
+    Source.DOCUMENT: "a document",
+    Source.TOOL: "a tool",
+    Source.WEB: "the web",
+}
 
 
 def explain_search(memory: Memory, scores: Scores, *, limit: int, now: datetime) -> Explanation:
@@ -25,7 +34,7 @@ def explain_search(memory: Memory, scores: Scores, *, limit: int, now: datetime)
     """
     decay = _decay(memory, now)
     return Explanation(
-        why=_sentences(_found(scores, limit), decay), scores=_rounded_scores(scores), decay=decay
+        why=_sentences(_found(scores, limit), decay, memory), scores=_rounded_scores(scores), decay=decay
     )
 
 
@@ -46,7 +55,7 @@ def explain_context(memory: Memory, scores: Scores, ranked: ContextualScore, *, 
     )
     decay = _decay(memory, now)
     return Explanation(
-        why=_sentences(f"{holds}{around}. {alike}", decay),
+        why=_sentences(f"{holds}{around}. {alike}", decay, memory),
         scores=_rounded_scores(scores),
         parts=parts,
         decay=decay,
@@ -74,7 +83,7 @@ def explain_recall(
     likeness = f"Its likeness is {scores.likeness or 0.0:.2f}; the floor is {min_relevance:.2f}."
     decay = _decay(memory, now)
     return Explanation(
-        why=_sentences(f"{scored} {likeness} {_found(scores, limit)}", decay),
+        why=_sentences(f"{scored} {likeness} {_found(scores, limit)}", decay, memory),
         scores=_rounded_scores(scores),
         components={
             name: Component(value=_rounded(value), weight=weight, contribution=_rounded(value * weight))
@@ -85,8 +94,19 @@ def explain_recall(
     )
 
 
-def _sentences(found: str, decay: Decay | None) -> str:
-    return found if decay is None else f"{found} {_decay_sentence(decay)}"
+def _sentences(found: str, decay: Decay | None, memory: Memory) -> str:
+    parts = [found] if decay is None else [found, _decay_sentence(decay)]
+    return " ".join([*parts, _source_sentence(memory)])
+
+
+def _source_sentence(memory: Memory) -> str:
+    confirmed = memory.trust is Source.PERSON is not memory.source
+    told = f"Its source is {SOURCE_NAMES[memory.source]}" + (
+        ", and a person confirmed it." if confirmed else "."
+    )
+    if not memory.flags:
+        return told
+    return f"{told} It looks like an instruction ({', '.join(memory.flags)})."
 
 
 def _found(scores: Scores, limit: int) -> str:

@@ -150,6 +150,7 @@ class SearchMethods(KnowledgeSession):
         min_relevance: float = 0.0,
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
+        min_trust: str | None = None,
         explain: bool = False,
         fold: bool = True,
     ) -> list[Found]:
@@ -168,6 +169,8 @@ class SearchMethods(KnowledgeSession):
                 less than half the best likeness are left out, too. Only by context; 0.0 leaves out nothing.
             as_of: Search what was known at this moment; the fields of a result are those of today.
             valid_at: Find the facts that were true at this moment, also superseded facts.
+            min_trust: Leave out memories that are less trusted than this source: ``person``, ``agent``, ``import``,
+                ``document``, ``tool`` or ``web``.
             explain: Adds ``explanation`` to each result: its ranks, scores and decay, and why it was found.
             fold: Leave out repetitions: of facts about one subject, or rules, with equal texts return the best alone.
 
@@ -193,6 +196,7 @@ class SearchMethods(KnowledgeSession):
             min_confidence=min_confidence,
             as_of=as_of,
             valid_at=valid_at,
+            min_trust=min_trust,
             now=self.clock(),
         )
         if not request.text or not tables:

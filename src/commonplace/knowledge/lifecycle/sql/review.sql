@@ -1,21 +1,33 @@
 -- What waits for a person: memories that fade or have lost their source, and pairs that may say the same.
 
 -- name: list_waiting(now, soon, faint, limit)
--- Useful facts and rules that will be below :faint at :soon, and facts and rules whose source was superseded or forgotten
--- after they were last confirmed; the oldest confirmation first.
+-- Held facts, facts and rules with flags that no person stands for, useful facts and rules that will be below :faint at
+-- :soon, and facts and rules whose source was superseded or forgotten after they were last confirmed; the oldest
+-- confirmation first. Of held facts of one key and text, one.
 WITH living AS (
   SELECT
     'fact' AS memory_type, id, left(subject || ' ' || predicate || ': ' || content, 300) AS text, last_confirmed_at,
     decay_rate > 0.0 AND reference_count > 0
-      AND commonplace_effective_confidence(confidence, decay_rate, last_confirmed_at, :soon) < :faint AS fades
+      AND commonplace_effective_confidence(confidence, decay_rate, last_confirmed_at, :soon) < :faint AS fades,
+    CASE WHEN flags <> '[]' AND trust <> 'person' THEN 'flagged' END AS reason
   FROM facts
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active'
     AND (valid_to IS NULL OR valid_to > :now)
   UNION ALL
+  (
+    SELECT DISTINCT ON (scope, coalesce(CAST(entity_id AS text), subject), predicate, commonplace_plain(content))
+      'fact', id, left(subject || ' ' || predicate || ': ' || content, 300), last_confirmed_at, false, 'held'
+    FROM facts
+    WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'held'
+    ORDER BY
+      scope, coalesce(CAST(entity_id AS text), subject), predicate, commonplace_plain(content), created_at, id
+  )
+  UNION ALL
   SELECT
     'rule', id, left(content, 300), last_confirmed_at,
     decay_rate > 0.0 AND reference_count + success_count > 0
-      AND commonplace_effective_confidence(confidence, decay_rate, last_confirmed_at, :soon) < :faint
+      AND commonplace_effective_confidence(confidence, decay_rate, last_confirmed_at, :soon) < :faint,
+    CASE WHEN flags <> '[]' AND trust <> 'person' THEN 'flagged' END
   FROM rules
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
 ),
@@ -25,9 +37,11 @@ judged AS (
     commonplace_is_stale(memory_type, id, last_confirmed_at) AS is_stale
   FROM living
 )
-SELECT memory_type, id, text, CASE WHEN is_stale THEN 'stale' ELSE 'fading' END AS reason, last_confirmed_at
+SELECT
+  memory_type, id, text, coalesce(reason, CASE WHEN is_stale THEN 'stale' ELSE 'fading' END) AS reason,
+  last_confirmed_at
 FROM judged
-WHERE fades OR is_stale
+WHERE reason IS NOT NULL OR fades OR is_stale
 ORDER BY last_confirmed_at, id
 LIMIT :limit;
 

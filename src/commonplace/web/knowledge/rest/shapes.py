@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from commonplace.core.sources import Source
 from commonplace.knowledge import (
     DEFAULT_IMPORTANCE,
     GLOBAL_SCOPE,
@@ -32,6 +33,9 @@ Importance = Annotated[
 ]
 Tags = Annotated[list[str], Field(max_length=MAX_TAGS, description="labels to group by")]
 Scope = Annotated[str, Field(description="global, or the name of a butler")]
+Origin = Annotated[
+    Source | None, Field(description="where the text comes from; agent is the most trusted one of this door")
+]
 Details = Annotated[dict[str, Any], Field(default_factory=dict, description="a flat object of plain values")]
 
 
@@ -47,6 +51,7 @@ class NewEpisode(Wanted):
     butler: str
     session_id: UUID | None = None
     importance: Importance = DEFAULT_IMPORTANCE
+    source: Origin = None
     metadata: Details
 
 
@@ -72,6 +77,7 @@ class NewFact(Wanted):
     entity_id: UUID | None = None
     valid_from: str | None = None
     valid_to: str | None = None
+    source: Origin = None
     metadata: Details
 
 
@@ -85,6 +91,7 @@ class NewRule(Wanted):
     content: str
     scope: Scope = GLOBAL_SCOPE
     tags: Tags = Field(default_factory=list)
+    source: Origin = None
     metadata: Details
 
 
@@ -101,6 +108,8 @@ class StoredFactShape(Shape):
 
     Attributes:
         superseded_id: the fact that was replaced
+        contradicts_id: the more trusted fact that it contradicts; the new fact is held until a person decides
+        flags: reasons why the text looks like an instruction
     """
 
 
@@ -126,6 +135,9 @@ class KnownShape(Shape):
         supersedes_id: the fact that it replaced
         valid_from: when a fact began to hold
         valid_to: when it ceased or ceases to hold
+        source: where the text comes from
+        trust: the source that stands for it now: `person` once a person confirmed it
+        flags: reasons why the text looks like an instruction
         confidence: at the last confirmation
         effective_confidence: today
         decay_rate: share lost per day
