@@ -9,10 +9,13 @@ from rich.console import Console
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import console, shown
 from commonplace.cli.run import ACTOR, settings, source
-from commonplace.core.errors import SettingsError, StorageError
+from commonplace.core.errors import InvalidInputError, SettingsError, StorageError
+from commonplace.core.sources import Source
 from commonplace.knowledge import DuplicatePair, FactReview, KnowledgeMemory, WaitingMemory, short_id
 from commonplace.llm import names_language_model
+from commonplace.memories import Memories
 from commonplace.operational import GENERAL, Decision, OperationalMemory, Review, decide_after_session
+from commonplace.quarantined import LETTERS, Quarantined, decide, list_quarantined
 
 UNDO: Final = "undo"
 OF_FACTS: Final = "k"
@@ -33,6 +36,7 @@ class _Found:
     fact_reviews: list[FactReview] = field(default_factory=list[FactReview])
     duplicates: list[DuplicatePair] = field(default_factory=list[DuplicatePair])
     waiting: list[WaitingMemory] = field(default_factory=list[WaitingMemory])
+    quarantined: list[Quarantined] = field(default_factory=list[Quarantined])
 
     def lines(self) -> list[str]:
         """Return the lines of console markup."""
@@ -41,6 +45,7 @@ class _Found:
             *map(fact_text, self.fact_reviews),
             *map(pair_text, self.duplicates),
             *map(waiting_text, self.waiting),
+            *map(quarantined_text, self.quarantined),
         ]
 
 
@@ -48,7 +53,9 @@ class _Found:
 async def review(
     review_id: Annotated[
         str | None,
-        typer.Argument(metavar="ID", help="The ID that the list shows: 7, k7, f:3k7q2, f:3k7q2+f:9x2vd."),
+        typer.Argument(
+            metavar="ID", help="The ID that the list shows: 7, k7, f:3k7q2, f:3k7q2+f:9x2vd, o:12."
+        ),
     ] = None,
     verdict: Annotated[
         Word | None,
@@ -118,6 +125,9 @@ async def _listed(*, decided: bool) -> _Found:
     found = _Found()
     async with OperationalMemory.open(loaded) as memory:
         found.reviews = await memory.reviews(decided=decided, limit=MOST)
+    if not decided:
+        async with Memories.open(loaded) as memories:
+            found.quarantined = await list_quarantined(memories)
     if loaded.postgres_url is None and not loaded.postgres_directory.exists():
         return found
     try:
@@ -138,6 +148,12 @@ async def _decide_memory(review_id: str, verdict: Word) -> Answer:
     known = ("same", "distinct") if newer else ("confirm", "forget")
     if verdict not in known:
         raise typer.BadParameter(f"expected {' or '.join(known)}, got {verdict}", param_hint="VERDICT")
+    if older[0] in LETTERS and not newer:
+        if source() is not Source.PERSON:
+            raise InvalidInputError("id", "a memory that an agent may decide about; ask the user", older)
+        async with Memories.open(settings()) as memories:
+            await decide(memories, older, confirm=verdict == "confirm")
+        return Answer({"id": review_id, "decision": verdict}, f"{review_id}: {verdict}")
     async with KnowledgeMemory.open(settings(), actor=ACTOR, source=source()) as memory:
         if newer:
             await memory.decide_duplicate(kind, older, newer, same=verdict == "same")
@@ -187,6 +203,11 @@ def review_text(found: Review) -> str:
 def waiting_text(found: WaitingMemory) -> str:
     """Return a memory to confirm or forget as a line of console markup."""
     return f"[bold]{short_id(found.memory_type, found.id)}[/] {found.reason}: {shown(found.text)}"
+
+
+def quarantined_text(found: Quarantined) -> str:
+    """Return a memory in quarantine as a line of console markup."""
+    return f"[bold]{found.id}[/] flagged ({', '.join(found.flags)}): {shown(found.text)}"
 
 
 def pair_text(found: DuplicatePair) -> str:

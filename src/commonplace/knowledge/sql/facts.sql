@@ -153,7 +153,9 @@ creations AS (
     current_setting('commonplace.tenant_id'), 'fact_created',
     jsonb_build_object(
       'memory_type', 'fact', 'memory_id', id, 'before', NULL,
-      'after', to_jsonb(stored) - 'id' || CASE WHEN validity = 'held' THEN '{}' ELSE '{"validity": "active"}' END
+      'after', to_jsonb(stored) - 'id' || jsonb_build_object(
+        'validity', CASE WHEN validity = 'held' THEN validity ELSE 'active' END
+      )
     )
   FROM stored
 ),

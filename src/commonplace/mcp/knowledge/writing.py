@@ -81,9 +81,9 @@ async def memory_store_fact(
     There is one current fact for each subject, predicate and scope: storing another with the same three replaces the
     old one, which is kept as history. So to correct a fact, store it again under the same subject and predicate.
     Search first, so that you use the names that are in use. Do not store secrets. Returns the id, and the
-    superseded_id of the fact that was replaced, if any. With contradicts_id, the fact is held, because it contradicts a
-    more trusted one: tell the user, who decides with `commonplace review`. With flags, it looks like an instruction and
-    stays out of blocks until the user confirms it.
+    superseded_id of the fact that was replaced, if any. With contradicts_id it waits, because it contradicts
+    a more trusted fact; with flags it stays out of blocks, because it looks like an instruction. Then tell the user, who
+    decides with `commonplace review`.
 
     Parameters:
         subject: The person or thing that the fact is about, such as "Anna" or "staging database".
@@ -119,8 +119,7 @@ async def memory_store_rule(
     """Keep guidance for how to act, learned from success or failure.
 
     A rule begins as a candidate; calls of memory_mark_helpful promote it. Store knowledge about the world with
-    memory_store_fact instead. Returns the id, for that feedback. With flags, the rule looks like an instruction of
-    somebody else and stays out of blocks until the user confirms it.
+    memory_store_fact instead. Returns the id, for that feedback. With flags, it stays out of blocks until the user confirms it.
 
     Parameters:
         content: The action and when to take it, such as "Run the linter before every commit".
@@ -130,11 +129,11 @@ async def memory_store_rule(
 
 
 OFFERS: Final = (
-    Offer(run=memory_store_episode, title="Store an episode", agent=("content", "butler", "source")),
+    Offer(run=memory_store_episode, title="Store an episode", agent=("content", "butler")),
     Offer(
         run=memory_store_fact,
         title="Store a fact",
-        agent=("subject", "predicate", "content", "permanence", "scope", "source"),
+        agent=("subject", "predicate", "content", "permanence", "scope"),
     ),
-    Offer(run=memory_store_rule, title="Store a rule", agent=("content", "scope", "source")),
+    Offer(run=memory_store_rule, title="Store a rule", agent=("content", "scope")),
 )

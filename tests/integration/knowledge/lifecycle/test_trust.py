@@ -173,12 +173,13 @@ async def test_consolidation_inherits_and_does_not_displace(knowledge: Knowledge
         "retractions": [{"target_id": str(iban.id), "reason": "outdated"}],
     }
 
-    async def model(_: str) -> str:
+    async def model(_: str, *, trigger_source: str) -> str:
+        del trigger_source
         return json.dumps(answer)
 
     async with person.acting() as pool:
-        report = await run_consolidation(pool, knowledge.engine, model)
-    assert sum(run.facts_created for run in report.runs) == 2
+        report = await run_consolidation(pool, knowledge.engine, model, clock=knowledge.clock)
+    assert sum(run.facts_created for run in report.runs) == 2, report
     living = {each.content: each.trust for each in await knowledge.list_facts(validity="active")}
     assert living == {"DE89": "person", "030": "person", "Bonn": "web"}
     assert [each.content for each in await knowledge.list_facts(validity="held")] == ["DE12"]

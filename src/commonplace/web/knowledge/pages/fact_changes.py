@@ -30,7 +30,9 @@ async def confirm(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemI
         raise InvalidInputError("fact", NOT_ACTIVE, f"a fact that is {fact.validity}")
     await knowledge.confirm_memory("fact", fact_id)
     if fact.validity is Validity.HELD:
-        return done(request, "The fact was confirmed. It replaces the fact that it contradicts.", changed=CHANGED)
+        return done(
+            request, "The fact was confirmed. It replaces the fact that it contradicts.", changed=CHANGED
+        )
     return done(request, "The fact was confirmed. Its decay starts again.", changed=CHANGED)
 
 
