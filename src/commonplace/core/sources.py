@@ -26,14 +26,15 @@ class Source(StrEnum):
     """It comes from a page of the web, which anybody can write."""
 
 
-_RANKS: Final = {source: len(Source) - place for place, source in enumerate(Source)}
+RANKS: Final = {source: len(Source) - place for place, source in enumerate(Source)}
+"""The order of trust: the higher, the more trusted."""
 
 
 def weakest(*sources: Source) -> Source:
     """Return the least trusted of one or more sources."""
-    return min(sources, key=_RANKS.__getitem__)
+    return min(sources, key=RANKS.__getitem__)
 
 
 def at_least(min_trust: Source) -> list[Source]:
     """Return the sources that are trusted at least as much as one of them."""
-    return [source for source in Source if _RANKS[source] >= _RANKS[min_trust]]
+    return [source for source in Source if RANKS[source] >= RANKS[min_trust]]

@@ -82,8 +82,8 @@ async def memory_store_fact(
     old one, which is kept as history. So to correct a fact, store it again under the same subject and predicate.
     Search first, so that you use the names that are in use. Do not store secrets. Returns the id, and the
     superseded_id of the fact that was replaced, if any. With contradicts_id it waits, because it contradicts
-    a more trusted fact; with flags it stays out of blocks, because it looks like an instruction. Then tell the user, who
-    decides with `commonplace review`.
+    a more trusted fact; with flags it stays out of blocks, because it looks like an instruction. Then tell the
+    user, who decides with `commonplace review`.
 
     Parameters:
         subject: The person or thing that the fact is about, such as "Anna" or "staging database".
@@ -119,7 +119,8 @@ async def memory_store_rule(
     """Keep guidance for how to act, learned from success or failure.
 
     A rule begins as a candidate; calls of memory_mark_helpful promote it. Store knowledge about the world with
-    memory_store_fact instead. Returns the id, for that feedback. With flags, it stays out of blocks until the user confirms it.
+    memory_store_fact instead. Returns the id, for that feedback. With flags, it stays out of blocks until the
+    user confirms it.
 
     Parameters:
         content: The action and when to take it, such as "Run the linter before every commit".

@@ -155,8 +155,8 @@ async def test_of_one_batch_a_weaker_source_does_not_supersede(knowledge: Knowle
 async def test_consolidation_inherits_and_does_not_displace(knowledge: KnowledgeMemory) -> None:
     """What a model makes of a page is as trusted as the page, and neither replaces nor withdraws what a person said."""
     person = by(knowledge, Source.PERSON)
-    iban = await person.store_fact(**KEY, content="DE89")
-    phone = await person.store_fact(subject="Northwind", predicate="phone", content="030")
+    iban = await person.store_fact(**KEY, content="DE89", scope="ops")
+    phone = await person.store_fact(subject="Northwind", predicate="phone", content="030", scope="ops")
     rule = await person.store_rule(content="Ask before a payment")
     await knowledge.store_episode(
         content="Northwind has a new account, says a page", butler="ops", source="web"
@@ -184,6 +184,13 @@ async def test_consolidation_inherits_and_does_not_displace(knowledge: Knowledge
     assert living == {"DE89": "person", "030": "person", "Bonn": "web"}
     assert [each.content for each in await knowledge.list_facts(validity="held")] == ["DE12"]
     assert await texts(knowledge) >= {"Ask before a payment"}
+
+
+async def test_a_weaker_fact_of_another_scope_does_not_hide_a_trusted_one(knowledge: KnowledgeMemory) -> None:
+    """A reader of the scope is shown the trusted fact of the key."""
+    await by(knowledge, Source.PERSON).store_fact(**KEY, content="DE89")
+    await knowledge.store_fact(**KEY, content="DE12", scope="ops")
+    assert {each.memory.content for each in await knowledge.recall("", scope="ops")} == {"DE89"}
 
 
 async def test_the_database_knows_the_order_of_trust(knowledge: KnowledgeMemory) -> None:
