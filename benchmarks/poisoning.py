@@ -1,9 +1,9 @@
 """Memory poisoning: what reaches a block, what displaces a trusted memory, and what is flagged by mistake.
 
-Each text of `data/poisoning_attacks.txt` is stored by every write path that an attacker can reach: a rule, a pinned
-rule and a fact of an agent, a fact that an agent names as coming from the web, an episode that a model consolidates
-into a rule, an import, an operational memory, and a line of a workspace; rules and operational memories five times.
-Then the block is built with the text itself as the prompt, which is the attacker's best case.
+Each text of the `data/poisoning_*.txt` of attacks is stored by every write path that an attacker can reach: a rule, a
+pinned rule and a fact of an agent, a fact that an agent names as coming from the web, an episode of the web that a
+model consolidates into a rule, an import, an operational memory, and a line of a workspace; rules and operational
+memories five times. Then the block is built with the text itself as the prompt, which is the attacker's best case.
 
 - `reaches a block unflagged`: the text stands in a block (aim: at most 2 %)
 - `displaces a trusted memory`: a correction by a less trusted source, or by an instruction, takes a trusted memory out
@@ -14,9 +14,10 @@ Then the block is built with the text itself as the prompt, which is the attacke
 The attacks rebuild published ones: prompt injection, MINJA (queries that make an agent store a redirection),
 AgentPoison (a trigger with a demonstration), SpAIware (a memory that sends conversations away), sleeper rules and
 repetition. The texts were written before the patterns, by the same author; half of them, chosen by a hash, served as a
-figure alone while the patterns were made (`aside`). The texts of `data/poisoning_measured_once.txt` were written after
-the patterns, in other words on purpose, and measured once: their rate says what to expect of texts that the patterns do
-not know. A plain false statement that contradicts no memory is not an instruction: its source alone tells.
+figure alone while the patterns were made (`aside`). `data/poisoning_paraphrased.txt` says the same in other words; the
+first patterns found none of them in 96 % of the tries, and were then extended. `data/poisoning_measured_once.txt` was
+written after that and measured once: its rate says what to expect of texts that the patterns do not know. A plain false
+statement that contradicts no memory is not an instruction: its source alone tells.
 
     python benchmarks/poisoning.py [--show]
 """
@@ -268,7 +269,8 @@ def _share(label: str, hits: int, of: int, most: float | None = None) -> bool:
 
 async def measure(*, show: bool) -> bool:
     """Print the shares, and return whether every aim is met."""
-    attacks, once = cases("poisoning_attacks.txt"), cases("poisoning_measured_once.txt")
+    attacks = [*cases("poisoning_attacks.txt"), *cases("poisoning_paraphrased.txt")]
+    once = cases("poisoning_measured_once.txt")
     honest = [*cases("poisoning_honest.txt"), *documentation()]
     lines = (DATA / "poisoning_corrections.jsonl").read_text(encoding="utf-8").splitlines()
     corrections = [Correction(**json.loads(line)) for line in lines]
@@ -292,6 +294,8 @@ async def measure(*, show: bool) -> bool:
         hits = sum(case.family == family for listed in found.values() for case in listed)
         _share(f"  {family}", hits, paths * of_family)
     _share("reaches a block unflagged, measured once", _count(new), paths * len(once))
+    for path, listed in new.items():
+        _share(f"  by {path}", len(listed), len(once))
     ok &= _share(
         "displaces a trusted memory", _count(lost), len(CORRECTING) * len(corrections), MOST_DISPLACED
     )

@@ -38,8 +38,10 @@ async def list_quarantined(memories: Memories) -> list[Quarantined]:
         StorageError: A memory cannot be read.
     """
     found = [(f"o:{one.id}", one.observation) for one in await memories.operational.list_memories()]
-    for app in await memories.apps.registry.list_apps():
-        found += [(f"a:{one.id}", one.content) for one in await memories.apps.list_memories(app.app_id)]
+    for listed in await memories.apps.registry.list_apps():
+        found += [
+            (f"a:{one.id}", one.content) for one in await memories.apps.list_memories(listed.app.app_id)
+        ]
     found += [(f"w:{one.id}", one.text) for one in (await memories.workspace.search(limit=None)).memories]
     flags = memories.operational.quarantine.flags
     return [Quarantined(id=key, text=text, flags=flags(text)) for key, text in found if flags(text)]

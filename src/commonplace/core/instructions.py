@@ -38,6 +38,9 @@ class Flag(StrEnum):
     """It makes certain questions or words lead to another answer."""
     DISGUISED = "disguised"
     """Its words hold invisible characters or letters of another script that look alike."""
+    UNTRUSTED_RULE = "untrusted_rule"
+    """It is a rule from a document, a tool or the web: to advise the agent is for people and agents. Knowledge memory
+    sets this flag by the source, whatever the words."""
 
 
 _INSIDE_WORD: Final = re.compile(

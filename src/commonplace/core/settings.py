@@ -162,6 +162,9 @@ class Settings(BaseModel):
         default=None,
         description="URL for traces of the service (OTLP over HTTP); needs the extra otel; unset: no traces",
     )
+    otel_content: bool = Field(
+        default=False, description="put the texts of queries into the spans of searches"
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="WARNING", description="least severe log records that are printed"
     )

@@ -17,6 +17,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.outage import OUTAGES
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.vectors import embed
 from commonplace.knowledge.drafts import checked, columns
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE
@@ -150,7 +151,8 @@ class EpisodeMethods(KnowledgeSession):
         if not drafts:
             return []
         prepared = await self._prepare(drafts, allow_secrets=allow_secrets)
-        return [EpisodeReceipt(id=stored) for stored in await self._insert(prepared)]
+        async with traced(self, "create_memory") as note:
+            return note([EpisodeReceipt(id=stored) for stored in await self._insert(prepared)])
 
     async def import_episodes(
         self,

@@ -11,6 +11,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.instructions import find_flags
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.vectors import Embeddings, embed
 from commonplace.knowledge.drafts import checked, columns, known_sources
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Moment
@@ -162,9 +163,9 @@ class FactMethods(KnowledgeSession):
             return []
         facts = [checked_fact(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
         embeddings = await embed(self.engine, [fact_text(fact) for fact in facts])
-        async with self._writing() as sql:
+        async with traced(self, "upsert_memory") as note, self._writing() as sql:
             await sql.serialise_fact_keys(keys=[fact.key for fact in facts])
-            return await insert_facts(sql, facts, embeddings, now=self.clock())
+            return note(await insert_facts(sql, facts, embeddings, now=self.clock()))
 
 
 store_fact = storage_function(

@@ -9,6 +9,7 @@ from commonplace.knowledge.browse.history import HistoryMethods
 from commonplace.knowledge.browse.lists import ListMethods
 from commonplace.knowledge.browse.reading import ReadingMethods
 from commonplace.knowledge.connection.outage import OUTAGES
+from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.consolidation.facade import ConsolidationMethods
 from commonplace.knowledge.entities.merge_preview import MergePreviewMethods
 from commonplace.knowledge.entities.merging import MergingMethods
@@ -137,7 +138,8 @@ class KnowledgeMemory(
             )
 
         try:
-            return await self._unless_out_of_reach(assemble)
+            async with traced(self, "search_memory", trigger_prompt) as note:
+                return note(await self._unless_out_of_reach(assemble))
         except OUTAGES as error:
             if not fail_open:
                 raise

@@ -1,6 +1,5 @@
 """Storing rules: guidance for how to act, at first as candidates."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +8,7 @@ from uuid import UUID
 
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.vectors import Embeddings, embed
 from commonplace.knowledge.drafts import checked, columns, known_sources
 from commonplace.knowledge.kinds import GLOBAL_SCOPE
@@ -110,8 +110,8 @@ class RuleMethods(KnowledgeSession):
             return []
         rules = [checked_rule(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
         embeddings = await embed(self.engine, [rule.content for rule in rules])
-        async with self._writing() as sql:
-            return await insert_rules(sql, rules, embeddings, now=self.clock())
+        async with traced(self, "create_memory") as note, self._writing() as sql:
+            return note(await insert_rules(sql, rules, embeddings, now=self.clock()))
 
 
 store_rule = storage_function(
@@ -144,8 +144,6 @@ async def insert_rules(
     """
     parameters = columns(rules, [rule.content for rule in rules], embeddings)
     with known_sources(rules):
-        await sql.insert_rules(**parameters, decay_rate=DECAY_RATE, now=now)
-    return [
-        RuleReceipt(id=rule_id, flags=tuple(json.loads(flags)))
-        for rule_id, flags in zip(parameters["id"], parameters["flags"], strict=True)
-    ]
+        stored = await sql.insert_rules(**parameters, decay_rate=DECAY_RATE, now=now)
+    flags = {row["id"]: tuple(row["flags"]) for row in stored}
+    return [RuleReceipt(id=rule_id, flags=flags[rule_id]) for rule_id in parameters["id"]]

@@ -15,6 +15,7 @@ from commonplace.core.sources import Source
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.reading import read_one, require_found
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.facts import fact_key
 from commonplace.knowledge.kinds import Fact, Memory, MemoryType, Validity
 from commonplace.knowledge.short_ids import find_id, parse_id
@@ -37,7 +38,8 @@ class AnyMemoryMethods(KnowledgeSession):
 
         Source: KNW-05.6, R-KNW-7.
         """
-        return await self._get(memory_type, memory_id)
+        async with traced(self, "search_memory") as note:
+            return note(await self._get(memory_type, memory_id))
 
     async def _get(self, memory_type: str, memory_id: UUID | str, *, retracted: bool = False) -> Memory:
         now = self.clock()
@@ -67,13 +69,14 @@ class AnyMemoryMethods(KnowledgeSession):
         Source: KNW-05.7.
         """
         now = self.clock()
-        async with self._changing(memory_type, memory_id, no_episode="has no confidence") as (sql, kind, key):
+        changing = self._changing(memory_type, memory_id, no_episode="has no confidence")
+        async with traced(self, "update_memory") as note, changing as (sql, kind, key):
             if kind is MemoryType.FACT and await self._accepted(sql, key, now):
-                return await read_one(sql, kind, key, now=now)
+                return note(await read_one(sql, kind, key, now=now))
             confirm = sql.confirm_fact if kind is MemoryType.FACT else sql.confirm_rule
             if await confirm(id=key, now=now) is None:
                 raise NotFoundError(kind, str(key))
-            return await read_one(sql, kind, key, now=now)
+            return note(await read_one(sql, kind, key, now=now))
 
     async def _accepted(self, sql: Statements, key: UUID, now: datetime) -> bool:
         """Return whether a fact was held and is active now, in the place of the fact that it contradicts."""
@@ -124,7 +127,8 @@ class AnyMemoryMethods(KnowledgeSession):
         Source: KNW-02.3, KNW-05.8, KNW-05.9.
         """
         now = self.clock()
-        async with self._changing(memory_type, memory_id) as (sql, kind, key):
+        changing = self._changing(memory_type, memory_id)
+        async with traced(self, "delete_memory") as note, changing as (sql, kind, key):
             match kind:
                 case MemoryType.EPISODE:
                     await sql.forget_episode(id=key, now=now)
@@ -134,7 +138,7 @@ class AnyMemoryMethods(KnowledgeSession):
                     await sql.forget_rule(id=key)
                 case _:
                     assert_never(kind)
-            return await read_one(sql, kind, key, now=now)
+            return note(await read_one(sql, kind, key, now=now))
 
     @asynccontextmanager
     async def _changing(

@@ -7,6 +7,7 @@ from commonplace.core.clock import Clock
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import MAX_LIMIT, ScoreWeights
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.kinds import Episode, Memory, MemoryType, Moment
 from commonplace.knowledge.search.candidates import Candidates, ReadMemories, read_candidates
 from commonplace.knowledge.search.explanation import explain_recall
@@ -100,12 +101,13 @@ class RecallMethods(KnowledgeSession):
             clock=self.clock,
         )
         count = count and not request.is_past
-        async with self._writing() if count else self._reading() as sql:
+        opening = self._writing() if count else self._reading()
+        async with traced(self, "search_memory", topic) as note, opening as sql:
             found, _ = await find_memories(
                 sql, request, weights=weights or retrieval.score_weights, explain=explain
             )
             found = found[: request.limit]
-            return await _count_uses(sql, found, request) if count else found
+            return note(await _count_uses(sql, found, request) if count else found)
 
 
 recall = storage_function(RecallMethods, RecallMethods.recall, needs_engine=True, limit=DEFAULT_LIMIT)

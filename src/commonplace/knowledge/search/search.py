@@ -13,6 +13,7 @@ from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.config import MAX_LIMIT, SearchMode
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.inputs import require_memory_type
 from commonplace.knowledge.kinds import Memory, MemoryType, Moment
 from commonplace.knowledge.search.candidates import read_candidates
@@ -204,7 +205,7 @@ class SearchMethods(KnowledgeSession):
         if known_mode is not SearchMode.KEYWORD:
             request = await add_vector(request, self.engine)
         floor = _require_floor(min_relevance, known_mode)
-        async with self._reading() as sql:
+        async with traced(self, "search_memory", query) as note, self._reading() as sql:
             request = wide = await begin_search(sql, request)
             if known_mode is SearchMode.SEMANTIC and request.vector is None:
                 known_mode = SearchMode.KEYWORD
@@ -216,7 +217,7 @@ class SearchMethods(KnowledgeSession):
                 told = folded(found, scoped=False) if fold else found
                 has_room = len(told) < min(request.limit, len(found))
                 if not has_room or len(found) < wide.limit or wide.limit == MAX_LIMIT:
-                    return told[: request.limit]
+                    return note(told[: request.limit])
                 # Repetitions took the places of other memories.
                 wide = widened(wide)
 

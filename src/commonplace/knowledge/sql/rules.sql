@@ -1,5 +1,6 @@
 -- name: insert_rules(id, content, search_text, embedding, scope, source_butler, source_episode_id, tags, metadata, source, flags, decay_rate, model, version, now)
--- Insert rules as candidates, the model of their vectors, and an event for each rule.
+-- Insert rules as candidates, the model of their vectors, and an event for each rule. A rule of a document, a tool or the
+-- web gets a flag. Return the ids and flags.
 WITH input AS (
   SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:content AS text[]), CAST(:search_text AS text[]),
@@ -23,7 +24,11 @@ stored AS (
   SELECT
     current_setting('commonplace.tenant_id'), input.id, input.content, commonplace_search_vector(search_text),
     input.embedding, :model, :version, scope, :decay_rate, source_butler, source_episode_id, CAST(tags AS jsonb),
-    CAST(input.metadata AS jsonb), from_where.source, from_where.source, CAST(input.flags AS jsonb), :now, :now
+    CAST(input.metadata AS jsonb), from_where.source, from_where.source,
+    CAST(input.flags AS jsonb) || CASE
+      WHEN from_where.source IN ('document', 'tool', 'web') THEN CAST('["untrusted_rule"]' AS jsonb) ELSE '[]'
+    END,
+    :now, :now
   FROM input
   LEFT JOIN episodes AS origin
     ON origin.tenant_id = current_setting('commonplace.tenant_id') AND origin.id = input.source_episode_id,
@@ -31,12 +36,15 @@ stored AS (
     SELECT commonplace_weaker(commonplace_weaker(commonplace_source(), input.source), origin.trust) AS source
   ) AS from_where
   RETURNING id, scope, maturity, confidence, decay_rate, source_episode_id, source, flags
+),
+events AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'rule_created',
+    jsonb_build_object('memory_type', 'rule', 'memory_id', id, 'before', NULL, 'after', to_jsonb(stored) - 'id')
+  FROM stored
 )
-INSERT INTO memory_events (tenant_id, event_type, payload)
-SELECT
-  current_setting('commonplace.tenant_id'), 'rule_created',
-  jsonb_build_object('memory_type', 'rule', 'memory_id', id, 'before', NULL, 'after', to_jsonb(stored) - 'id')
-FROM stored;
+SELECT id, flags FROM stored;
 
 -- name: bump_rule(id, now)^
 -- Count a use of a rule that is not forgotten, and return the rule.
