@@ -6,12 +6,21 @@ from typing import Annotated, Final, Literal
 import typer
 from rich.console import Console
 
+from commonplace import waiting
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import console, shown
 from commonplace.cli.run import ACTOR, settings, source
 from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError, StorageError
 from commonplace.core.sources import Source
-from commonplace.knowledge import DuplicatePair, FactReview, KnowledgeMemory, WaitingMemory, short_id
+from commonplace.knowledge import (
+    DeadLetter,
+    DuplicatePair,
+    FactReview,
+    KnowledgeMemory,
+    MemoryType,
+    WaitingMemory,
+    short_id,
+)
 from commonplace.llm import names_language_model
 from commonplace.memories import Memories
 from commonplace.operational import GENERAL, Decision, OperationalMemory, Review, decide_after_session
@@ -24,9 +33,7 @@ MOST: Final = 1_000
 ID_FORMS: Final = (
     "a number, k and a number, a short id such as f:3k7q2, or two short ids such as f:3k7q2+f:9x2vd"
 )
-Word = Literal["same", "refines", "corrects", "distinct", "undo", "confirm", "forget"]
-KINDS: Final = {"f": "fact", "r": "rule"}
-"""The first letters of short ids, and what they stand for."""
+Word = Literal["same", "refines", "corrects", "distinct", "undo", "confirm", "forget", "retry"]
 
 app = typer.Typer(add_completion=False)
 
@@ -40,6 +47,7 @@ class _Found:
     duplicates: list[DuplicatePair] = field(default_factory=list[DuplicatePair])
     waiting: list[WaitingMemory] = field(default_factory=list[WaitingMemory])
     quarantined: list[Quarantined] = field(default_factory=list[Quarantined])
+    dead_letters: list[DeadLetter] = field(default_factory=list[DeadLetter])
 
     def lines(self) -> list[str]:
         """Return the lines of console markup."""
@@ -49,6 +57,7 @@ class _Found:
             *map(pair_text, self.duplicates),
             *map(waiting_text, self.waiting),
             *map(quarantined_text, self.quarantined),
+            *map(failure_text, self.dead_letters),
         ]
 
 
@@ -64,7 +73,8 @@ async def review(
         Word | None,
         typer.Argument(
             metavar="VERDICT",
-            help="Relation of the new memory to the old one; undo takes a decision back; confirm or forget a memory.",
+            help="Relation of the new memory to the old one; confirm or forget a memory; retry an episode; undo takes "
+            "a decision back.",
         ),
     ] = None,
     *,
@@ -78,7 +88,8 @@ async def review(
     A pair is of two observations, of a known fact and the fact of a consolidation that superseded it, or of two facts
     or rules that may say the same. The decision is applied to both memories and remembered. A single memory waits if it
     contradicts a more trusted fact (held), if it looks like an instruction (flagged), if it was used and will fade
-    soon, or if the memory that it was derived from no longer holds: confirm it, or forget it.
+    soon, if the memory that it was derived from no longer holds, or if the rule did harm: confirm it, or forget it. An
+    episode waits if it could not be consolidated: retry it, or forget it.
     """
     if review_id is not None:
         _check_use(review_id, verdict, by_model=by_model)
@@ -127,9 +138,10 @@ def _verdicts_of(review_id: str) -> tuple[str, ...]:
         return (*Decision, UNDO)
     if review_id[:1] in LETTERS and review_id[1:2] == ":":
         return ("confirm", "forget")
-    if review_id[:1] in KINDS and review_id[1:2] == ":":
-        return ("same", "distinct") if "+" in review_id else ("confirm", "forget")
-    raise typer.BadParameter(f"expected {ID_FORMS}, got {review_id!r}", param_hint="ID")
+    try:
+        return (*waiting.answers_of(review_id), UNDO)
+    except InvalidInputError:
+        raise typer.BadParameter(f"expected {ID_FORMS}, got {review_id!r}", param_hint="ID") from None
 
 
 async def _listed(*, decided: bool) -> _Found:
@@ -149,6 +161,7 @@ async def _listed(*, decided: bool) -> _Found:
             if not decided:
                 found.duplicates = await knowledge.list_duplicates()
                 found.waiting = await knowledge.list_waiting()
+                found.dead_letters = await knowledge.list_dead_letters()
     except StorageError as error:
         console(stderr=True).print(f"Facts and rules are left out: {shown(str(error))}")
     return found
@@ -156,21 +169,17 @@ async def _listed(*, decided: bool) -> _Found:
 
 async def _decide_memory(review_id: str, verdict: Word) -> Answer:
     """Decide about a memory, or about a pair of memories, by their short ids."""
-    older, _, newer = review_id.partition("+")
-    if older[0] in LETTERS:
+    if review_id[0] in LETTERS:
         if source() is not Source.PERSON:
-            raise InvalidInputError("id", "a memory that an agent may decide about; ask the user", older)
+            raise InvalidInputError("id", "a memory that an agent may decide about; ask the user", review_id)
         async with Memories.open(settings()) as memories:
-            await decide(memories, older, confirm=verdict == "confirm")
+            await decide(memories, review_id, confirm=verdict == "confirm")
         return Answer({"id": review_id, "decision": verdict}, f"{review_id}: {verdict}")
-    kind = KINDS[review_id[0]]
     async with KnowledgeMemory.open(settings(), actor=ACTOR, source=source()) as memory:
-        if newer:
-            await memory.decide_duplicate(kind, older, newer, same=verdict == "same")
-        elif verdict == "confirm":
-            await memory.confirm_memory(kind, older)
+        if verdict == UNDO:
+            await waiting.undo(memory, review_id)
         else:
-            await memory.forget_memory(kind, older)
+            await waiting.decide(memory, review_id, waiting.Answer(verdict))
     return Answer({"id": review_id, "decision": verdict}, f"{review_id}: {verdict}")
 
 
@@ -222,6 +231,12 @@ def waiting_text(found: WaitingMemory) -> str:
 def quarantined_text(found: Quarantined) -> str:
     """Return a memory in quarantine as a line of console markup."""
     return f"[bold]{found.id}[/] flagged ({', '.join(found.flags)}): {shown(found.text)}"
+
+
+def failure_text(found: DeadLetter) -> str:
+    """Return an episode that could not be consolidated as a line of console markup."""
+    why = shown(found.last_error or "no reason was recorded")
+    return f"[bold]{short_id(MemoryType.EPISODE, found.id)}[/] failed: {why}"
 
 
 def pair_text(found: DuplicatePair) -> str:
