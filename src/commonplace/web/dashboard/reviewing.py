@@ -48,6 +48,7 @@ NAMES: Final = {
 }
 TITLES: Final = {
     **{topic: f"{name}s" for topic, name in NAMES.items()},
+    Topic.FLAGGED: "Flagged memories",
     Topic.FADING: "Fading memories",
 }
 OUTCOMES: Final = {
