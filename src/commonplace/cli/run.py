@@ -37,12 +37,12 @@ def source() -> Source:
     return Source.AGENT if any(os.environ.get(name) for name in AGENT_VARIABLES) else Source.PERSON
 
 
-def run(work: Coroutine[None, None, T]) -> T:
-    """Run the work of a command as the operator of the default tenant.
+def run(work: Coroutine[None, None, T], *, of: Source | None = None) -> T:
+    """Run the work of a command as the operator of the default tenant; ``of`` is another source than :func:`source`.
 
     SIGTERM cancels the work, so that it releases what it has claimed; the exit status is then 143.
     """
-    with request_context(actor=ACTOR, source=source()):
+    with request_context(actor=ACTOR, source=of or source()):
         try:
             return asyncio.run(_woken_by_signals(work))
         except asyncio.CancelledError:
