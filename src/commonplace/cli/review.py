@@ -21,7 +21,7 @@ from commonplace.knowledge import (
     WaitingMemory,
     short_id,
 )
-from commonplace.llm import names_language_model
+from commonplace.llm import Script, names_language_model
 from commonplace.memories import Memories
 from commonplace.operational import GENERAL, Decision, OperationalMemory, Review, decide_after_session
 from commonplace.quarantined import LETTERS, Quarantined, decide, list_quarantined
@@ -151,7 +151,7 @@ async def _listed(*, decided: bool) -> _Found:
     async with OperationalMemory.open(loaded) as memory:
         found.reviews = await memory.reviews(decided=decided, limit=MOST)
     if not decided:
-        async with Memories.open(loaded) as memories:
+        async with Memories.open(loaded, model=Script().model()) as memories:
             found.quarantined = await list_quarantined(memories)
     if loaded.postgres_url is None and not loaded.postgres_directory.exists():
         return found
@@ -172,7 +172,7 @@ async def _decide_memory(review_id: str, verdict: Word) -> Answer:
     if review_id[0] in LETTERS:
         if source() is not Source.PERSON:
             raise InvalidInputError("id", "a memory that an agent may decide about; ask the user", review_id)
-        async with Memories.open(settings()) as memories:
+        async with Memories.open(settings(), model=Script().model()) as memories:
             await decide(memories, review_id, confirm=verdict == "confirm")
         return Answer({"id": review_id, "decision": verdict}, f"{review_id}: {verdict}")
     async with KnowledgeMemory.open(settings(), actor=ACTOR, source=source()) as memory:
