@@ -35,6 +35,8 @@ class Outcome(StrEnum):
     NEW = "new"
     REPLACES = "replaces"
     """A fact whose subject and predicate are known with other content; the old fact is kept as superseded."""
+    HELD = "held"
+    """A fact that contradicts a more trusted one; it waits for a person."""
     KNOWN = "known"
     REFUSED = "refused"
 
@@ -161,24 +163,30 @@ class Importer:
     async def _store_batch(self, batch: list[Imported]) -> list[Imported]:
         """Store items of one kind together. If one of them is refused, nothing is stored, and each is tried alone."""
         try:
-            await self._store_items([each.item for each in batch if not isinstance(each.item, Unreadable)])
+            held = await self._store_items(
+                [each.item for each in batch if not isinstance(each.item, Unreadable)]
+            )
         except (InvalidInputError, SecretRefusedError) as error:
             if len(batch) == 1:
                 return [replace(batch[0], outcome=Outcome.REFUSED, reason=str(error))]
             return [done for each in batch for done in await self._store_batch([each])]
-        return batch
+        return [
+            replace(each, outcome=Outcome.HELD) if place in held else each for place, each in enumerate(batch)
+        ]
 
-    async def _store_items(self, items: Sequence[Item]) -> None:
+    async def _store_items(self, items: Sequence[Item]) -> set[int]:
+        """Store items of one kind, and return the places of the facts that are held."""
         allow = self._allow_secrets
         facts = [self._with_entity(item) for item in items if isinstance(item, FactDraft)]
         rules = [item for item in items if isinstance(item, RuleDraft)]
         episodes = [item for item in items if isinstance(item, EpisodeDraft)]
-        await self._knowledge.store_facts(facts, allow_secrets=allow)
+        receipts = await self._knowledge.store_facts(facts, allow_secrets=allow)
         await self._knowledge.store_rules(rules, allow_secrets=allow)
         await self._knowledge.store_episodes(episodes, allow_secrets=allow)
         for item in items:
             if isinstance(item, EntityItem | OperationalItem | WorkspaceItem):
                 await self._store_one(item)
+        return {place for place, receipt in enumerate(receipts) if receipt.contradicts_id is not None}
 
     async def _store_one(self, item: EntityItem | OperationalItem | WorkspaceItem) -> None:
         allow = self._allow_secrets

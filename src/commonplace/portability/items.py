@@ -6,9 +6,10 @@ An item is an object with ``kind`` and the fields below; fields with ``?`` may b
 ``entity``      ``id``, ``name``, ``entity_type`` (person, organization, place, other), ``aliases``?, ``metadata``?
 ``fact``        ``subject``, ``predicate``, ``content``, ``scope``?, ``importance``?, ``permanence``?, ``tags``?,
                 ``entity_id``? (the ``id`` of an entity above), ``source_butler``?, ``valid_from``?, ``valid_to``?,
-                ``metadata``?
-``rule``        ``content``, ``scope``?, ``tags``?, ``source_butler``?, ``metadata``?
-``episode``     ``content``, ``butler``, ``session_id``?, ``importance``?, ``created_at``?, ``metadata``?
+                ``metadata``?, ``source``? (person, agent, import, document, tool or web)
+``rule``        ``content``, ``scope``?, ``tags``?, ``source_butler``?, ``metadata``?, ``source``?
+``episode``     ``content``, ``butler``, ``session_id``?, ``importance``?, ``created_at``?, ``metadata``?,
+                ``source``?
 ``operational``  ``category``, ``observation``, ``service``?, ``confidence``?
 ``workspace``   ``text``, ``scope``?, ``tags``?
 ==============  =====================================================================================================
