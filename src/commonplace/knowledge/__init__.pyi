@@ -39,6 +39,7 @@ from commonplace.knowledge.entities.merge_preview import MergePreview as MergePr
 from commonplace.knowledge.entities.merging import MergeReceipt as MergeReceipt
 from commonplace.knowledge.entities.names import NameMatch as NameMatch
 from commonplace.knowledge.entities.registry import Entity as Entity
+from commonplace.knowledge.entities.relations import EntityRelation as EntityRelation
 from commonplace.knowledge.entities.resolution import Candidate as Candidate
 from commonplace.knowledge.entities.unmerging import UnmergeReceipt as UnmergeReceipt
 from commonplace.knowledge.episodes import EpisodeDraft as EpisodeDraft

@@ -1,7 +1,7 @@
 """Storing facts: one active fact for each key; a new fact supersedes the fact before it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -11,6 +11,7 @@ from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.vectors import Embeddings, embed
 from commonplace.knowledge.drafts import checked, columns, known_sources
+from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Moment
 from commonplace.knowledge.lifecycle.permanence import DECAY_RATES, Permanence
 from commonplace.storage.database import Statements
@@ -34,7 +35,8 @@ class FactDraft:
             :class:`~commonplace.knowledge.lifecycle.permanence.Permanence`.
         scope: ``"global"``, or the butler that the fact is for.
         tags: At most 50, of at most 100 characters.
-        entity_id: The entity of the subject; replaces the subject in the key.
+        entity_id: The entity of the subject; replaces the subject in the key. ``None`` for the entity that the subject
+            names, see :mod:`~commonplace.knowledge.entities.subjects`.
         source_butler: The butler that learned the fact.
         source_episode_id: The episode that the fact was learned from.
         metadata: A JSON object without the key ``status``.
@@ -65,10 +67,16 @@ class FactDraft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactReceipt:
-    """The outcome of storing a fact; ``superseded_id`` is the fact of the same key that it replaced, if any."""
+    """The outcome of storing a fact.
+
+    Attributes:
+        superseded_id: The fact of the same key that it replaced, if any.
+        entity_id: The entity of the fact, if any: given, or named by the subject.
+    """
 
     id: UUID
     superseded_id: UUID | None
+    entity_id: UUID | None = None
 
 
 class FactMethods(KnowledgeSession):
@@ -121,8 +129,9 @@ class FactMethods(KnowledgeSession):
     ) -> list[FactReceipt]:
         """Store up to 5,000 facts with one computation of vectors and one statement, all or none.
 
-        A fact supersedes the active fact of its key, ``(scope, subject, predicate)`` or ``(scope, entity, predicate)``,
-        which ends where the new fact begins; of two drafts with one key the later supersedes the earlier. A fact in the
+        A fact without an entity gets the entity that its subject names; see
+        :mod:`~commonplace.knowledge.entities.subjects` for namesakes and new entities. A fact supersedes the active
+        fact of its key, ``(scope, subject, predicate)`` or ``(scope, entity, predicate)``, which ends where the new fact begins; of two drafts with one key the later supersedes the earlier. A fact in the
         same words inherits the references and the beginning of the fact before it, and its importance, unless the
         draft has another than the default.
 
@@ -143,8 +152,9 @@ class FactMethods(KnowledgeSession):
         facts = [checked_fact(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
         embeddings = await embed(self.engine, [fact_text(fact) for fact in facts])
         async with self._writing() as sql:
-            await sql.serialise_fact_keys(keys=[fact.key for fact in facts])
-            return await insert_facts(sql, facts, embeddings, now=self.clock())
+            facts, found = await with_entities(sql, facts)
+            await sql.serialise_fact_keys(keys=all_keys(facts))
+            return await insert_facts(sql, facts, embeddings, found=found, now=self.clock())
 
 
 store_fact = storage_function(
@@ -183,15 +193,48 @@ def fact_key(scope: str, predicate: str, about: object) -> str:
     return _SEPARATOR.join((scope, predicate, str(about)))
 
 
+def all_keys(facts: Iterable[FactDraft]) -> list[str]:
+    """Return the keys of facts by entity and by subject: a fact may supersede another that has no entity yet."""
+    return [
+        key for fact in facts for key in {fact.key, fact_key(fact.scope, fact.predicate, fact.subject)}
+    ]
+
+
+async def with_entities(
+    sql: Statements, facts: Sequence[FactDraft]
+) -> tuple[list[FactDraft], Subjects]:
+    """Return facts with the entities that their subjects name, and the entities of all subjects.
+
+    Args:
+        sql: A transaction that has serialised no keys yet.
+        facts: From :func:`checked_fact`.
+    """
+    makers = {
+        fact.subject: kind
+        for fact in facts
+        if fact.entity_id is None and (kind := plain_type(fact.subject, fact.predicate)) is not None
+    }
+    found = await find_subjects(sql, {fact.subject for fact in facts}, makers)
+    entities = found.entities
+    linked = [replace(fact, entity_id=fact.entity_id or entities.get(fact.subject)) for fact in facts]
+    return linked, found
+
+
 async def insert_facts(
-    sql: Statements, facts: Sequence[FactDraft], embeddings: Embeddings, *, now: datetime
+    sql: Statements,
+    facts: Sequence[FactDraft],
+    embeddings: Embeddings,
+    *,
+    found: Subjects,
+    now: datetime,
 ) -> list[FactReceipt]:
     """Insert facts within an open transaction that has serialised their keys.
 
     Args:
         sql: The transaction.
-        facts: From :func:`checked_fact`, at least one.
+        facts: From :func:`with_entities`, at least one.
         embeddings: Of the :func:`fact_text` of each fact.
+        found: The entities of the subjects; an active fact about such a subject is linked before.
         now: The present.
 
     Returns:
@@ -202,6 +245,12 @@ async def insert_facts(
             savepoint.
     """
     await _require_entities(sql, {UUID(str(fact.entity_id)) for fact in facts if fact.entity_id})
+    named = {
+        (fact.scope, fact.subject, fact.predicate): number
+        for number, fact in enumerate(facts)
+        if fact.entity_id is not None and str(fact.entity_id) == str(found.entities.get(fact.subject))
+    }
+    left = await link_subjects(sql, named, found) if named else {}
     with known_sources(facts):
         stored = await sql.insert_facts(
             **columns(facts, [fact_text(fact) for fact in facts], embeddings),
@@ -209,7 +258,17 @@ async def insert_facts(
             default_importance=DEFAULT_IMPORTANCE,
             now=now,
         )
-    return [FactReceipt(id=row["id"], superseded_id=row["supersedes_id"]) for row in stored]
+    for key, ids in left.items():
+        for each in ids if key in named else ():
+            await sql.supersede_fact(id=each, by_id=stored[named[key]]["id"], now=now)
+    return [
+        FactReceipt(
+            id=row["id"],
+            superseded_id=row["supersedes_id"],
+            entity_id=None if fact.entity_id is None else UUID(str(fact.entity_id)),
+        )
+        for row, fact in zip(stored, facts, strict=True)
+    ]
 
 
 async def _require_entities(sql: Statements, ids: set[UUID]) -> None:

@@ -13,6 +13,7 @@ from commonplace.knowledge.consolidation.facade import ConsolidationMethods
 from commonplace.knowledge.entities.merge_preview import MergePreviewMethods
 from commonplace.knowledge.entities.merging import MergingMethods
 from commonplace.knowledge.entities.registry import RegistryMethods
+from commonplace.knowledge.entities.relations import RelationMethods
 from commonplace.knowledge.entities.resolution import ResolutionMethods
 from commonplace.knowledge.entities.unmerging import UnmergingMethods
 from commonplace.knowledge.episodes import EpisodeMethods
@@ -54,6 +55,7 @@ class KnowledgeMemory(
     GraphMethods,
     RegistryMethods,
     ResolutionMethods,
+    RelationMethods,
     MergePreviewMethods,
     MergingMethods,
     UnmergingMethods,

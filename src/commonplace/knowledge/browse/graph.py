@@ -27,7 +27,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """``relation`` is the relation of a link, or the predicate of a fact about an entity."""
+    """``relation`` is the relation of a link, or the predicate of a fact about an entity or between two entities."""
 
     source: str
     target: str
@@ -50,7 +50,7 @@ class GraphMethods(KnowledgeSession):
     """The method of knowledge memory that draws entities, facts and links."""
 
     async def knowledge_graph(self, *, entity_id: UUID | str | None = None) -> Graph:
-        """Return an entity with its most important active facts and the memories that they are linked to.
+        """Return an entity with its most important active facts, and the entities and memories that they relate it to.
 
         Without an entity: the 30 entities with the most active facts, five facts each.
 
@@ -68,11 +68,19 @@ class GraphMethods(KnowledgeSession):
                 entity_ids=[entity["id"] for entity in entities],
                 per_entity=FACTS_OF_EACH if key is None else FACTS_OF_ONE,
             )
+            if key is None:
+                shown = [fact["id"] for fact in facts]
+                relations = await sql.graph_relations(fact_ids=shown, limit=MOST_LINKS)
+            else:
+                now = self.clock()
+                relations = await sql.relations(
+                    entity_id=key, scopes=None, as_of=None, valid_at=None, now=now, limit=MOST_LINKS
+                )
             links = await sql.graph_links(ids=[fact["id"] for fact in facts], limit=MOST_LINKS)
-        return _drawn(entities, facts, links)
+        return _drawn(entities, facts, relations, links)
 
 
-def _drawn(entities: list[Row], facts: list[Row], links: list[Row]) -> Graph:
+def _drawn(entities: list[Row], facts: list[Row], relations: list[Row], links: list[Row]) -> Graph:
     graph = Graph()
     for entity in entities:
         graph.add(Node(id=str(entity["id"]), kind="entity", label=entity["canonical_name"]))
@@ -80,6 +88,12 @@ def _drawn(entities: list[Row], facts: list[Row], links: list[Row]) -> Graph:
         graph.add(Node(id=str(fact["id"]), kind="fact", label=_label(fact)))
         graph.edges.append(
             Edge(source=str(fact["entity_id"]), target=str(fact["id"]), relation=fact["predicate"])
+        )
+    for row in relations:
+        for end in ("source", "target"):
+            graph.add(Node(id=str(row[f"{end}_id"]), kind="entity", label=row[f"{end}_name"]))
+        graph.edges.append(
+            Edge(source=str(row["source_id"]), target=str(row["target_id"]), relation=row["predicate"])
         )
     for link in links:
         for end in ("source", "target"):

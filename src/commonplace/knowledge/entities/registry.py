@@ -7,7 +7,7 @@ entity at once get one entity and one error.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Final, Self
 from uuid import UUID
 
 import asyncpg
@@ -23,11 +23,14 @@ from commonplace.knowledge.entities.fields import (
     require_name,
     require_type,
 )
-from commonplace.knowledge.entities.names import fold_names
+from commonplace.knowledge.entities.names import fold_names, without_repeats
 from commonplace.knowledge.events import EventType, record_event
 from commonplace.knowledge.inputs import require_id, require_metadata
 from commonplace.storage.database import Row, Statements
 from commonplace.storage.nouns import Noun, read_row
+
+MADE_FROM: Final = "made_from"
+"""The metadata key of an entity that a fact made, and that nobody has created since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +101,7 @@ class RegistryMethods(KnowledgeSession):
         metadata: Mapping[str, Any] | None = None,
         allow_secrets: bool = False,
     ) -> Entity:
-        """Add an entity.
+        """Add an entity, or take over the entity of this name and type that a fact made.
 
         Args:
             canonical_name: 1 to 500 characters.
@@ -129,9 +132,9 @@ class RegistryMethods(KnowledgeSession):
                 name_keys=fold_names(name, others),
             )
             if row is None:
-                raise await _name_taken(sql, name, kind)
+                return await _take_over(sql, name, kind, others, data)
             entity = Entity.from_row(row)
-            await record_event(sql, EventType.ENTITY_CREATED, payload=_change(entity.id, None, entity))
+            await record_change(sql, EventType.ENTITY_CREATED, None, entity)
             return entity
 
     async def entity_get(self, entity_id: UUID | str, *, tenant_id: str | None = None) -> Entity:
@@ -192,7 +195,7 @@ class RegistryMethods(KnowledgeSession):
                     metadata=_merged(before.metadata, data),
                 )
                 after = await write_entity(sql, changed)
-                await record_event(sql, EventType.ENTITY_UPDATED, payload=_change(wanted, before, after))
+                await record_change(sql, EventType.ENTITY_UPDATED, before, after)
                 return after
         except asyncpg.UniqueViolationError:
             async with self._reading() as sql:
@@ -237,6 +240,25 @@ def _merged(metadata: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[
     return require_metadata({**metadata, **changes}, allow_secrets=True) if changes else metadata
 
 
+async def _take_over(
+    sql: Statements, name: str, kind: EntityType, aliases: Sequence[str], metadata: Mapping[str, Any]
+) -> Entity:
+    """Give an entity that a fact made the aliases and metadata of its creator.
+
+    Raises:
+        InvalidInputError: A person or agent created the entity of this name and type before.
+    """
+    row = await sql.entity_named(canonical_name=name, entity_type=kind)
+    held = None if row is None else (await lock_entities(sql, row["id"])).get(row["id"])
+    if held is None or MADE_FROM not in held.metadata or held.merged_into is not None:
+        raise await _name_taken(sql, name, kind)
+    own = {key: value for key, value in held.metadata.items() if key != MADE_FROM}
+    known = [*held.aliases, *without_repeats(aliases, known=held.aliases)]
+    after = await write_entity(sql, replace(held, aliases=tuple(known), metadata={**own, **metadata}))
+    await record_change(sql, EventType.ENTITY_UPDATED, held, after)
+    return after
+
+
 async def _name_taken(sql: Statements, name: str, entity_type: EntityType) -> InvalidInputError:
     row = await sql.entity_named(canonical_name=name, entity_type=entity_type)
     expected = f"a name that no other {entity_type} has"
@@ -248,13 +270,16 @@ async def _name_taken(sql: Statements, name: str, entity_type: EntityType) -> In
     return InvalidInputError("canonical_name", expected, name)
 
 
-def _change(entity_id: UUID, before: Entity | None, after: Entity) -> dict[str, Any]:
-    """Return an event's payload; an update lists only the fields that differ."""
+async def record_change(
+    sql: Statements, event_type: EventType, before: Entity | None, after: Entity
+) -> None:
+    """Write the event of a new or changed entity; an update lists only the fields that differ."""
     new = after.image()
     old = before.image() if before else {}
     changed = [key for key in new if key not in old or old[key] != new[key]]
-    return {
-        "entity_id": str(entity_id),
+    payload = {
+        "entity_id": str(after.id),
         "before": {key: old[key] for key in changed} if before else None,
         "after": {key: new[key] for key in changed} | ({} if before else {"entity_type": after.entity_type}),
     }
+    await record_event(sql, event_type, payload=payload)

@@ -131,6 +131,20 @@ CROSS JOIN LATERAL (
 ) AS facts
 ORDER BY facts.entity_id, importance DESC, facts.created_at DESC, facts.id;
 
+-- name: graph_relations(fact_ids, limit)
+-- The other entities that the given facts name.
+SELECT
+  facts.entity_id AS source_id, source.canonical_name AS source_name, facts.predicate, target.id AS target_id,
+  target.canonical_name AS target_name
+FROM facts
+JOIN entities AS source ON source.tenant_id = facts.tenant_id AND source.id = facts.entity_id
+CROSS JOIN LATERAL commonplace_mentioned(facts.id) AS named
+JOIN entities AS target ON target.tenant_id = facts.tenant_id AND target.id = named
+WHERE facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.id = ANY(CAST(:fact_ids AS uuid[]))
+  AND named <> facts.entity_id
+ORDER BY facts.importance DESC, facts.created_at DESC, facts.id, target.canonical_name
+LIMIT :limit;
+
 -- name: graph_links(ids, limit)
 -- Links of the given memories in either direction, with the beginning of the text at each end.
 WITH found AS (
