@@ -10,7 +10,15 @@ from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import console, shown
 from commonplace.cli.run import ACTOR, settings
 from commonplace.core.errors import SettingsError, StorageError
-from commonplace.knowledge import DuplicatePair, FactReview, KnowledgeMemory, WaitingMemory, short_id
+from commonplace.knowledge import (
+    DuplicatePair,
+    FactReview,
+    KnowledgeMemory,
+    MemoryType,
+    SubjectCandidate,
+    WaitingMemory,
+    short_id,
+)
 from commonplace.llm import names_language_model
 from commonplace.operational import GENERAL, Decision, OperationalMemory, Review, decide_after_session
 
@@ -32,6 +40,7 @@ class _Found:
     reviews: list[Review] = field(default_factory=list[Review])
     fact_reviews: list[FactReview] = field(default_factory=list[FactReview])
     duplicates: list[DuplicatePair] = field(default_factory=list[DuplicatePair])
+    subjects: list[SubjectCandidate] = field(default_factory=list[SubjectCandidate])
     waiting: list[WaitingMemory] = field(default_factory=list[WaitingMemory])
 
     def lines(self) -> list[str]:
@@ -40,6 +49,7 @@ class _Found:
             *map(review_text, self.reviews),
             *map(fact_text, self.fact_reviews),
             *map(pair_text, self.duplicates),
+            *map(subject_text, self.subjects),
             *map(waiting_text, self.waiting),
         ]
 
@@ -48,7 +58,9 @@ class _Found:
 async def review(
     review_id: Annotated[
         str | None,
-        typer.Argument(metavar="ID", help="The ID that the list shows: 7, k7, f:3k7q2, f:3k7q2+f:9x2vd."),
+        typer.Argument(
+            metavar="ID", help="The ID that the list shows: 7, k7, f:3k7q2, f:3k7q2+f:9x2vd, f:3k7q2+UUID."
+        ),
     ] = None,
     verdict: Annotated[
         Word | None,
@@ -65,9 +77,10 @@ async def review(
 ) -> Answer:
     """List what waits for a decision, or decide.
 
-    A pair is of two observations, of a known fact and the fact of a consolidation that superseded it, or of two facts
-    or rules that may say the same. The decision is applied to both memories and remembered. A single memory waits if it
-    was used and will fade soon, or if the memory that it was derived from no longer holds: confirm it, or forget it.
+    A pair is of two observations, of a known fact and the fact of a consolidation that superseded it, of two facts or
+    rules that may say the same, or of a fact and the entity that its subject may be. The decision is applied to both
+    and remembered. A single memory waits if it was used and will fade soon, or if the memory that it was derived from
+    no longer holds: confirm it, or forget it.
     """
     if review_id is not None:
         _check_use(verdict, by_model=by_model)
@@ -124,6 +137,7 @@ async def _listed(*, decided: bool) -> _Found:
             found.fact_reviews = await knowledge.reviews(decided=decided, limit=MOST)
             if not decided:
                 found.duplicates = await knowledge.list_duplicates()
+                found.subjects = await knowledge.list_subject_candidates()
                 found.waiting = await knowledge.list_waiting()
     except StorageError as error:
         console(stderr=True).print(f"Facts and rules are left out: {shown(str(error))}")
@@ -138,7 +152,9 @@ async def _decide_memory(review_id: str, verdict: Word) -> Answer:
     if verdict not in known:
         raise typer.BadParameter(f"expected {' or '.join(known)}, got {verdict}", param_hint="VERDICT")
     async with KnowledgeMemory.open(settings(), actor=ACTOR) as memory:
-        if newer:
+        if newer and ":" not in newer:
+            await memory.decide_subject(older, newer, same=verdict == "same")
+        elif newer:
             await memory.decide_duplicate(kind, older, newer, same=verdict == "same")
         elif verdict == "confirm":
             await memory.confirm_memory(kind, older)
@@ -194,6 +210,15 @@ def pair_text(found: DuplicatePair) -> str:
     return (
         f"[bold]{older}+{newer}[/] alike in {found.reason}\n"
         f"   old: {shown(found.older_text)}\n   new: {shown(found.newer_text)}"
+    )
+
+
+def subject_text(found: SubjectCandidate) -> str:
+    """Return a subject and the entity that it may be as lines of console markup."""
+    entity = f"{found.canonical_name} ({found.entity_type})"
+    return (
+        f"[bold]{short_id(MemoryType.FACT, found.fact_id)}+{found.entity_id}[/] one subject?\n"
+        f"   fact: {shown(found.text)}\n   entity: {shown(entity)}"
     )
 
 

@@ -131,9 +131,10 @@ class FactMethods(KnowledgeSession):
 
         A fact without an entity gets the entity that its subject names; see
         :mod:`~commonplace.knowledge.entities.subjects` for namesakes and new entities. A fact supersedes the active
-        fact of its key, ``(scope, subject, predicate)`` or ``(scope, entity, predicate)``, which ends where the new fact begins; of two drafts with one key the later supersedes the earlier. A fact in the
-        same words inherits the references and the beginning of the fact before it, and its importance, unless the
-        draft has another than the default.
+        fact of its key, ``(scope, subject, predicate)`` or ``(scope, entity, predicate)``, which ends where the new
+        fact begins; of two drafts with one key the later supersedes the earlier. A fact in the same words inherits the
+        references and the beginning of the fact before it, and its importance, unless the draft has another than the
+        default.
 
         Returns:
             A receipt for each draft, in the order of the drafts.
@@ -195,14 +196,10 @@ def fact_key(scope: str, predicate: str, about: object) -> str:
 
 def all_keys(facts: Iterable[FactDraft]) -> list[str]:
     """Return the keys of facts by entity and by subject: a fact may supersede another that has no entity yet."""
-    return [
-        key for fact in facts for key in {fact.key, fact_key(fact.scope, fact.predicate, fact.subject)}
-    ]
+    return [key for fact in facts for key in {fact.key, fact_key(fact.scope, fact.predicate, fact.subject)}]
 
 
-async def with_entities(
-    sql: Statements, facts: Sequence[FactDraft]
-) -> tuple[list[FactDraft], Subjects]:
+async def with_entities(sql: Statements, facts: Sequence[FactDraft]) -> tuple[list[FactDraft], Subjects]:
     """Return facts with the entities that their subjects name, and the entities of all subjects.
 
     Args:

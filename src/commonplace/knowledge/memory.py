@@ -10,6 +10,7 @@ from commonplace.knowledge.browse.lists import ListMethods
 from commonplace.knowledge.browse.reading import ReadingMethods
 from commonplace.knowledge.connection.outage import OUTAGES
 from commonplace.knowledge.consolidation.facade import ConsolidationMethods
+from commonplace.knowledge.entities.candidates import CandidateMethods
 from commonplace.knowledge.entities.merge_preview import MergePreviewMethods
 from commonplace.knowledge.entities.merging import MergingMethods
 from commonplace.knowledge.entities.registry import RegistryMethods
@@ -56,6 +57,7 @@ class KnowledgeMemory(
     RegistryMethods,
     ResolutionMethods,
     RelationMethods,
+    CandidateMethods,
     MergePreviewMethods,
     MergingMethods,
     UnmergingMethods,

@@ -27,7 +27,7 @@ TOOLS = {
     "memory_store_episode": {"content": ..., "butler": ..., "session_id": None, "importance": 5.0},
     "memory_store_fact": {
         "subject": ..., "predicate": ..., "content": ..., "importance": 5.0, "permanence": "standard",
-        "scope": "global", "tags": None, "valid_from": None, "valid_to": None,
+        "scope": "global", "tags": None, "entity_id": None, "valid_from": None, "valid_to": None,
     },
     "memory_store_rule": {"content": ..., "scope": "global", "tags": None},
     "memory_search": {
@@ -48,7 +48,9 @@ TOOLS = {
     "entity_create": {
         "canonical_name": ..., "entity_type": ..., "tenant_id": ..., "aliases": None, "metadata": None,
     },
-    "entity_get": {"entity_id": ..., "tenant_id": "default"},
+    "entity_get": {
+        "entity_id": ..., "tenant_id": "default", "scope": None, "as_of": None, "valid_at": None,
+    },
     "entity_update": {
         "entity_id": ..., "canonical_name": None, "aliases": None, "metadata": None, "tenant_id": "default",
     },

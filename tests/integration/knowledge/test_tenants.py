@@ -227,6 +227,11 @@ FUNCTIONS: Mapping[str, Call] = {
     "decide_duplicate": lambda m, w: m.decide_duplicate(
         "rule", w.pick("rule"), w.pick("rule"), same=w.dice.choice([True, False])
     ),
+    "list_subject_candidates": lambda m, _: m.list_subject_candidates(),
+    "decide_subject": lambda m, w: m.decide_subject(
+        w.pick("fact"), w.pick("entity"), same=w.dice.choice([True, False])
+    ),
+    "list_relations": lambda m, w: m.list_relations(w.pick("entity")),
     "diff": lambda m, _: m.diff("2000-01-01"),
     "learned_by_day": lambda m, _: m.learned_by_day(since=datetime(2000, 1, 1, tzinfo=UTC)),
     "timeline": lambda m, w: m.timeline("Anna", entity_id=w.dice.choice([None, w.pick("entity")])),

@@ -7,10 +7,12 @@ import typer
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.knowledge import consolidation, entities, history, lists, reembed, upkeep
 from commonplace.cli.knowledge.options import (
+    AsOfOption,
     IdArgument,
     RelevanceOption,
     ScopeOption,
     TypeArgument,
+    ValidAtOption,
     opened,
     record,
     results,
@@ -39,13 +41,6 @@ ImportanceOption = Annotated[float, typer.Option(min=0, max=MAX_IMPORTANCE, help
 TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A label; may be given more than once.")]
 StoreScope = Annotated[str, typer.Option("--scope", help="global, or the butler that the memory is for.")]
 LimitOption = Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Most results.")]
-AsOfOption = Annotated[
-    str | None,
-    typer.Option("--as-of", metavar="TIME", help="Answer as of this date or time (ISO 8601)."),
-]
-ValidAtOption = Annotated[
-    str | None, typer.Option("--valid-at", metavar="TIME", help="The facts that were true then.")
-]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Explain each result.")]
 
 

@@ -30,6 +30,13 @@ ScopeOption = Annotated[
 ButlerOption = Annotated[
     str | None, typer.Option("--butler", help="Only this butler's episodes.", show_default="all butlers")
 ]
+AsOfOption = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="TIME", help="Answer as of this date or time (ISO 8601)."),
+]
+ValidAtOption = Annotated[
+    str | None, typer.Option("--valid-at", metavar="TIME", help="The facts that were true then.")
+]
 TypeArgument = Annotated[MemoryType, typer.Argument(metavar="TYPE", help="episode, fact or rule.")]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A UUID, or a short id: f:3k7q2.")]
 RelevanceOption = Annotated[

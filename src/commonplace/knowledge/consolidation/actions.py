@@ -145,9 +145,7 @@ async def _do(sql: Statements, step: Step, lease: Lease, found: Subjects, now: d
             return await _confirm(sql, step.memory_type, step.memory_id, now)
 
 
-async def _new_fact(
-    sql: Statements, step: StoreFact, lease: Lease, found: Subjects, now: datetime
-) -> _Done:
+async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, found: Subjects, now: datetime) -> _Done:
     """Store a new fact, or confirm a fact that says the same; a fact that it supersedes may wait for a review."""
     draft = step.draft
     same = await sql.same_fact(
@@ -184,7 +182,7 @@ async def _updated_fact(sql: Statements, step: StoreFact, found: Subjects, now: 
     """
     draft, target_id = step.draft, step.target_id
     target = await sql.standing_fact(id=target_id)
-    if target is None or target["entity_id"] not in {None, draft.entity_id} and draft.entity_id is not None:
+    if target is None or (target["entity_id"] not in {None, draft.entity_id} and draft.entity_id is not None):
         raise InvalidInputError(
             "target_id", "a fact that has not changed since the model was shown it", str(target_id)
         )

@@ -270,9 +270,7 @@ async def _name_taken(sql: Statements, name: str, entity_type: EntityType) -> In
     return InvalidInputError("canonical_name", expected, name)
 
 
-async def record_change(
-    sql: Statements, event_type: EventType, before: Entity | None, after: Entity
-) -> None:
+async def record_change(sql: Statements, event_type: EventType, before: Entity | None, after: Entity) -> None:
     """Write the event of a new or changed entity; an update lists only the fields that differ."""
     new = after.image()
     old = before.image() if before else {}

@@ -5,8 +5,8 @@ from typing import Any
 import asyncpg
 import pytest
 
-from commonplace.core.clock import utc_now
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.clock import ManualClock, utc_now
+from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge.events import EventType
 from commonplace.knowledge.kinds import Validity
 from commonplace.knowledge.memory import KnowledgeMemory
@@ -75,6 +75,26 @@ async def test_a_fact_of_a_plain_type_makes_its_entity(knowledge: KnowledgeMemor
         await knowledge.entity_create(canonical_name="Anna", entity_type="person")
     waits = await knowledge.store_fact(subject="Anna Smith", predicate="works_at", content="Acme")
     assert waits.entity_id is None
+
+
+async def test_a_person_decides_about_likely_subjects(knowledge: KnowledgeMemory, clock: ManualClock) -> None:
+    """A subject that is the entity becomes its alias, and its facts join; another subject is not listed again."""
+    anna = await knowledge.entity_create(canonical_name="Anna Smith", entity_type="person")
+    for subject, content in (("Anna", "By the window"), ("Anna Smith-Jones", "By the lift")):
+        await knowledge.store_fact(subject=subject, predicate="desk", content=content)
+    await knowledge.store_fact(subject="Annabel", predicate="desk", content="In the attic")
+    likely, other = sorted(await knowledge.list_subject_candidates(), key=lambda each: each.subject)
+    assert (likely.subject, likely.entity_id, likely.canonical_name) == ("Anna", anna.id, "Anna Smith")
+    clock.advance(days=1)
+    await knowledge.store_fact(subject="Anna Smith", predicate="desk", content="By the door")
+    await knowledge.decide_subject(other.fact_id, anna.id, same=False)
+    await knowledge.decide_subject(likely.fact_id, str(anna.id), same=True)
+    assert await knowledge.list_subject_candidates() == []
+    assert (await knowledge.entity_get(anna.id)).aliases == ("Anna",)
+    assert await active(knowledge) == {"By the door", "By the lift", "In the attic"}
+    assert (await knowledge.read_memory("fact", likely.fact_id)).validity is Validity.SUPERSEDED
+    with pytest.raises(NotFoundError, match="fact"):
+        await knowledge.decide_subject(likely.fact_id, anna.id, same=True)
 
 
 async def test_consolidation_names_entities(knowledge: KnowledgeMemory) -> None:

@@ -14,6 +14,7 @@ from commonplace.knowledge import (
     CleanupReceipt,
     DecayReceipt,
     Entity,
+    EntityRelation,
     EntityType,
     EpisodeReceipt,
     Event,
@@ -101,6 +102,7 @@ class StoredFactShape(Shape):
 
     Attributes:
         superseded_id: the fact that was replaced
+        entity_id: the entity of the subject, given or named by it
     """
 
 
@@ -240,6 +242,24 @@ class CandidatesShape(Shape):
     """Candidates for a name, the likeliest first."""
 
     candidates: list[CandidateShape]
+
+
+@shows(EntityRelation)
+class RelationShape(Shape):
+    """A relation of two entities.
+
+    Attributes:
+        predicate: the predicate of the fact, the name of the relation
+        source_id: the entity that the fact is about
+        target_id: the entity that the text of the fact names
+        text: the first 300 characters of the fact
+    """
+
+
+class RelationsShape(Shape):
+    """Relations of an entity, the latest fact first."""
+
+    relations: list[RelationShape]
 
 
 class WantedMerge(Wanted):
