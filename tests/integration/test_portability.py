@@ -72,12 +72,21 @@ def test_a_refused_item_repeats_no_other(run: Run, tmp_path: Path) -> None:
         {"kind": "fact", "subject": "Ada", "predicate": "tea", "content": "Likes tea", "entity_id": "b"},
         {"kind": "operational", "category": "timing", "observation": "Takes 60 s"},
         {"kind": "operational", "category": "timing", "observation": " "},
+        {"kind": "fact", "subject": "Ada", "predicate": "coffee"},
     ]
     lines.write_text("".join(f"{json.dumps(item)}\n" for item in items))
     done = run("import", str(lines), "--json")
-    assert (done.json["new"], done.json["known"], done.json["refused"]) == (3, 1, 1), done.out
+    assert (done.json["new"], done.json["known"], done.json["refused"]) == (3, 1, 2), done.out
+    assert done.json["items"][0]["reason"].startswith("line 6: fact: expected a field `content`")
     assert len(run("ops", "list", "--json").json["memories"]) == 1
     exported = [json.loads(line) for line in run("export", "-").out.splitlines()]
     (entity,) = (item for item in exported if item["kind"] == "entity")
     (fact,) = (item for item in exported if item["kind"] == "fact")
     assert fact["entity_id"] == entity["id"]
+
+
+def test_an_import_of_nothing_is_an_error(run: Run, tmp_path: Path) -> None:
+    """An empty folder is often a wrong path."""
+    done = run("import", str(tmp_path))
+    assert (done.status, done.out) == (1, "")
+    assert "nothing was found to import" in done.err

@@ -21,16 +21,15 @@ from commonplace.core.settings import Settings
 from commonplace.memories import Memories
 from commonplace.operational.memory import OperationalMemory
 from commonplace.storage.embedded import Membership
-from support.claude import CHECKOUT
 from support.deadlines import DEADLINE_S
 from support.postgres import fresh_database
+from support.programs import CHECKOUT, package_file
 from support.service import open_memories, serving
 
 WIDE: ViewportSize = {"width": 1360, "height": 860}
 NARROW: ViewportSize = {"width": 390, "height": 844}
 DEADLINE_MS = 1000 * DEADLINE_S
 SCREENSHOTS = CHECKOUT / ".artifacts" / "screenshots"
-AXE = CHECKOUT / "node_modules" / "axe-core" / "axe.min.js"
 VENDORED = CHECKOUT / "src/commonplace/web/dashboard/static/vendor/htmx.js"
 SERIOUS = {"serious", "critical"}
 
@@ -178,9 +177,7 @@ async def check_accessibility(page: Page) -> None:
 
     Skips where axe-core is not installed.
     """
-    if not AXE.exists():
-        pytest.skip("needs axe-core: run `npm ci` in the checkout")
-    await page.evaluate(AXE.read_text(encoding="utf-8"))
+    await page.evaluate(package_file("axe-core/axe.min.js").read_text(encoding="utf-8"))
     for scheme in ("light", "dark"):
         await page.emulate_media(color_scheme=scheme)
         found = await page.evaluate("axe.run({resultTypes: ['violations']})")

@@ -1,15 +1,11 @@
 """The real CLIs of Codex, Gemini and opencode, against a scripted API, in homes of their own."""
 
 import json
-import os
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
-from support.claude import CHECKOUT
+from support.programs import program_path
 
 STORED = {"subject": "staging", "predicate": "owner", "content": "The infra team owns it"}
 
@@ -33,14 +29,8 @@ class Client:
     settle: Callable[[Path, str], dict[str, str]]
 
     def path(self) -> str:
-        """Return a PATH on which the CLI is; skip the test where it is not."""
-        directories = [CHECKOUT / "node_modules/.bin", CHECKOUT / "tests/clients/node_modules/.bin"]
-        path = os.pathsep.join([*map(str, directories), os.environ.get("PATH", os.defpath)])
-        if shutil.which(self.name, path=path) is None:
-            pytest.skip(
-                f"needs the {self.name} CLI: run `npm install`, and `npm install --prefix tests/clients`"
-            )
-        return path
+        """Return a PATH with the CLI; skip the test where the CLI is not installed."""
+        return program_path(self.name)
 
 
 def _codex(home: Path, url: str) -> dict[str, str]:

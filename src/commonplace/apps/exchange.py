@@ -16,7 +16,7 @@ from commonplace.apps.receipts import ImportReceipt, Refusal
 from commonplace.apps.registry import App, get_app
 from commonplace.apps.store import OPERATOR, actor, memories_lock
 from commonplace.core.clock import format_timestamp
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.faults import invalid_input
 from commonplace.core.secrets import HIGH_ENTROPY, SecretFinding, find_secret, find_secret_in_json
 from commonplace.core.text import clean_text
 from commonplace.storage.database import Statements
@@ -108,11 +108,7 @@ def read_document(document: Mapping[str, Any]) -> Document:
     try:
         return Document.model_validate(document)
     except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in fault["loc"])
-        raise InvalidInputError(
-            where or "document", f"a document of exported memories: {fault['msg']}", fault["input"]
-        ) from None
+        raise invalid_input(error.errors()[0], whole="document") from None
 
 
 async def import_memories(store: Store, app_id: str, document: Document) -> ImportReceipt:

@@ -1,6 +1,5 @@
 """``commonplace backup``: one file with all that a home knows."""
 
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +8,9 @@ import typer
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.run import settings
 from commonplace.core.clock import utc_now
-from commonplace.core.text import plural
+from commonplace.core.errors import InvalidInputError
 from commonplace.projects import Projects
+from commonplace.storage.backup.copies import BACKUP_SUFFIXES
 from commonplace.storage.backup.taking import BackupReceipt, back_up
 
 app = typer.Typer(add_completion=False)
@@ -18,9 +18,8 @@ app = typer.Typer(add_completion=False)
 
 def describe(receipt: BackupReceipt) -> str:
     """Return in words what a backup holds."""
-    parts = [*receipt.databases, plural(receipt.files - len(receipt.workspaces), "file"), *receipt.workspaces]
     return (
-        f"{receipt.file}: {receipt.size_bytes / 1000:,.0f} kB of {receipt.made_at}, with {', '.join(parts)}"
+        f"{receipt.file}: {receipt.size_bytes / 1000:,.0f} kB of {receipt.made_at}, with {receipt.contents}"
     )
 
 
@@ -28,7 +27,10 @@ def describe(receipt: BackupReceipt) -> str:
 async def backup(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="The backup, or a directory for one that is named by the time."),
+        typer.Argument(
+            metavar="FILE",
+            help="The backup, a name that ends in .tar.gz or .tgz; or a directory for one that is named by the time.",
+        ),
     ],
     *,
     workspace: Annotated[
@@ -40,16 +42,21 @@ async def backup(
 
     The file holds the state of one moment: operational, app and knowledge memory, tokens, the list of projects,
     transcripts, and the workspace memory of the current workspace and of all known projects. It is read again and
-    checked before it gets its name. A backup that fails leaves no file.
+    checked before it gets its name. A backup that fails leaves no file. A missing directory is created.
     """
     configured = settings()
     projects = [project.path for project in Projects(configured.home).list_projects()]
-    target = file / _name(utc_now()) if file.is_dir() else file
+    target = _target(file)
     receipt = await back_up(
         configured, target.absolute(), workspaces=[configured.workspace, *(workspace or []), *projects]
     )
     return Answer(receipt, describe(receipt))
 
 
-def _name(now: datetime) -> str:
-    return f"commonplace-{now:%Y%m%dT%H%M%SZ}.tar.gz"
+def _target(given: Path) -> Path:
+    """Return the file to write; every other name than that of an archive means a directory."""
+    if given.name.endswith(BACKUP_SUFFIXES) and not given.is_dir():
+        return given
+    if given.exists() and not given.is_dir():
+        raise InvalidInputError("FILE", "a directory, or a name that ends in .tar.gz or .tgz", str(given))
+    return given / f"commonplace-{utc_now():%Y%m%dT%H%M%SZ}.tar.gz"

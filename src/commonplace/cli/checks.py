@@ -283,8 +283,7 @@ async def _read_backup(file: Path) -> str:
     with disk_errors(file), tempfile.TemporaryDirectory(prefix="commonplace-backup-") as staging:
         manifest = await check_restorable(file, Path(staging))
     receipt = BackupReceipt.of(file, manifest)
-    databases = ", ".join(receipt.databases) or "no database"
-    return f"{databases} and {plural(receipt.files, 'file')} of {receipt.made_at}, all readable"
+    return f"{receipt.contents} of {receipt.made_at}, all readable"
 
 
 async def _outcome(part: str, checking: Awaitable[str]) -> Check:

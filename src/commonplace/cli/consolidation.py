@@ -1,6 +1,5 @@
 """``commonplace consolidation``: whether sessions become knowledge, by which model, and what that costs."""
 
-import os
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -9,6 +8,7 @@ import typer
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.run import settings
 from commonplace.core.directories import make_directories
+from commonplace.core.drafts import write_text
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.settings import Settings, load_settings, with_settings, written_config
 from commonplace.core.text import plural
@@ -113,13 +113,10 @@ async def show() -> Answer:
 
 def _write(values: dict[str, str | int | None]) -> Path:
     path = written_config()
-    draft = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         text = path.read_text(encoding="utf-8") if path.exists() else ""
         make_directories(path.parent)
-        draft.write_text(with_settings(text, values), encoding="utf-8")
-        draft.replace(path)
+        write_text(path, with_settings(text, values))
     except (OSError, UnicodeDecodeError) as error:
-        draft.unlink(missing_ok=True)
         raise StorageUnavailableError(f"{path}: cannot be written: {error}") from error
     return path

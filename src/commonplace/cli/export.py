@@ -1,6 +1,8 @@
 """``commonplace export``: memories as JSON Lines, or as a folder of Markdown."""
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +11,7 @@ import typer
 
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.run import settings
+from commonplace.core.drafts import draft_of
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.core.text import plural
 from commonplace.knowledge import KnowledgeMemory
@@ -32,8 +35,8 @@ async def export_memories(
 ) -> Answer:
     """Write the memories that can be found to JSON Lines, or to a folder of Markdown that people can edit.
 
-    Knowledge, operational and workspace memory are exported; `commonplace apps export` does it for an app. Times,
-    confidence and history stay behind: `commonplace backup` keeps everything.
+    The export holds knowledge, operational and workspace memory; `commonplace apps export` exports an app. It leaves
+    out times, confidence and history: `commonplace backup` keeps everything. An export that fails leaves no file.
     """
     configured = settings()
     async with (
@@ -46,19 +49,34 @@ async def export_memories(
     if str(target) == "-":
         return Answer({"count": len(items)}, "\n".join(jsonl.lines(items)))
     try:
-        _write(items, target)
+        write(items, target.absolute())
     except OSError as error:
         raise StorageUnavailableError(f"{target}: {error.strerror or error}") from error
     return Answer({"count": len(items), "target": target}, f"{plural(len(items), 'item')} in {target}")
 
 
-def _write(items: Iterable[Item], target: Path) -> None:
+def write(items: Iterable[Item], target: Path) -> None:
+    """Write items to a new JSON Lines file or to a new or empty folder.
+
+    Raises:
+        InvalidInputError: Something exists there already.
+        OSError: The items cannot be written; nothing is left of them.
+    """
     if os.path.lexists(target) and not (target.is_dir() and not any(target.iterdir())):
         raise InvalidInputError("target", "a path where nothing exists", str(target))
     if target.suffix == ".jsonl":
-        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in jsonl.lines(items))
-    else:
-        target.mkdir(mode=0o700, exist_ok=True)
-        markdown.write(items, target)
+        with draft_of(target) as file:
+            file.writelines(f"{line}\n".encode() for line in jsonl.lines(items))
+        return
+    staging = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        markdown.write(items, staging)
+        if target.is_dir():  # the directory stays: a shell may be in it, or a disk mounted on it
+            for folder in staging.iterdir():
+                shutil.move(folder, target)
+            staging.rmdir()
+        else:
+            staging.rename(target)
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise

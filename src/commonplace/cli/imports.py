@@ -1,6 +1,5 @@
 """``commonplace import``: memories from an export, or from another program."""
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +14,8 @@ from commonplace.knowledge import GLOBAL_SCOPE, FactDraft, KnowledgeMemory, Rule
 from commonplace.operational import OperationalMemory
 from commonplace.portability.importers import IMPORTERS, Source, source_of
 from commonplace.portability.importing import Imported, Importer, Outcome, counts
-from commonplace.portability.items import Item, kind_of
+from commonplace.portability.items import Read
+from commonplace.storage.backup.archive import disk_errors
 from commonplace.workspace import WorkspaceMemory
 
 app = typer.Typer(add_completion=False)
@@ -46,8 +46,15 @@ async def import_memories(
     An import can be repeated. A fact with the same subject and predicate and another text replaces the old one, which
     stays as superseded. Text that looks like a secret is refused. Exit status 1 if an item was refused.
     """
-    found = source or source_of(path)
-    items = list(_scoped(IMPORTERS[found](path), scope))
+    found = source_of(path, source)
+    with disk_errors(path):
+        items = list(_scoped(IMPORTERS[found](path), scope))
+    if not items:
+        return replace(
+            _answer(found, [], dry_run=dry_run),
+            text="",
+            error=f"{path}: nothing was found to import. It was read as {found}; --from names another form",
+        )
     configured = settings()
     async with (
         KnowledgeMemory.open(configured) as knowledge,
@@ -62,7 +69,7 @@ async def import_memories(
     return _answer(found, done, dry_run=dry_run)
 
 
-def _scoped(items: Iterable[Item], scope: str | None) -> Iterator[Item]:
+def _scoped(items: Read, scope: str | None) -> Read:
     for item in items:
         is_global = isinstance(item, FactDraft | RuleDraft) and item.scope == GLOBAL_SCOPE
         yield replace(item, scope=scope) if scope is not None and is_global else item
@@ -72,12 +79,12 @@ def _answer(source: str, done: list[Imported], *, dry_run: bool) -> Answer:
     found = counts(done)
     shown = done if dry_run else [each for each in done if each.outcome is Outcome.REFUSED]
     rows = [
-        (each.outcome, kind_of(each.item), collapse_whitespace(each.reason or each.text)[:TEXT_CHARS])
+        (each.outcome, each.kind, each.reason or collapse_whitespace(each.text)[:TEXT_CHARS])
         for each in shown
     ]
     title = f"{source}: {', '.join(f'{number} {outcome}' for outcome, number in found.items())}"
     items = [
-        {"outcome": each.outcome, "kind": kind_of(each.item), "text": each.text, "reason": each.reason}
+        {"outcome": each.outcome, "kind": each.kind, "text": each.text, "reason": each.reason}
         for each in (done if dry_run else shown)
     ]
     return Answer(

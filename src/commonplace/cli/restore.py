@@ -1,13 +1,16 @@
 """``commonplace restore``: bring back a backup."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
 
 from commonplace.cli.backup import describe
+from commonplace.cli.claude_code.sessions import SessionRecords
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.run import settings
+from commonplace.storage.backup.copies import MEMORIES
 from commonplace.storage.backup.restoring import RestoreReceipt, restore
 
 app = typer.Typer(add_completion=False)
@@ -16,9 +19,13 @@ app = typer.Typer(add_completion=False)
 def _describe(receipt: RestoreReceipt) -> str:
     lines = [f"restored {describe(receipt.backup)}"]
     lines += [f"a backup of what it replaced: {receipt.replaced}"] if receipt.replaced else []
-    lines += [
-        f"not in its workspace, which has other memories or is missing: {path}" for path in receipt.elsewhere
-    ]
+    for each in receipt.elsewhere:
+        target = each.workspace / MEMORIES
+        copy = f"mkdir -p {quote(str(target.parent))} && cp {quote(str(each.file))} {quote(str(target))}"
+        lines += [
+            f"the memories of {each.workspace} were not put back: {each.reason}",
+            f"   they are in {each.file}; to use them: {copy}",
+        ]
     return "\n".join(lines)
 
 
@@ -33,8 +40,14 @@ async def bring_back(
 ) -> Answer:
     """Restore a backup to this home.
 
-    The backup is unpacked and checked first; a damaged one changes nothing. Workspace memory goes back to its
-    directory, unless that has other memories. A PostgreSQL database with a URL must be empty.
+    The backup is unpacked, checked and loaded first; a restore that fails changes nothing. Workspace memory goes back
+    to its directory, unless that has other memories. A PostgreSQL database with a URL must be empty. Sessions that
+    began after the backup are learned from again.
     """
-    receipt = await restore(settings(), file.absolute(), replace=replace)
+    configured = settings()
+    receipt = await restore(configured, file.absolute(), replace=replace)
+    records = SessionRecords(configured.home)
+    async with records.locked():
+        for path in receipt.newer:
+            records.forget_reading(path.stem)
     return Answer(receipt, _describe(receipt))

@@ -25,6 +25,7 @@ from platformdirs import user_data_path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from commonplace.core.errors import SettingsError
+from commonplace.core.faults import expected_by
 from commonplace.core.trust import WORKSPACE_KEYS, is_trusted
 from commonplace.core.urls import mask_url
 from commonplace.core.zones import find_zone
@@ -362,9 +363,9 @@ def _suggestion(key: str, known: list[str]) -> str:
 def _explain(error: ValidationError, origins: Mapping[str, str]) -> str:
     """Return each fault on one line: the key, the origin of its value, the fault, and the value."""
     lines: list[str] = []
-    for fault in error.errors(include_url=False):
+    for fault in error.errors():
         field = str(fault["loc"][0])
         got = cast("object", fault["input"])
         shown = repr(mask_url(got)) if isinstance(got, str) else repr(got)
-        lines.append(f"{field} ({origins.get(field, 'given')}): {fault['msg']}, got {shown}")
+        lines.append(f"{field} ({origins.get(field, 'given')}): expected {expected_by(fault)}, got {shown}")
     return "; ".join(lines)

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.errors import SettingsError
+from commonplace.core.faults import invalid_input
 from commonplace.knowledge import GLOBAL_SCOPE
 
 FILE_NAME = "butler.toml"
@@ -80,6 +81,6 @@ def load_butler(path: Path) -> Butler:
 def _explain(error: ValidationError, *prefix: str) -> str:
     """Return the faults on one line: the key, the fault, and the value of each."""
     return "; ".join(
-        f"{'.'.join([*prefix, *map(str, fault['loc'])])}: {fault['msg']}, got {fault['input']!r}"
-        for fault in error.errors(include_url=False)
+        str(invalid_input({**fault, "loc": (*prefix, *fault["loc"])}, whole="file"))
+        for fault in error.errors()
     )

@@ -11,10 +11,10 @@ import re
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Final
 
 from commonplace.core.directories import make_directories
+from commonplace.core.drafts import write_text
 
 _log = logging.getLogger(__name__)
 
@@ -87,9 +87,7 @@ class DialectFile:
         """Remember a dialect; a failure is logged, because the next process can try again."""
         try:
             make_directories(self.path.parent)
-            with NamedTemporaryFile("w", dir=self.path.parent, delete=False, encoding="utf-8") as file:
-                json.dump(asdict(dialect), file)
-            Path(file.name).replace(self.path)
+            write_text(self.path, json.dumps(asdict(dialect)))
         except OSError as error:
             _log.warning("cannot remember the dialect of the model's server: %s", error)
 

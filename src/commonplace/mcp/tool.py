@@ -31,7 +31,7 @@ from commonplace.core.errors import (
     SettingsError,
     StorageError,
 )
-from commonplace.core.text import trim_to
+from commonplace.core.faults import invalid_input
 from commonplace.knowledge import json_safe
 from commonplace.mcp.outputs import output_schema
 from commonplace.mcp.profiles import Names, Profile
@@ -166,9 +166,8 @@ class MemoryTool(Tool):
                 return _refused_arguments(error, list(self._arguments.model_fields), self._hints)
             case InvalidInputError():
                 own_hint = self._hints.get(error.field.partition(".")[0], REPEAT_HINT)
-                hint = SECRET_HINT if isinstance(error, SecretRefusedError) else own_hint
-                return refusal(
-                    str(error), field=error.field, expected=error.expected, got=error.got, hint=hint
+                return _refused_input(
+                    error, SECRET_HINT if isinstance(error, SecretRefusedError) else own_hint
                 )
             case NotFoundError():
                 own = f"{error.kind}_id"
@@ -255,21 +254,14 @@ async def _progress(title: str) -> AsyncGenerator[None]:
 
 def _refused_arguments(error: ValidationError, known: list[str], hints: Mapping[str, str]) -> ToolResult:
     """Return the error about the first invalid argument."""
-    fault = error.errors(include_url=False)[0]
-    field = ".".join(str(part) for part in fault["loc"]) or "arguments"
-    match fault["type"]:
-        case "missing":
-            expected, got = "a value, for it is required", "nothing"
-        case "extra_forbidden":
-            expected, got = f"no such parameter; there are {', '.join(known)}", _shorten(fault["input"])
-        case _:
-            expected = fault["msg"].removeprefix("Input should be ")
-            got = _shorten(fault["input"])
-    hint = hints.get(field.partition(".")[0], REPEAT_HINT)
-    return refusal(
-        f"{field}: expected {expected}, got {got}", field=field, expected=expected, got=got, hint=hint
-    )
+    fault = error.errors()[0]
+    invalid = invalid_input(fault, whole="arguments")
+    if fault["type"] == "extra_forbidden":
+        invalid = InvalidInputError(
+            invalid.field, f"one of the parameters {', '.join(known)}", fault["input"]
+        )
+    return _refused_input(invalid, hints.get(invalid.field.partition(".")[0], REPEAT_HINT))
 
 
-def _shorten(value: object) -> str:
-    return trim_to(repr(value), InvalidInputError.SHOWN_CHARS)
+def _refused_input(error: InvalidInputError, hint: str) -> ToolResult:
+    return refusal(str(error), field=error.field, expected=error.expected, got=error.got, hint=hint)

@@ -17,6 +17,7 @@ from commonplace.portability.items import (
     EntityItem,
     Item,
     OperationalItem,
+    Unreadable,
     WorkspaceItem,
     identity,
     kind_of,
@@ -42,13 +43,20 @@ class Outcome(StrEnum):
 class Imported:
     """An item and what the import did with it; ``reason`` says why it was refused."""
 
-    item: Item
+    item: Item | Unreadable
     outcome: Outcome
     reason: str = ""
 
     @property
+    def kind(self) -> str:
+        """The kind of the item; empty if it could not be read."""
+        return "" if isinstance(self.item, Unreadable) else kind_of(self.item)
+
+    @property
     def text(self) -> str:
-        """The text of the item, with the key of a fact."""
+        """The text of the item, with the key of a fact; the place of an item that could not be read."""
+        if isinstance(self.item, Unreadable):
+            return self.item.place
         key = f"{self.item.subject} {self.item.predicate}: " if isinstance(self.item, FactDraft) else ""
         return f"{key}{getattr(self.item, TEXT_FIELD[kind_of(self.item)])}"
 
@@ -84,8 +92,10 @@ class Importer:
         self._entities: dict[str, str] = {}
         self._same: dict[str, str] = {}
 
-    async def plan(self, items: Iterable[Item]) -> list[Imported]:
+    async def plan(self, read: Iterable[Item | Unreadable]) -> list[Imported]:
         """Say what an import would do with each item; nothing is written.
+
+        What could not be read comes first, then the items in the order in which they are stored.
 
         Raises:
             StorageError: A memory cannot be read.
@@ -101,6 +111,13 @@ class Importer:
             elif isinstance(item, EntityItem):
                 entities[identity(item)] = item.id
         planned: list[Imported] = []
+        items: list[Item] = []
+        for each in read:
+            if isinstance(each, Unreadable):
+                reason = f"{each.place}: {each.reason}"
+                planned.append(Imported(item=each, outcome=Outcome.REFUSED, reason=reason))
+            else:
+                items.append(each)
         for item in sorted(items, key=lambda each: list(KINDS).index(kind_of(each))):
             if isinstance(item, EntityItem):
                 self._same[item.id] = first.setdefault(identity(item), item.id)
@@ -132,9 +149,7 @@ class Importer:
         done: list[Imported] = []
         batch: list[Imported] = []
         for each in planned:
-            if batch and (
-                len(batch) == _batch_size(batch[0].item) or kind_of(batch[0].item) != kind_of(each.item)
-            ):
+            if batch and (len(batch) == _batch_size(batch[0].item) or batch[0].kind != each.kind):
                 done += await self._store_batch(batch)
                 batch = []
             if each.outcome in {Outcome.NEW, Outcome.REPLACES}:
@@ -146,7 +161,7 @@ class Importer:
     async def _store_batch(self, batch: list[Imported]) -> list[Imported]:
         """Store items of one kind together. If one of them is refused, nothing is stored, and each is tried alone."""
         try:
-            await self._store_items([each.item for each in batch])
+            await self._store_items([each.item for each in batch if not isinstance(each.item, Unreadable)])
         except (InvalidInputError, SecretRefusedError) as error:
             if len(batch) == 1:
                 return [replace(batch[0], outcome=Outcome.REFUSED, reason=str(error))]
@@ -194,7 +209,7 @@ class Importer:
         return replace(fact, entity_id=self._entities.get(self._same.get(given, given)))
 
 
-def _batch_size(item: Item) -> int:
+def _batch_size(item: Item | Unreadable) -> int:
     """Return how many items of this kind are stored together: those that are stored all or none."""
     return BATCH if isinstance(item, FactDraft | RuleDraft | EpisodeDraft) else 1
 

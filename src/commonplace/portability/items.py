@@ -15,8 +15,8 @@ An item is an object with ``kind`` and the fields below; fields with ``?`` may b
 """
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
 from datetime import datetime
 from typing import Any, Final, cast
 
@@ -57,6 +57,23 @@ class WorkspaceItem:
 
 
 Item = EntityItem | FactDraft | RuleDraft | EpisodeDraft | OperationalItem | WorkspaceItem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A part of a source that is no item.
+
+    Attributes:
+        place: The line, file or row.
+        reason: What is wrong with it.
+    """
+
+    place: str
+    reason: str
+
+
+Read = Iterator[Item | Unreadable]
+"""The result of reading a source."""
 
 KINDS: Final[dict[str, type[Item]]] = {
     "entity": EntityItem,
@@ -128,14 +145,13 @@ def from_json(document: object) -> Item:
     if not isinstance(kind, str) or kind not in KINDS:
         raise InvalidInputError("kind", f"one of {', '.join(KINDS)}", kind)
     cls = KINDS[kind]
-    known = {each.name for each in fields(cls)}
-    values: dict[str, Any] = {
-        name: _value(name, value) for name, value in given.items() if name in known and value is not None
-    }
-    try:
-        return cls(**values)
-    except TypeError as error:
-        raise InvalidInputError(kind, "all fields that must be there", str(error)) from None
+    values: dict[str, Any] = {}
+    for each in fields(cls):
+        if given.get(each.name) is not None:
+            values[each.name] = _value(each.name, given[each.name])
+        elif each.default is MISSING and each.default_factory is MISSING:
+            raise InvalidInputError(kind, f"a field `{each.name}`", given)
+    return cls(**values)
 
 
 def _value(name: str, value: object) -> object:

@@ -1,11 +1,11 @@
 """JSON Lines: one item a line, UTF-8."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.portability.items import Item, from_json, to_json
+from commonplace.portability.items import Item, Read, Unreadable, from_json, to_json
 
 
 def lines(items: Iterable[Item]) -> Iterator[str]:
@@ -14,15 +14,23 @@ def lines(items: Iterable[Item]) -> Iterator[str]:
         yield json.dumps(to_json(item), ensure_ascii=False)
 
 
-def read(path: Path) -> Iterator[Item]:
-    """Yield the items of a file.
+def read(path: Path) -> Read:
+    """Yield the items of a file."""
+    return read_lines(path, lambda document: iter([from_json(document)]))
 
-    Raises:
-        InvalidInputError: A line is not an item; the message has its number.
+
+def read_lines(path: Path, items_of: Callable[[object], Iterator[Item]]) -> Read:
+    """Yield the items of each line, or why it has none.
+
+    Args:
+        path: The file.
+        items_of: Returns the items of a JSON value; may raise ``InvalidInputError``.
     """
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
         if line.strip():
             try:
-                yield from_json(json.loads(line))
+                yield from list(items_of(json.loads(line.decode("utf-8-sig"))))
+            except InvalidInputError as error:
+                yield Unreadable(place=f"line {number}", reason=str(error))
             except (ValueError, RecursionError) as error:
-                raise InvalidInputError(f"{path}, line {number}", "an item in JSON", str(error)) from None
+                yield Unreadable(place=f"line {number}", reason=f"expected JSON in UTF-8: {error}")

@@ -11,14 +11,14 @@ The folder says the kind of an item. Names of files mean nothing, so they may be
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, cast
 
 import yaml
 
 from commonplace.core.errors import InvalidInputError
-from commonplace.portability.items import KINDS, TEXT_FIELD, Item, from_json, to_json
+from commonplace.portability.items import KINDS, TEXT_FIELD, Item, Read, Unreadable, from_json, to_json
 
 FOLDERS: Final = {
     "entity": "entities",
@@ -51,37 +51,36 @@ def write(items: Iterable[Item], folder: Path) -> int:
     return count
 
 
-def read(folder: Path) -> Iterator[Item]:
-    """Yield the items of a folder.
-
-    Raises:
-        InvalidInputError: A file is not an item; the message names it.
-    """
+def read(folder: Path) -> Read:
+    """Yield the items of a folder."""
     for kind in KINDS:
         for path in sorted((folder / FOLDERS[kind]).glob("*.md")):
-            front, text = split(path)
             try:
+                front, text = split(path)
                 yield from_json({**front, "kind": kind, TEXT_FIELD[kind]: text})
             except InvalidInputError as error:
-                raise InvalidInputError(str(path), f"{error.field}: {error.expected}", error.got) from None
+                yield Unreadable(place=f"{FOLDERS[kind]}/{path.name}", reason=str(error))
 
 
 def split(path: Path) -> tuple[dict[str, Any], str]:
     """Return the front matter and the body of a file; a file without front matter has an empty one.
 
     Raises:
-        InvalidInputError: The front matter is not a mapping in YAML.
+        InvalidInputError: The file is not text in UTF-8, or its front matter is not a mapping in YAML.
     """
-    text = path.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
+    try:
+        text = path.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError("text", "UTF-8", str(error)) from None
     found = _FRONT.match(text)
     if found is None:
         return {}, text.strip()
     try:
         front: object = yaml.safe_load(found[1]) or {}
     except yaml.YAMLError as error:
-        raise InvalidInputError(f"{path}", "front matter in YAML", str(error)) from None
+        raise InvalidInputError("front matter", "YAML", " ".join(str(error).split())) from None
     if not isinstance(front, dict):
-        raise InvalidInputError(f"{path}", "a mapping as front matter", front)
+        raise InvalidInputError("front matter", "a mapping", front)
     return cast("dict[str, Any]", front), text[found.end() :].strip()
 
 

@@ -2,12 +2,12 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
 from commonplace.knowledge import FactDraft
-from commonplace.portability.items import Item
+from commonplace.portability.items import Item, Read, Unreadable
 
 PREDICATE_WORDS: Final = 8
 MAX_PREDICATE_CHARS: Final = 80
@@ -20,7 +20,7 @@ def predicate_of(text: str) -> str:
     return " ".join(words)[:MAX_PREDICATE_CHARS].casefold() or "note"
 
 
-def with_distinct_keys(items: Iterable[Item]) -> Iterator[Item]:
+def with_distinct_keys(items: Iterable[Item | Unreadable]) -> Read:
     """Yield the items of one source; a fact whose key another text has already gets a hash of its text appended.
 
     Without it, the second of two texts that begin with the same words would supersede the first.

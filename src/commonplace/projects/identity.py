@@ -11,10 +11,8 @@ Source: PRJ-01.
 """
 
 import json
-import os
 import re
 import secrets
-import time
 import unicodedata
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -24,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from commonplace.core.directories import make_directories
+from commonplace.core.drafts import write_text
 from commonplace.core.errors import SettingsError, StorageUnavailableError
 from commonplace.core.text import clean_text
 from commonplace.storage.file_locks import FileLock
@@ -126,23 +125,16 @@ class Place:
 
 
 def write_json(path: Path, document: Mapping[str, object], *, mode: int) -> None:
-    """Write a JSON file by renaming a new one over it; ``mode`` is that of a new directory.
+    """Write or replace a JSON file; ``mode`` is that of a new directory.
 
     Raises:
         StorageUnavailableError: The file cannot be written.
     """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         make_directories(path.parent, mode=mode)
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        write_text(path, json.dumps(document, ensure_ascii=False, indent=2) + "\n", mode=mode & 0o666)
     except OSError as error:
         raise StorageUnavailableError(f"{path}: {error.strerror}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -153,8 +145,7 @@ def locked(path: Path, *, mode: int) -> Generator[None]:
         StorageUnavailableError: The directory cannot be written, or another process held the lock for five seconds.
     """
     with _lock_of(path, mode=mode) as lock:
-        if not lock.wait(deadline=time.monotonic() + LOCK_TIMEOUT_S):
-            raise StorageUnavailableError(f"{path} has been locked for {LOCK_TIMEOUT_S:g} s")
+        lock.require(timeout_s=LOCK_TIMEOUT_S)
         yield
 
 

@@ -11,7 +11,6 @@ Source: HRD-05.
 
 import ctypes
 import json
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -21,6 +20,7 @@ from typing import Final
 
 from commonplace.core.clock import Clock, format_timestamp, parse_timestamp, utc_now
 from commonplace.core.directories import make_directories
+from commonplace.core.drafts import write_text
 from commonplace.core.errors import ClockError, StorageUnavailableError
 
 LONGEST_JUMP: Final = timedelta(days=1)
@@ -168,12 +168,6 @@ class ClockGuard:
             return None
 
     def _note(self, sighting: Sighting) -> None:
-        draft = self._file.with_name(f"{FILE}.{os.getpid()}")
         document = asdict(sighting) | {"at": format_timestamp(sighting.at)}
         make_directories(self._file.parent)
-        try:
-            draft.touch(mode=0o600)
-            draft.write_text(json.dumps(document), encoding="utf-8")
-            draft.replace(self._file)
-        finally:
-            draft.unlink(missing_ok=True)
+        write_text(self._file, json.dumps(document))

@@ -19,11 +19,11 @@ import re
 import shutil
 import stat
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from commonplace.core.directories import make_directories
+from commonplace.core.drafts import draft_of
 from commonplace.core.errors import EmbeddedPostgresError
 from commonplace.storage.file_locks import FileLock
 from commonplace.storage.linked import SYSTEM_DIRECTORY, bring_home, finish_bringing
@@ -137,8 +137,7 @@ def _locate_for_root(requested: Path) -> Cluster:
         # Set regardless of the umask, because the server's account must reach the programs below.
         SYSTEM_DIRECTORY.chmod(0o755)
     with FileLock(SYSTEM_DIRECTORY / "install.lock") as lock:
-        if not lock.wait(deadline=time.monotonic() + INITDB_TIMEOUT_S):
-            raise EmbeddedPostgresError(f"another process holds {SYSTEM_DIRECTORY / 'install.lock'}")
+        lock.require(timeout_s=INITDB_TIMEOUT_S)
         account = server_account()
         programs = usable_programs(bundled_programs(), account, copies=SYSTEM_DIRECTORY)
         finish_bringing(requested)
@@ -277,13 +276,11 @@ def _take_over(cluster: Cluster) -> None:
 
 def _write(cluster: Cluster, name: str, lines: list[str], *, written: bool = True) -> None:
     """Write a file of the data directory, which belongs to the account: whatever it put there is not followed."""
-    draft = cluster.data / f"{name}.draft"
-    draft.unlink(missing_ok=True)
     head = ["# Written by commonplace at every start."] if written else []
-    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
+    with draft_of(cluster.data / name) as file:
         file.write("\n".join([*head, *lines, ""]).encode())
-    _give(draft, cluster.account)
-    draft.replace(cluster.data / name)
+        if cluster.account.switches:
+            os.fchown(file.fileno(), cluster.account.uid, cluster.account.gid)
 
 
 def socket_directory(cluster: Cluster) -> Path:

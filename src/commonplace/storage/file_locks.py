@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from commonplace.core.errors import StorageUnavailableError
+
 POLL_S = 0.01
 
 
@@ -24,6 +26,7 @@ class FileLock:
     """
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
     def fileno(self) -> int:
@@ -45,6 +48,15 @@ class FileLock:
                 return False
             time.sleep(POLL_S)
         return True
+
+    def require(self, *, shared: bool = False, timeout_s: float) -> None:
+        """Take the lock within some seconds.
+
+        Raises:
+            StorageUnavailableError: Another process held it all the time.
+        """
+        if not self.wait(shared=shared, deadline=time.monotonic() + timeout_s):
+            raise StorageUnavailableError(f"{self._path} has been locked for {timeout_s:g} s: try again")
 
     def close(self) -> None:
         """Close the file; the lock is free when no child holds it either. A second call does nothing."""

@@ -15,6 +15,7 @@ from starlette.requests import HTTPConnection
 from starlette.routing import compile_path
 
 from commonplace.core.errors import CommonplaceError, InvalidInputError
+from commonplace.core.faults import invalid_input
 from commonplace.core.text import visible
 from commonplace.web.client_urls import split_url
 from commonplace.web.plain_pages import plain_page
@@ -94,33 +95,20 @@ def _page_to_return_to(connection: HTTPConnection) -> str:
     return f"{url.path}?{url.query}" if url.query else url.path
 
 
-def _invalid(error: RequestValidationError) -> Problem:
+def first_fault(error: RequestValidationError) -> InvalidInputError:
     """Return the first fault that the framework found in a request."""
     fault = cast("dict[str, Any]", error.errors()[0])
     where, *path = fault["loc"]
-    value = fault.get("input")
-    field = ".".join(str(part) for part in path) or str(where)
-    cause = fault.get("ctx", {}).get("error")
     if fault["type"] == "json_invalid":
-        field, value = str(where), error.body
-        form = f"JSON ({cause} at character {path[0]})"
-    elif fault["type"] == "missing":
-        form, value = "a value", None
-    elif isinstance(value, bytes):
-        form = "JSON, with the header Content-Type: application/json"
-    else:
-        form = cause.expected if isinstance(cause, InvalidInputError) else _form(str(fault["msg"]))
-    return problem_of(InvalidInputError(field, form, value))
-
-
-def _form(message: str) -> str:
-    """Return the form that pydantic expects, as it reads after the word "expected"."""
-    said = (
-        message.removeprefix("Input should be ")
-        .removeprefix("Value error, ")
-        .replace(" should have ", " with ")
-    )
-    return said[:1].lower() + said[1:]
+        cause = fault["ctx"]["error"]
+        return InvalidInputError(str(where), f"JSON ({cause} at character {path[0]})", error.body)
+    if isinstance(fault.get("input"), bytes):
+        return InvalidInputError(
+            str(where), "JSON, with the header Content-Type: application/json", fault["input"]
+        )
+    # Parameters are not nested; further parts name the type that was tried.
+    place = path if where == "body" else path[:1]
+    return invalid_input({**fault, "loc": place}, whole=str(where))
 
 
 async def _on_commonplace_error(request: Request, error: Exception) -> Response:
@@ -136,7 +124,7 @@ async def _on_problem(request: Request, error: Exception) -> Response:
 
 
 async def _on_invalid_request(request: Request, error: Exception) -> Response:
-    return answer(request, _invalid(cast("RequestValidationError", error)))
+    return answer(request, problem_of(first_fault(cast("RequestValidationError", error))))
 
 
 async def _on_http_error(request: Request, error: Exception) -> Response:

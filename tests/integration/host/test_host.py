@@ -23,7 +23,7 @@ from commonplace.host.module import EndedSession, Module
 from commonplace.host.sessions import SessionOutcome, SessionRequest
 from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.knowledge.connection.database import KnowledgeDatabase
-from support.claude import claude_environment, claude_path
+from support.claude import claude_environment
 from support.deadlines import DEADLINE_S
 from support.mcp import ask
 from support.model_api import Cuts, Fails, Hangs, ModelApi, Says
@@ -273,7 +273,7 @@ async def test_the_whole_life_with_the_real_cli(
     """A session ends with an episode, consolidation makes a fact of it, and the next session knows it."""
     with ModelApi(Says("I moved the database to port 5433."), Says(ANSWER), Says("It is 5433.")) as api:
         environ = claude_environment(tmp_path / "claude-home", api.url)
-        claude = Path(claude_path().split(":")[0]) / "claude"
+        claude = Path(environ["PATH"].split(":")[0]) / "claude"
         runtime = ClaudeRuntime(claude, directory=knowing.workspace, environ=environ)
         async with Host.open(butler(memory={}), knowing, runtime, modules=[module], clock=clock) as host:
             first = await host.run_session("Move the database to another port")
@@ -296,7 +296,7 @@ async def test_a_failed_session_is_an_outcome_and_leaves_an_episode(
     """The API refuses: the outcome says so, and memory knows that it was tried."""
     with ModelApi(Fails(status=400, message="no such model")) as api:
         environ = claude_environment(tmp_path / "claude-home", api.url)
-        claude = Path(claude_path().split(":")[0]) / "claude"
+        claude = Path(environ["PATH"].split(":")[0]) / "claude"
         runtime = ClaudeRuntime(claude, directory=knowing.workspace, environ=environ)
         async with Host.open(butler(memory={}), knowing, runtime, modules=[module]) as host:
             outcome = await host.run_session("Try")
@@ -323,7 +323,7 @@ async def test_an_outage_counts_as_no_attempt_of_an_episode(
     }
     with ModelApi(faults.get(outage, Hangs())) as api:
         environ = claude_environment(tmp_path / "claude-home", api.url) | {"CLAUDE_CODE_MAX_RETRIES": "0"}
-        claude = Path(claude_path().split(":")[0]) / ("claude" if outage != "not there" else "no-claude")
+        claude = Path(environ["PATH"].split(":")[0]) / ("claude" if outage != "not there" else "no-claude")
         timeout_s = 1.0 if outage == "out of time" else DEADLINE_S
         runtime = ClaudeRuntime(claude, directory=knowing.workspace, environ=environ, timeout_s=timeout_s)
         async with Host.open(butler(memory={}), knowing, runtime, modules=[module]) as host:

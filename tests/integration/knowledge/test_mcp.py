@@ -1,11 +1,13 @@
 """The knowledge MCP server: its tools, its answers and its refusals, asked by a real client."""
 
 import json
+import logging
 import re
 from collections.abc import AsyncIterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from fastmcp import Client
@@ -14,6 +16,7 @@ from mcp import MCPError
 from commonplace.core.context import RequestContext
 from commonplace.core.settings import Settings
 from commonplace.embedding import EmbeddingEngine
+from commonplace.knowledge import MemoryType, short_id
 from commonplace.knowledge.config import MemoryModuleConfig
 from commonplace.knowledge.memory import KnowledgeMemory
 from commonplace.knowledge.search.found import json_fields
@@ -353,7 +356,7 @@ async def test_lists_and_objects_may_come_as_json_in_a_string(client: Client[Any
 @pytest.mark.parametrize(
     ("tool", "arguments", "field", "expected"),
     [
-        ("memory_store_fact", {"subject": "a", "predicate": "b"}, "content", "required"),
+        ("memory_store_fact", {"subject": "a", "predicate": "b"}, "content", "a value"),
         ("memory_store_fact", {"subject": "a", "predicate": "b", "content": " "}, "content", "1 to"),
         ("memory_store_fact", {"subject": "a", "predicate": "b", "content": "c", "permanence": "forever"},
          "permanence", "permanent, stable"),
@@ -366,7 +369,7 @@ async def test_lists_and_objects_may_come_as_json_in_a_string(client: Client[Any
         ("memory_search", {"query": "x", "mode": "magic"}, "mode", "semantic, keyword, hybrid"),
         ("memory_search", {"query": "x", "types": ["facts"]}, "types", "episode, fact, rule"),
         ("memory_search", {"query": "x", "limit": 0}, "limit", "1 to"),
-        ("memory_search", {"query": ["x"]}, "query", "string"),
+        ("memory_search", {"query": ["x"]}, "query", "text"),
         ("memory_get", {"memory_type": "fact", "memory_id": "7"}, "memory_id", "UUID"),
         ("memory_get", {"memory_type": "fact", "memory_id": NO_ID}, "memory_id", "existing fact"),
         ("memory_get", {"memory_type": "memory", "memory_id": NO_ID}, "memory_type", "episode, fact, rule"),
@@ -376,15 +379,15 @@ async def test_lists_and_objects_may_come_as_json_in_a_string(client: Client[Any
         ("memory_mark_helpful", {"rule_id": NO_ID}, "rule_id", "existing rule"),
         ("memory_mark_harmful", {"rule_id": "none"}, "rule_id", "UUID"),
         ("memory_context", {"trigger_prompt": "x", "butler": "b", "token_budget": "lots"}, "token_budget",
-         "integer"),
+         "a whole number"),
         ("memory_run_episode_cleanup", {"max_entries": -1}, "max_entries", "from 0"),
         ("entity_create", {"canonical_name": "A", "entity_type": "robot", "tenant_id": "default"},
          "entity_type", "person, organization"),
-        ("entity_create", {"canonical_name": "A", "entity_type": "other"}, "tenant_id", "required"),
+        ("entity_create", {"canonical_name": "A", "entity_type": "other"}, "tenant_id", "a value"),
         ("entity_get", {"entity_id": NO_ID}, "entity_id", "existing entity"),
         ("entity_update", {"entity_id": NO_ID, "aliases": []}, "entity_id", "entity"),
         ("entity_merge", {"source_entity_id": NO_ID, "target_entity_id": NO_ID}, "target_entity_id", "another"),
-        ("entity_resolve", {"name": "A", "context_hints": "topic"}, "context_hints", "dictionary"),
+        ("entity_resolve", {"name": "A", "context_hints": "topic"}, "context_hints", "an object"),
     ],
 )  # fmt: skip
 async def test_a_refusal_names_the_parameter_and_what_would_do(
@@ -485,3 +488,25 @@ async def test_a_failure_of_our_own_is_no_traceback_for_a_model(
     assert "not the call's fault" in error["message"]
     assert "broken" not in json.dumps(error)
     assert 'violates check constraint "broken"' in caplog.text
+
+
+async def test_a_wrong_request_for_a_resource_or_a_prompt_is_one_line_in_the_log(
+    client: Client[Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    """The caller is told what to correct; the log has no traceback."""
+    for uri in (f"fact/{NO_ID}", "fact/7"):
+        with pytest.raises(MCPError, match=r"no fact with id|a UUID or a short id"):
+            await client.read_resource(f"commonplace://memory/{uri}")
+    with pytest.raises(MCPError, match="topic: expected a value, got nothing"):
+        await client.get_prompt("recall")
+    assert [record.levelname for record in caplog.records if record.levelname != "DEBUG"] == ["WARNING"] * 3
+    assert not any(record.exc_info for record in caplog.records if record.levelno > logging.DEBUG)
+
+
+async def test_a_resource_has_the_short_id_of_the_block_too(client: Client[Any]) -> None:
+    """Also with its colon encoded, as some clients write it."""
+    fact = await ask(client, "memory_store_fact", subject="staging", predicate="port", content="5434")
+    name = short_id(MemoryType.FACT, UUID(fact["id"]))
+    for written in (name, name.replace(":", "%3A")):
+        (content,) = await client.read_resource(f"commonplace://memory/fact/{written}")
+        assert json.loads(content.text)["id"] == fact["id"]

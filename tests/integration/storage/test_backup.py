@@ -6,17 +6,21 @@ import hashlib
 import io
 import json
 import re
-import resource
+import signal
 import sqlite3
 import subprocess
 import sys
 import tarfile
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
+from commonplace.cli.claude_code.sessions import SessionRecord, SessionRecords
+from commonplace.core.context import request_context
 from commonplace.core.errors import (
     DatabaseTooNewError,
     InvalidInputError,
@@ -37,6 +41,7 @@ from commonplace.storage.migrations.runner import migrate_sqlite
 from commonplace.storage.opening import open_database
 from commonplace.workspace import WorkspaceMemory
 from support.commands import CommandLine
+from support.disks import small_disk
 from support.service import open_memories
 
 WRITER = """
@@ -55,6 +60,18 @@ async def write(home):
                 print(number, flush=True)
 
 asyncio.run(write(Path(sys.argv[1])))
+"""
+
+
+KILLED = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from commonplace.core.settings import Settings
+from commonplace.storage.backup import restoring
+
+restoring._restore_sqlite = lambda source, target: os.kill(os.getpid(), signal.SIGKILL)
+home, file = map(Path, sys.argv[1:])
+asyncio.run(restoring.restore(Settings(home=home, workspace=home), file, replace=True))
 """
 
 
@@ -128,17 +145,6 @@ async def used(settings: Settings) -> Settings:
     return settings
 
 
-@contextmanager
-def small_disk(limit: int) -> Iterator[None]:
-    """Let no file of this process grow beyond some bytes."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
 @pytest.mark.parametrize("limit", [1000, 9000])
 async def test_a_full_disk_leaves_no_half_backup(used: Settings, tmp_path: Path, limit: int) -> None:
     """The error names the disk's fault, and the directory is as it was."""
@@ -176,7 +182,7 @@ async def test_memories_are_replaced_only_when_asked_for(used: Settings, tmp_pat
     async with OperationalMemory.open(used) as memory:
         await memory.add(category="timing", observation="Takes 90 s to stop")
     newer = await dumps(used)
-    with pytest.raises(InvalidInputError, match="--replace"):
+    with pytest.raises(StorageError, match="has memories: add --replace"):
         await restore(used, target)
     assert await dumps(used) == newer
     receipt = await restore(used, target, replace=True)
@@ -283,8 +289,9 @@ async def test_workspace_memory_goes_back_to_its_directory(used: Settings, tmp_p
     file.write_text("other\n")
     receipt = await restore(used, target, replace=True)
     (elsewhere,) = receipt.elsewhere
-    assert elsewhere.is_relative_to(used.home / WORKSPACES)
-    assert (elsewhere.read_bytes(), file.read_text()) == (kept, "other\n")
+    assert (elsewhere.workspace, elsewhere.reason) == (used.workspace, "the directory has other memories")
+    assert elsewhere.file.is_relative_to(used.home / WORKSPACES)
+    assert (elsewhere.file.read_bytes(), file.read_text()) == (kept, "other\n")
 
 
 async def test_databases_with_a_url(
@@ -325,12 +332,39 @@ def test_the_commands(commonplace: CommandLine, tmp_path: Path) -> None:
     checked = commonplace("doctor", "--backup", str(file))
     assert checked.status == 0
     assert "all readable" in checked.out
+    assert "0 files of the home, the memories of" in checked.out
     refused = commonplace("restore", str(file))
     assert (refused.status, refused.err.count("\n")) == (1, 1)
     assert "--replace" in refused.err
     done = commonplace("restore", str(file), "--replace")
     assert done.status == 0, done.err
     assert "a backup of what it replaced" in done.out
+    workspace = commonplace.directory
+    (workspace / MEMORIES).write_text("")
+    record = SessionRecord(
+        session_id=str(uuid4()), transcript=tmp_path / "t", butler="b", size=1, read=("m",)
+    )
+    SessionRecords(commonplace.home).put(record)
+    done = commonplace("restore", str(file), "--replace")
+    assert f"the memories of {workspace} were not put back: the directory has other memories" in done.out
+    (copy,) = re.findall(r"to use them: (.*)", done.out)
+    subprocess.run(["sh", "-c", copy], check=True)
+    assert "Redis" in (workspace / MEMORIES).read_text()
+    assert SessionRecords(commonplace.home).get(record.session_id) == replace(record, size=0, read=())
+
+
+def test_a_backup_with_another_name_goes_into_a_directory(commonplace: CommandLine, tmp_path: Path) -> None:
+    """A missing directory is created, with or without a slash; a file of that name is never replaced."""
+    assert commonplace("workspace", "store", "The tests need Redis").status == 0
+    for given, directory in (("nodir/", "nodir"), ("other", "other"), ("a/named.tgz", "a")):
+        done = commonplace("backup", f"{tmp_path}/{given}", "--json")
+        assert done.status == 0, done.err
+        verify(Path(done.json["file"]))
+        assert Path(done.json["file"]).parent == tmp_path / directory
+    (tmp_path / "file").touch()
+    refused = commonplace("backup", str(tmp_path / "file"))
+    assert refused.status == 1
+    assert "a directory, or a name that ends in .tar.gz or .tgz" in refused.err
 
 
 @pytest.mark.parametrize("part", ["workspaces", "revisions"])
@@ -412,14 +446,71 @@ async def test_a_workspace_whose_lock_cannot_be_opened_is_copied(used: Settings,
     assert receipt.workspaces == (str(used.workspace),)
 
 
-async def test_a_restore_that_fails_halfway_names_the_earlier_state(used: Settings, tmp_path: Path) -> None:
-    """Here a directory is in the way of a file."""
+async def test_a_directory_in_the_way_of_a_file_stops_a_restore(used: Settings, tmp_path: Path) -> None:
+    """Before anything is replaced."""
     (used.home / "note.txt").write_text("kept")
     await back_up(used, tmp_path / "b.tar.gz")
     (used.home / "note.txt").unlink()
     (used.home / "note.txt").mkdir()
-    with pytest.raises(StorageError, match=r"earlier state is .*before-restore-.*\.tar\.gz"):
+    async with OperationalMemory.open(used) as memory:
+        await memory.add(category="timing", observation="Takes 90 s to stop")
+    before = await dumps(used)
+    with pytest.raises(StorageError, match=r"note\.txt is in the way of a file"):
         await restore(used, tmp_path / "b.tar.gz", replace=True)
+    assert await dumps(used) == before
+    assert not (used.home / DIRECTORY).exists()
+
+
+async def test_a_restore_that_fails_or_is_killed_leaves_the_old_home(
+    settings: Settings, tmp_path: Path
+) -> None:
+    """Its last part is broken, or it is killed between two parts; the next restore removes what is left of it."""
+    target, broken = tmp_path / "b.tar.gz", tmp_path / "broken.tar.gz"
+    states: list[dict[str, list[str]]] = []
+    for moment in ("old", "new"):
+        async with open_memories(settings) as memories:
+            with request_context(actor="writer"):
+                await memories.operational.add(category="timing", observation=f"The {moment} run takes 60 s")
+                await memories.knowledge.store_episode(content=f"The {moment} run ended", butler="writer")
+        states.append(await dumps(settings))
+        await back_up(settings, tmp_path / f"{moment}.tar.gz")
+    (tmp_path / "old.tar.gz").rename(target)
+    old, new = states
+
+    staging = tmp_path / "staging"
+    staging.mkdir()
+    manifest = unpack(target, staging)
+    with closing(sqlite3.connect(staging / SQLITE)) as connection:
+        connection.executescript("PRAGMA page_size = 8192; VACUUM")  # a file in use cannot change its pages
+    pack(staging, replace(manifest, files=digests(staging)), broken)
+    with pytest.raises(StorageError, match=r"earlier state is .*before-restore-.*\.tar\.gz"):
+        await restore(settings, broken, replace=True)
+    assert await dumps(settings) == new
+
+    killed = subprocess.run([sys.executable, "-c", KILLED, settings.home, target], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert await dumps(settings) == new
+    await restore(settings, target, replace=True)
+    assert await dumps(settings) == old
+    assert {path.name[:15] for path in (settings.home / DIRECTORY).iterdir()} == {"before-restore-"}
+
+
+async def test_a_restore_brings_the_records_of_the_home_back(used: Settings, tmp_path: Path) -> None:
+    """Sessions that began after the backup are returned, because their episodes are gone; newer projects go."""
+    records = SessionRecords(used.home)
+    old, new = (
+        SessionRecord(session_id=str(uuid4()), transcript=tmp_path / "t", butler="b", size=size, read=("m",))
+        for size in (5, 7)
+    )
+    records.put(old)
+    await back_up(used, tmp_path / "b.tar.gz")
+    records.put(replace(old, ended=True, size=9, read=("m", "n")))
+    records.put(new)
+    Projects(used.home).at(tmp_path)
+    receipt = await restore(used, tmp_path / "b.tar.gz", replace=True)
+    assert [path.stem for path in receipt.newer] == [new.session_id]
+    assert records.get(old.session_id) == old
+    assert Projects(used.home).list_projects() == []
 
 
 def test_a_program_that_does_not_end_is_stopped() -> None:

@@ -117,6 +117,10 @@ async def test_a_writer_changes_memories_under_their_own_name(service: Secured) 
         ("/memories?offset=-1", 422, "offset"),
         ("/memories?category=misc", 422, "category"),
         ("/memories/99999999999", 422, "memory_id"),
+        ("/week?days=zzz", 422, "days: expected a whole number, got"),
+        ("/week?what=magic", 422, "what: expected"),
+        ("/week?day=7", 422, "day: expected no value, because this field does not exist"),
+        ("/briefing?prompt=x&budget=-1", 422, "budget: expected a number of at least 0, got"),
     ],
 )
 async def test_errors_are_pages_or_lines(service: Secured, path: str, status: int, words: str) -> None:

@@ -129,9 +129,9 @@ def test_the_named_file_is_the_only_one(tmp_path: Path) -> None:
         ("memory_bugdet = 3\n", "unknown key 'memory_bugdet': did you mean 'memory_budget'"),
         (
             "memory_budget = -1\n",
-            r"memory_budget \(.*commonplace.toml\): .*greater than or equal to 0.*got -1",
+            r"memory_budget \(.*commonplace.toml\): .*a number of at least 0, got -1",
         ),
-        ('memory_budget = "many"\n', "memory_budget .*valid integer.*got 'many'"),
+        ('memory_budget = "many"\n', "memory_budget .*a whole number, got 'many'"),
         ("= 3\n", "is not TOML"),
         ('database = "mysql://x"\n', "database .*expected a path or a postgresql:// URL"),
         ('postgres_url = "x"\n', "postgres_url .*expected a postgresql:// URL"),

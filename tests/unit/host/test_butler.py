@@ -46,7 +46,7 @@ def test_overrides_leave_the_rest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("", "butler: Field required"),
+        ("", "butler: expected a value, got nothing"),
         ('[butler]\nname = ""', "butler.name"),
         ('[butler]\nname = "a b"', "butler.name"),
         ('[butler]\nname = "dev"\ntenant = "x"', "butler.tenant"),

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from commonplace.core.errors import InvalidInputError
+from commonplace.cli.export import write
+from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.knowledge import EpisodeDraft, FactDraft, RuleDraft
 from commonplace.portability import jsonl, markdown
 from commonplace.portability.importers import IMPORTERS, Source, source_of
@@ -19,11 +20,13 @@ from commonplace.portability.items import (
     EntityItem,
     Item,
     OperationalItem,
+    Unreadable,
     WorkspaceItem,
     from_json,
     identity,
     to_json,
 )
+from support.disks import small_disk
 
 DATA = Path(__file__).parents[2] / "data" / "importers"
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -60,6 +63,23 @@ def test_an_export_is_read_back_in_both_forms(tmp_path: Path) -> None:
     assert (source_of(lines), source_of(folder)) == ("jsonl", "markdown")
 
 
+@pytest.mark.parametrize("name", ["export.jsonl", "export", "empty"])
+def test_an_export_that_fails_leaves_nothing(tmp_path: Path, name: str) -> None:
+    """A full disk ends it in the middle; then it can be repeated. An empty directory stays."""
+    target = tmp_path / name
+    if name == "empty":
+        target.mkdir()
+    before = list(tmp_path.iterdir())
+    with small_disk(150), pytest.raises(OSError, match="File too large"):
+        write(ITEMS, target)
+    assert list(tmp_path.iterdir()) == before
+    assert not target.is_dir() or not list(target.iterdir())
+    write(ITEMS, target)
+    assert len(list(IMPORTERS[source_of(target)](target))) == len(ITEMS)
+    with pytest.raises(InvalidInputError):
+        write(ITEMS, target)
+
+
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1), st.text(min_size=1))
 def test_any_text_survives_json(content: str, scope: str) -> None:
     """The identity of an item stays, so an import can be repeated."""
@@ -85,12 +105,49 @@ def test_what_is_no_item_is_refused(document: object, field: str) -> None:
     assert raised.value.field == field
 
 
-def test_a_damaged_line_is_named(tmp_path: Path) -> None:
-    """By its number."""
-    path = tmp_path / "export.jsonl"
-    path.write_text('{"kind": "rule", "content": "Be kind"}\nnonsense\n')
-    with pytest.raises(InvalidInputError, match="line 2"):
-        list(jsonl.read(path))
+def test_what_cannot_be_read_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
+    """By its line or file, with the field that is wrong."""
+    path, folder = tmp_path / "export.jsonl", tmp_path / "export"
+    lines = (
+        b'{"kind": "fact", "subject": "S", "predicate": "p"}',
+        b"nonsense",
+        b'{"kind": "wish"}',
+        b'{"kind": "fact", "subject": "S", "predicate": "p", "content": "c", "importance": "high"}',
+        b"\xff",
+        b'{"kind": "rule", "content": "Be kind"}',
+    )
+    path.write_bytes(b"\n".join(lines))
+    markdown.write([RuleDraft(content="Be kind")], folder)
+    (folder / "facts").mkdir()
+    (folder / "facts" / "a.md").write_text("---\nsubject: S\n---\n\ntext\n")
+    (folder / "facts" / "b.md").write_text("---\n[\n---\n\ntext\n")
+    (folder / "facts" / "c.md").write_bytes(b"\xff")
+    for found, reasons in (
+        (
+            list(jsonl.read(path)),
+            {
+                "line 1": "fact: expected a field `content`",
+                "line 2": "expected JSON",
+                "line 3": "kind: expected one of",
+                "line 4": "importance: expected a number, got 'high'",
+                "line 5": "expected JSON in UTF-8",
+            },
+        ),
+        (
+            list(markdown.read(folder)),
+            {
+                "facts/a.md": "fact: expected a field `predicate`",
+                "facts/b.md": "front matter: expected YAML",
+                "facts/c.md": "text: expected UTF-8",
+            },
+        ),
+    ):
+        assert [each.content for each in found if isinstance(each, RuleDraft)] == ["Be kind"]
+        refused = {each.place: each.reason for each in found if isinstance(each, Unreadable)}
+        assert refused.keys() == reasons.keys()
+        for place, reason in reasons.items():
+            assert refused[place].startswith(reason)
+            assert "__init__" not in refused[place]
 
 
 def facts(items: Iterator[Item]) -> dict[tuple[str, str], str]:
@@ -233,9 +290,12 @@ def test_instructions_become_rules(tmp_path: Path) -> None:
 
 
 def test_a_path_of_no_known_program_is_refused(tmp_path: Path) -> None:
-    """The error lists the sources."""
+    """The error lists the sources; a path that does not exist is named as such."""
+    (tmp_path / "picture.png").touch()
     with pytest.raises(InvalidInputError, match="mcp-memory"):
-        source_of(tmp_path / "missing")
+        source_of(tmp_path / "picture.png")
+    with pytest.raises(StorageUnavailableError, match="missing: no such file or folder"):
+        source_of(tmp_path / "missing", Source.JSONL)
     with pytest.raises(InvalidInputError, match="history of mem0"):
         list(IMPORTERS[Source.MEM0](DATA / "mcp-memory.jsonl"))
 

@@ -28,6 +28,7 @@ from commonplace.cli.command import Answer, commands, listing
 from commonplace.cli.output import print_json, table
 from commonplace.cli.run import settings, use
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.faults import invalid_input
 from commonplace.core.text import plural, replace_surrogates
 
 AppArgument = Annotated[str, typer.Argument(metavar="APP", help="Id of the app.")]
@@ -134,9 +135,7 @@ async def ingest(
     try:
         document = _ConversationDocument.model_validate(_read_json(source))
     except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        where = ".".join(map(str, fault["loc"])) or "document"
-        raise InvalidInputError(where, f"a conversation: {fault['msg']}", fault["input"]) from None
+        raise invalid_input(error.errors()[0], whole="conversation") from None
     said = [Message(role=one.role, content=one.content) for one in document.messages]
     receipt = await memory.ingest(app_id, document.conversation_id, said, user_id=document.user_id)
     skipped = receipt.outcome is DigestOutcome.SKIPPED

@@ -7,16 +7,16 @@ and never ended.
 
 import asyncio
 import json
-import os
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
 from uuid import UUID
 
 from commonplace.core.directories import make_directories
+from commonplace.core.drafts import write_text
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.storage.file_locks import POLL_S, FileLock
 
@@ -129,13 +129,20 @@ class SessionRecords:
         """
         make_directories(self._directory)
         path = self._path(record.session_id)
-        temporary = path.with_suffix(f".{os.getpid()}.tmp")
         try:
-            temporary.write_text(_dump(record), encoding="utf-8")
-            temporary.replace(path)
+            write_text(path, _dump(record))
         except OSError as error:
-            temporary.unlink(missing_ok=True)
             raise StorageUnavailableError(f"{path}: {error.strerror}") from error
+
+    def forget_reading(self, session_id: str) -> None:
+        """Let a session be learned from again, because its episodes are gone; a missing record is left out.
+
+        Raises:
+            InvalidInputError: The id is not a UUID.
+            StorageUnavailableError: The record cannot be written.
+        """
+        if (record := self.get(session_id)) is not None:
+            self.put(replace(record, storing=False, size=0, read=()))
 
     def forget_old(self) -> None:
         """Delete the files of sessions without a change for thirty days."""

@@ -8,13 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
-from uuid import uuid4
 
 from commonplace.cli.hosts.json_text import Keys, rewrite
+from commonplace.core.drafts import draft_of
 from commonplace.core.errors import SettingsError, StorageUnavailableError
 
 Action = Literal["create", "change", "delete", "keep"]
-PRIVATE: Final = 0o600
 SHARED: Final = 0o644
 
 
@@ -188,15 +187,6 @@ def _put(path: Path, text: str | None, mode: int) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileNotFoundError):
         mode = target.stat().st_mode & 0o7777
-    temporary = target.with_name(f".{target.name}.{uuid4().hex}")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except OSError:
-        temporary.unlink(missing_ok=True)
-        raise
+    with draft_of(target) as file:
+        file.write(text.encode())
+        os.fchmod(file.fileno(), mode)

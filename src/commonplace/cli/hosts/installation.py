@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
-from commonplace.cli.hosts.files import PRIVATE, SHARED, FileChange, JsonFile, read_text
+from commonplace.cli.hosts.files import SHARED, FileChange, JsonFile, read_text
 from commonplace.cli.hosts.json_text import interior
 from commonplace.cli.hosts.notes import Note, missing_directories, note_path, read_note, write_note
 from commonplace.cli.hosts.parts import (
@@ -18,6 +18,7 @@ from commonplace.cli.hosts.parts import (
     present_words,
     without_containers,
 )
+from commonplace.core.drafts import PRIVATE
 
 
 class Scope(StrEnum):

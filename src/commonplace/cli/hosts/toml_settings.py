@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
-from commonplace.cli.hosts.files import PRIVATE, FileChange, read_text
+from commonplace.cli.hosts.files import FileChange, read_text
 from commonplace.cli.hosts.notes import Note, missing_directories
 from commonplace.cli.hosts.parts import SERVERS, Ours, is_server, server_key
+from commonplace.core.drafts import PRIVATE
 from commonplace.core.errors import SettingsError
 
 TABLE: Final = "mcp_servers"

@@ -10,6 +10,7 @@ from commonplace.core.errors import NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.kinds import NOUNS, Episode, Fact, Memory, MemoryType, Rule
+from commonplace.knowledge.short_ids import find_id, parse_id
 from commonplace.storage.database import Row, Statements
 
 NO_TEXT = "deleted"
@@ -78,12 +79,14 @@ class ReadingMethods(KnowledgeSession):
         """Return a memory in any state, also a forgotten or expired one; this does not count as a use.
 
         Raises:
-            InvalidInputError: The type or id is malformed.
+            InvalidInputError: The type or id is malformed, or several memories have the short id.
             NotFoundError: The memory does not exist.
             StorageUnavailableError: The server cannot be reached.
         """
-        kind, key = inputs.require_memory(memory_type, memory_id)
+        kind = inputs.require_memory_type(memory_type)
+        wanted = parse_id(memory_id, kind, field="memory_id")
         async with self._reading() as sql:
+            key = await find_id(sql, wanted, kind, field="memory_id")
             return await read_one(sql, kind, key, now=self.clock())
 
     async def list_linked(self, memory_type: str, memory_id: UUID | str) -> list[Linked]:

@@ -1,20 +1,22 @@
 """Importers: each reads the memories of one program from a path and yields items; nothing is written.
 
+A part of a source that is no item is yielded as ``Unreadable``, so the others are imported.
+
 To add one, write a file with a function like these and name it in ``Source`` and ``IMPORTERS``.
 """
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.errors import InvalidInputError, StorageUnavailableError
 from commonplace.portability import jsonl, markdown
 from commonplace.portability.importers import basic_memory, claude_mem, instructions, mcp_memory, mem0
-from commonplace.portability.items import Item
+from commonplace.portability.items import Read
 from commonplace.portability.naming import with_distinct_keys
 
 
@@ -30,11 +32,11 @@ class Source(StrEnum):
     MEM0 = "mem0"
 
 
-def _with_distinct_keys(read: Callable[[Path], Iterator[Item]]) -> Callable[[Path], Iterator[Item]]:
+def _with_distinct_keys(read: Callable[[Path], Read]) -> Callable[[Path], Read]:
     return lambda path: with_distinct_keys(read(path))
 
 
-IMPORTERS: Final[Mapping[Source, Callable[[Path], Iterator[Item]]]] = {
+IMPORTERS: Final[Mapping[Source, Callable[[Path], Read]]] = {
     Source.JSONL: jsonl.read,
     Source.MARKDOWN: markdown.read,
     Source.INSTRUCTIONS: instructions.read,
@@ -49,12 +51,17 @@ _HAS_OBSERVATIONS: Final = "SELECT 1 FROM sqlite_master WHERE name = 'observatio
 _DATABASES: Final = frozenset({".db", ".sqlite", ".sqlite3"})
 
 
-def source_of(path: Path) -> Source:
-    """Return the source of a path, judged by its contents.
+def source_of(path: Path, given: Source | None = None) -> Source:
+    """Return the source of a path: the given one, else judged by its contents.
 
     Raises:
-        InvalidInputError: The path does not exist, or no importer fits.
+        StorageUnavailableError: The path does not exist.
+        InvalidInputError: No importer fits.
     """
+    if not path.exists():
+        raise StorageUnavailableError(f"{path}: no such file or folder")
+    if given is not None:
+        return given
     if path.is_dir():
         has_folders = any((path / folder).is_dir() for folder in markdown.FOLDERS.values())
         return Source.MARKDOWN if has_folders else Source.BASIC_MEMORY
@@ -79,7 +86,7 @@ def _kind_of_database(path: Path) -> Source:
 
 
 def _kind_of_lines(path: Path) -> Source:
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         first = file.readline()
     try:
         document: object = json.loads(first)

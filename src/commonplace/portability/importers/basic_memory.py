@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, cast
 
+from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import EntityType, FactDraft
-from commonplace.portability.items import EntityItem, Item
+from commonplace.portability.items import EntityItem, Item, Read, Unreadable
 from commonplace.portability.markdown import split
 from commonplace.portability.naming import predicate_of
 
@@ -19,17 +20,17 @@ _TAG: Final = re.compile(r"(?:^|\s)#([\w/-]+)")
 _HEADING: Final = re.compile(r"^#{1,6} ")
 
 
-def read(path: Path) -> Iterator[Item]:
-    """Yield the items of all notes below a folder, or of one note.
-
-    Raises:
-        InvalidInputError: The front matter of a note is not YAML; the message names the note.
-    """
+def read(path: Path) -> Read:
+    """Yield the items of all notes below a folder, or of one note."""
     notes = sorted(path.rglob("*.md")) if path.is_dir() else [path]
     for note in notes:
         if not any(part.startswith(".") for part in note.relative_to(path).parts):
-            front, text = split(note)
-            yield from _note(note, front, text)
+            try:
+                front, text = split(note)
+            except InvalidInputError as error:
+                yield Unreadable(place=str(note.relative_to(path)), reason=str(error))
+            else:
+                yield from _note(note, front, text)
 
 
 def _note(path: Path, front: dict[str, Any], text: str) -> Iterator[Item]:

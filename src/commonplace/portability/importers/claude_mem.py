@@ -14,22 +14,22 @@ from typing import Final, cast
 from commonplace.core.clock import parse_timestamp
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import EpisodeDraft, FactDraft
-from commonplace.portability.items import Item
+from commonplace.portability.items import Item, Read, Unreadable
 from commonplace.portability.naming import predicate_of
 
 TAG: Final = "claude-mem"
 MAX_TITLE_CHARS: Final = 256
 _OBSERVATIONS: Final = """
-SELECT project, type, title, text, facts, narrative, concepts FROM observations ORDER BY id
+SELECT id, project, type, title, text, facts, narrative, concepts FROM observations ORDER BY id
 """
 _SUMMARIES: Final = """
-SELECT project, created_at, request, investigated, learned, completed, next_steps, notes
+SELECT id, project, created_at, request, investigated, learned, completed, next_steps, notes
 FROM session_summaries ORDER BY id
 """
 _PARTS: Final = ("request", "investigated", "learned", "completed", "next_steps", "notes")
 
 
-def read(path: Path) -> Iterator[Item]:
+def read(path: Path) -> Read:
     """Yield the items of a database.
 
     Raises:
@@ -38,11 +38,16 @@ def read(path: Path) -> Iterator[Item]:
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             connection.row_factory = sqlite3.Row
-            for row in connection.execute(_OBSERVATIONS):
-                yield from _observation(row)
-            for row in connection.execute(_SUMMARIES):
-                yield from _summary(row)
-    except (sqlite3.Error, ValueError) as error:
+            for what, sql, items_of in (
+                ("observation", _OBSERVATIONS, _observation),
+                ("summary", _SUMMARIES, _summary),
+            ):
+                for row in connection.execute(sql):
+                    try:
+                        yield from list(items_of(row))
+                    except ValueError as error:
+                        yield Unreadable(place=f"{what} {row['id']}", reason=str(error))
+    except sqlite3.Error as error:
         raise InvalidInputError("source", "a database of claude-mem", f"{path}: {error}") from None
 
 

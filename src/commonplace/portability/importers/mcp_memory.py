@@ -3,34 +3,30 @@
 An entity becomes an entity, each of its observations a fact about it, and each relation a fact about its source.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, cast
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import EntityType, FactDraft
-from commonplace.portability.items import EntityItem, Item
+from commonplace.portability.items import EntityItem, Item, Read
+from commonplace.portability.jsonl import read_lines
 from commonplace.portability.naming import predicate_of
 
 TAG: Final = "mcp-memory"
 
 
-def read(path: Path) -> Iterator[Item]:
-    """Yield the items of a graph.
+def read(path: Path) -> Read:
+    """Yield the items of a graph."""
+    return read_lines(path, _items)
 
-    Raises:
-        InvalidInputError: A line is not an entity or a relation; the message has its number.
-    """
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
-        if line.strip():
-            try:
-                document = cast("dict[str, Any]", json.loads(line))
-                yield from _entity(document) if document["type"] == "entity" else _relation(document)
-            except (ValueError, KeyError, TypeError) as error:
-                raise InvalidInputError(
-                    f"{path}, line {number}", "an entity or a relation", repr(error)
-                ) from None
+
+def _items(document: object) -> Iterator[Item]:
+    try:
+        found = cast("dict[str, Any]", document)
+        yield from _entity(found) if found["type"] == "entity" else _relation(found)
+    except (KeyError, TypeError):
+        raise InvalidInputError("line", "an entity or a relation", document) from None
 
 
 def _entity(document: dict[str, Any]) -> Iterator[Item]:

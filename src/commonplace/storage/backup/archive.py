@@ -6,20 +6,20 @@ import os
 import tarfile
 import zlib
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, cast
 
 from commonplace.core.directories import make_directories
+from commonplace.core.drafts import PRIVATE, draft_of
 from commonplace.core.errors import StorageError, StorageUnavailableError
 
 MANIFEST: Final = "manifest.json"
 FORMAT: Final = 1
 """Changes when an older release could no longer restore the file."""
 
-OWNER_ONLY: Final = 0o600
 _COMPRESSION: Final = 5
 _BLOCK_BYTES: Final = 1024 * 1024
 _MAX_MANIFEST_BYTES: Final = 64 * 1024 * 1024
@@ -65,30 +65,20 @@ def pack(directory: Path, manifest: Manifest, target: Path) -> None:
         OSError: The backup cannot be written; nothing is left of it.
         StorageError: What was written is not what is read; nothing is left of it.
     """
-    draft = target.with_name(f".{target.name}.partial")
-    with suppress(FileNotFoundError):
-        draft.unlink()
-    try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, OWNER_ONLY)
-        with os.fdopen(descriptor, "wb") as file:
-            with tarfile.open(fileobj=file, mode="w:gz", compresslevel=_COMPRESSION) as archive:
-                text = json.dumps(asdict(manifest), indent=2).encode()
-                archive.addfile(_member(MANIFEST, len(text)), BytesIO(text))
-                for name in manifest.files:
-                    with (directory / name).open("rb") as source:
-                        archive.addfile(_member(name, os.fstat(source.fileno()).st_size), source)
-            file.flush()
-            os.fsync(file.fileno())
-        verify(draft)
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    with draft_of(target) as file:
+        with tarfile.open(fileobj=file, mode="w:gz", compresslevel=_COMPRESSION) as archive:
+            text = json.dumps(asdict(manifest), indent=2).encode()
+            archive.addfile(_member(MANIFEST, len(text)), BytesIO(text))
+            for name in manifest.files:
+                with (directory / name).open("rb") as source:
+                    archive.addfile(_member(name, os.fstat(source.fileno()).st_size), source)
+        file.flush()
+        verify(Path(file.name))
 
 
 def _member(name: str, size: int) -> tarfile.TarInfo:
     member = tarfile.TarInfo(name)
-    member.size, member.mode = size, OWNER_ONLY
+    member.size, member.mode = size, PRIVATE
     return member
 
 
@@ -117,7 +107,7 @@ def unpack(file: Path, directory: Path) -> Manifest:
         for member, content in members:
             path = directory / member.name
             make_directories(path.parent)
-            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY), "wb") as target:
+            with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb") as target:
                 _copy(file, member, content, target, manifest.files[member.name])
         return manifest
 

@@ -9,7 +9,6 @@ import os
 import shutil
 import sqlite3
 import subprocess
-import time
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from typing import Final, cast
 import asyncpg
 
 from commonplace.core.directories import make_directories
-from commonplace.core.errors import StorageError, StorageUnavailableError
+from commonplace.core.errors import StorageError
 from commonplace.core.settings import Settings
 from commonplace.storage import clock_guard, sqlite
 from commonplace.storage.cluster import DATABASE, SUPERUSER
@@ -36,6 +35,8 @@ HOME: Final = "home"
 WORKSPACES: Final = "workspaces"
 MEMORIES: Final = Path(".aegis", "memory", "memories.jsonl")
 LOCK: Final = "memories.lock"
+PROJECTS: Final = "projects.json"
+SESSIONS: Final = "claude-code"
 
 NOT_KEPT: Final = frozenset({"postgres", "postgres.incoming", "models", "logs", "backups", clock_guard.FILE})
 """Parts of a home that are copied otherwise, can be made again, or describe this machine."""
@@ -199,8 +200,7 @@ def _locked(path: Path) -> Generator[None]:
         except OSError:
             yield  # a workspace where this user cannot create the lock: writers replace the file as a whole
             return
-        if not lock.wait(shared=True, deadline=time.monotonic() + LOCK_TIMEOUT_S):
-            raise StorageUnavailableError(f"{path} has been locked for {LOCK_TIMEOUT_S:g} s: try again")
+        lock.require(shared=True, timeout_s=LOCK_TIMEOUT_S)
         yield
 
 

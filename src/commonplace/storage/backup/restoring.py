@@ -1,10 +1,10 @@
 """Restoring of a backup.
 
-The whole backup is unpacked and checked before anything is replaced, so a damaged backup changes nothing. Then each
-database is replaced as a whole, one after the other, and the files after them. If one of them cannot be written, those
-before it stay replaced, and the error names the backup of the earlier state. SQLite's own copy replaces the contents of
-its file while other processes have it open. The embedded server loads a second database and exchanges the two names in
-one transaction.
+The whole backup is unpacked, checked and loaded before anything is replaced, so a failure or a kill leaves the home as
+it was. The embedded server loads a second database and exchanges the two names in a transaction. While that
+transaction is open, SQLite's own copy replaces the contents of its file in one transaction too, also while other
+processes have it open. If the copy fails, the server takes the exchange back. The files of the home come last: they are
+renamed, and what could be in their way was checked before.
 """
 
 import asyncio
@@ -13,7 +13,8 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from contextlib import closing, suppress
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -23,7 +24,8 @@ import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.directories import make_directories
-from commonplace.core.errors import InvalidInputError, StorageError
+from commonplace.core.drafts import draft_of, write_text
+from commonplace.core.errors import InvalidInputError, StorageError, StorageUnavailableError
 from commonplace.core.settings import Settings
 from commonplace.storage import sqlite
 from commonplace.storage.backup import copies
@@ -39,6 +41,8 @@ from commonplace.storage.roles import separate_roles
 RESTORED: Final = f"{DATABASE}_restored"
 REPLACED: Final = f"{DATABASE}_replaced"
 WORKSPACES: Final = "restored-workspaces"
+LOCK: Final = "restore.lock"
+STAGING: Final = ".restore-"
 
 _DROP_LEFT: Final = (
     f"DROP DATABASE IF EXISTS {RESTORED} (FORCE)",
@@ -46,7 +50,7 @@ _DROP_LEFT: Final = (
 )
 _CREATE: Final = f"CREATE DATABASE {RESTORED} OWNER {APPLICATION_ROLE}"
 _END_USERS: Final = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1"
-_EXCHANGE: Final = (
+_RENAME: Final = (
     f"ALTER DATABASE {DATABASE} RENAME TO {REPLACED}; ALTER DATABASE {RESTORED} RENAME TO {DATABASE}"
 )
 _ATTEMPTS: Final = 5
@@ -61,6 +65,21 @@ _LEFT_OUT: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """Workspace memory that could not be put into its workspace.
+
+    Attributes:
+        workspace: The directory of the workspace.
+        file: The file in the home that holds the memories.
+        reason: Why they are not in the workspace.
+    """
+
+    workspace: Path
+    file: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReceipt:
     """Result of a restore.
 
@@ -68,13 +87,15 @@ class RestoreReceipt:
         backup: The contents of the backup.
         replaced: The backup of the earlier state; ``None`` if there was none.
         workspaces: The files with workspace memory, each where it was restored.
-        elsewhere: Those of them that are not in their workspace, because it does not exist or has other memories.
+        elsewhere: Those of them that are not in their workspace.
+        newer: The session records of the home that the backup does not have.
     """
 
     backup: BackupReceipt
     replaced: Path | None
     workspaces: tuple[Path, ...]
-    elsewhere: tuple[Path, ...]
+    elsewhere: tuple[Elsewhere, ...]
+    newer: tuple[Path, ...]
 
 
 async def restore(
@@ -89,45 +110,59 @@ async def restore(
         clock: Returns the current time.
 
     Raises:
-        InvalidInputError: There are memories already, and ``replace`` is not set.
-        StorageError: The file is damaged, is from a newer release or does not fit the settings, or a database cannot be
-            written.
+        InvalidInputError: A database with a URL has tables of commonplace.
+        StorageError: There are memories already, and ``replace`` is not set; the file is damaged, is from a newer
+            release or does not fit the settings; or a database cannot be written.
     """
+    directory = settings.home / DIRECTORY
     with disk_errors(settings.home):
-        make_directories(settings.home / DIRECTORY)
-        staging = Path(tempfile.mkdtemp(prefix=".restore-", dir=settings.home / DIRECTORY))
-        try:
-            manifest = await check(file, staging)
-            _require_places(settings, manifest)
-            replaced = await _make_room(settings, replace=replace, clock=clock)
+        make_directories(directory)
+        with FileLock(settings.home / LOCK) as lock:
+            lock.require(timeout_s=copies.LOCK_TIMEOUT_S)
+            for leftover in directory.glob(f"{STAGING}*"):
+                shutil.rmtree(leftover)
+            staging = Path(tempfile.mkdtemp(prefix=STAGING, dir=directory))
             try:
-                placed = await _put_in_place(settings, staging, manifest)
-            except (StorageError, OSError) as error:
-                if replaced is None:
-                    raise
-                raise StorageError(f"{error}; the backup of the earlier state is {replaced}") from error
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
-            with suppress(OSError):
-                staging.parent.rmdir()  # unless it holds backups
+                manifest = await check(file, staging)
+                _require_places(settings, manifest)
+                _require_paths(staging / copies.HOME, settings.home)
+                replaced = await _make_room(settings, replace=replace, clock=clock)
+                try:
+                    await _load_and_exchange(settings, staging, manifest)
+                    newer = _restore_home(staging / copies.HOME, settings.home)
+                except (StorageError, OSError) as error:
+                    if replaced is None:
+                        raise
+                    raise StorageError(f"{error}; the backup of the earlier state is {replaced}") from error
+                placed, elsewhere = _restore_workspaces(staging, manifest, settings.home / WORKSPACES)
+            finally:
+                shutil.rmtree(staging, ignore_errors=True)
+                with suppress(OSError):
+                    directory.rmdir()  # unless it holds backups
     return RestoreReceipt(
         backup=BackupReceipt.of(file, manifest),
         replaced=replaced,
         workspaces=tuple(placed),
-        elsewhere=tuple(path for path in placed if path.is_relative_to(settings.home / WORKSPACES)),
+        elsewhere=tuple(elsewhere),
+        newer=tuple(newer),
     )
 
 
-async def _put_in_place(settings: Settings, staging: Path, manifest: Manifest) -> list[Path]:
-    """Replace the databases and files with those of an unpacked backup; return the files with workspace memory."""
-    async with servers(settings, create=KNOWLEDGE in manifest.revisions) as found:
-        for name, server in found.items():
-            if name in manifest.revisions:
-                await _load(server, staging / name)
-    if SQLITE in manifest.revisions:
-        await asyncio.to_thread(_restore_sqlite, staging / SQLITE, settings.database_path)
-    _restore_home(staging / copies.HOME, settings.home)
-    return _restore_workspaces(staging, manifest, settings.home / WORKSPACES)
+async def _load_and_exchange(settings: Settings, staging: Path, manifest: Manifest) -> None:
+    """Load the databases of an unpacked backup, and replace all of them, or none if one fails."""
+    async with AsyncExitStack() as stack:
+        found = await stack.enter_async_context(servers(settings, create=KNOWLEDGE in manifest.revisions))
+        admin: asyncpg.Connection | None = None
+        wanted = {name: server for name, server in found.items() if name in manifest.revisions}
+        for name, server in sorted(wanted.items(), key=lambda each: each[1].admin_url is None):
+            if server.admin_url is None:
+                await _load_by_url(server, staging / name)
+            else:
+                admin = await stack.enter_async_context(_loaded_beside(server, staging / name))
+        if admin is not None:
+            await stack.enter_async_context(_exchange(admin))
+        if SQLITE in manifest.revisions:
+            await asyncio.to_thread(_restore_sqlite, staging / SQLITE, settings.database_path)
 
 
 async def check(file: Path, staging: Path) -> Manifest:
@@ -173,10 +208,8 @@ async def _make_room(settings: Settings, *, replace: bool, clock: Clock) -> Path
     if not settings.database_path.exists() and not settings.postgres_directory.exists():
         return None
     if not replace:
-        raise InvalidInputError(
-            "home",
-            "a home without memories, or --replace, which makes a backup of them first",
-            str(settings.home),
+        raise StorageError(
+            f"the home {settings.home} has memories: add --replace, which makes a backup of them and then replaces them"
         )
     return await back_up_before(settings, "restore", clock=clock)
 
@@ -195,112 +228,172 @@ async def _used_servers(settings: Settings) -> list[str]:
     return used
 
 
-async def _load(server: Server, dump: Path) -> None:
-    """Load a dump into a database: beside the one that is there, if the embedded server has it."""
-    chosen = dump.with_suffix(".list")
-    lines = (await asyncio.to_thread(_contents, dump)).splitlines()
-    chosen.write_text("\n".join(line for line in lines if not any(part in line for part in _LEFT_OUT)))
-    options = [
-        "--exit-on-error",
-        "--single-transaction",
-        "--no-owner",
-        "--no-privileges",
-        f"--use-list={chosen}",
-    ]
-    if server.admin_url is None:
-        access = await prepare_access(server.url)
-        options += [f"--role={access.role}"] if access.role else []
-        await asyncio.to_thread(run_program, "pg_restore", server.url, *options, str(dump))
-        return
-    options.append(f"--role={APPLICATION_ROLE}")
-    admin = await connect(server.admin_url, where="the embedded server")
+async def _load_by_url(server: Server, dump: Path) -> None:
+    """Load a dump into an empty database, in one transaction."""
+    access = await prepare_access(server.url)
+    role = [f"--role={access.role}"] if access.role else []
+    await _run_restore(server.url, dump, *role)
+
+
+@asynccontextmanager
+async def _loaded_beside(server: Server, dump: Path) -> AsyncGenerator[asyncpg.Connection]:
+    """Load a dump into a second database of the embedded server; yield a connection of its superuser.
+
+    Afterwards the database that is not in use is deleted.
+    """
+    admin = await connect(str(server.admin_url), where="the embedded server")
     try:
         for statement in (*_DROP_LEFT, _CREATE):
             await admin.execute(statement)
         restored = server.url.replace(f"/{DATABASE}?", f"/{RESTORED}?")
-        await asyncio.to_thread(run_program, "pg_restore", restored, *options, str(dump))
+        await _run_restore(restored, dump, f"--role={APPLICATION_ROLE}")
         await separate_roles(restored)
-        await _exchange(admin)
-    finally:
+        yield admin
         for statement in _DROP_LEFT:
             await admin.execute(statement)
+    except BaseException:
+        with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):  # the next restore deletes it
+            await admin.execute(_DROP_LEFT[0])
+        raise
+    finally:
         await admin.close()
 
 
-async def _exchange(admin: asyncpg.Connection) -> None:
-    """Give the restored database the name of the one in use, whose users lose their connections and open new ones."""
-    for attempt in range(_ATTEMPTS):
+async def _run_restore(url: str, dump: Path, *options: str) -> None:
+    chosen = dump.with_suffix(".list")
+    lines = (await asyncio.to_thread(_contents, dump)).splitlines()
+    chosen.write_text("\n".join(line for line in lines if not any(part in line for part in _LEFT_OUT)))
+    await asyncio.to_thread(
+        run_program,
+        "pg_restore",
+        url,
+        *("--exit-on-error", "--single-transaction", "--no-owner", "--no-privileges"),
+        *(f"--use-list={chosen}", *options, str(dump)),
+    )
+
+
+@asynccontextmanager
+async def _exchange(admin: asyncpg.Connection) -> AsyncGenerator[None]:
+    """Give the restored database the name of the one in use when the block ends; after an error, neither changes.
+
+    The users of the database lose their connections. New ones wait for the end of the block.
+    """
+    for _ in range(_ATTEMPTS):
+        exchange = admin.transaction()
         await admin.execute(_END_USERS, DATABASE)
+        await exchange.start()
         try:
-            await admin.execute(_EXCHANGE)  # one message is one transaction
+            await admin.execute(_RENAME)
         except asyncpg.ObjectInUseError:
-            if attempt == _ATTEMPTS - 1:
-                raise StorageError(
-                    "the embedded database is in use: stop its users, and restore again"
-                ) from None
+            await exchange.rollback()
+        except BaseException:
+            await exchange.rollback()
+            raise
         else:
-            return
+            break
+    else:
+        raise StorageError("the embedded database is in use: stop its users, and restore again")
+    try:
+        yield
+    except BaseException:
+        await exchange.rollback()
+        raise
+    await exchange.commit()
 
 
 def _restore_sqlite(source: Path, target: Path) -> None:
+    deadline = time.monotonic() + copies.LOCK_TIMEOUT_S
+
+    def check(status: int, _remaining: int, _total: int) -> None:
+        if status in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED} and time.monotonic() >= deadline:
+            raise StorageUnavailableError(
+                f"{target} has been locked for {copies.LOCK_TIMEOUT_S:g} s: try again"
+            )
+
     with (
         sqlite.translated_errors(target),
         closing(sqlite3.connect(source)) as restored,
         closing(sqlite.connect(target)) as connection,
     ):
-        restored.backup(connection)
+        restored.backup(connection, progress=check)
 
 
-def _restore_home(source: Path, home: Path) -> None:
+def _files(source: Path, home: Path) -> Iterator[tuple[Path, Path]]:
+    """Yield the files of an unpacked home, each with its path in the home."""
     for path in source.rglob("*"):
         if path.is_file():
-            _put(path, home / path.relative_to(source))
+            yield path, home / path.relative_to(source)
 
 
-def _restore_workspaces(staging: Path, manifest: Manifest, elsewhere: Path) -> list[Path]:
+def _require_paths(source: Path, home: Path) -> None:
+    """Require that each file of the home can be put in place."""
+    for _, target in _files(source, home):
+        wrong = next((each for each in target.parents if each.exists() and not each.is_dir()), None)
+        if wrong is None and target.is_dir() and not target.is_symlink():
+            wrong = target
+        if wrong is not None:
+            raise StorageError(f"{wrong} is in the way of a file or directory of the backup: move it away")
+
+
+def _restore_home(source: Path, home: Path) -> list[Path]:
+    """Put the files of a home in place, and return the session records that are newer than the backup.
+
+    A list of projects that is newer than the backup is deleted, because their memories are not there any more.
+    """
+    targets: set[Path] = set()
+    for path, target in _files(source, home):
+        _put(path, target)
+        targets.add(target)
+    if home / copies.PROJECTS not in targets:
+        (home / copies.PROJECTS).unlink(missing_ok=True)
+    return sorted(set((home / copies.SESSIONS).glob("*.json")) - targets)
+
+
+def _restore_workspaces(
+    staging: Path, manifest: Manifest, elsewhere: Path
+) -> tuple[list[Path], list[Elsewhere]]:
     """Restore workspace memory: to its workspace, or to the home if that is not possible."""
     placed: list[Path] = []
+    left: list[Elsewhere] = []
     for name, workspace in manifest.workspaces.items():
         source, target = staging / name, Path(workspace) / copies.MEMORIES
-        if not _is_in_workspace(source, Path(workspace)):
+        reason = _put_in_workspace(source, Path(workspace))
+        if reason:
             target = elsewhere / Path(name).stem / target.name
             _put(source, target)
-            (target.parent / "workspace").write_text(f"{workspace}\n", encoding="utf-8")
+            write_text(target.with_name("workspace"), f"{workspace}\n")
+            left.append(Elsewhere(workspace=Path(workspace), file=target, reason=reason))
         placed.append(target)
-    return placed
+    return placed, left
 
 
-def _is_in_workspace(source: Path, workspace: Path) -> bool:
-    """Put memories in a workspace, and return whether they are there.
-
-    They are not if the workspace does not exist, has other memories, cannot be written, or if links lead elsewhere.
-    """
+def _put_in_workspace(source: Path, workspace: Path) -> str:
+    """Put memories in a workspace; return why that is not possible, or an empty text."""
     target = workspace / copies.MEMORIES
-    directories = (workspace / parent for parent in copies.MEMORIES.parents[:-1])
-    if not workspace.is_dir() or any(path.is_symlink() for path in directories):
-        return False
+    if not workspace.is_dir():
+        return "the directory does not exist"
+    if any((workspace / parent).is_symlink() for parent in copies.MEMORIES.parents[:-1]):
+        return f"{target.parent} is reached through a symbolic link"
     try:
         make_directories(target.parent)
         with FileLock(target.with_name(copies.LOCK)) as lock:
-            if not lock.wait(deadline=time.monotonic() + copies.LOCK_TIMEOUT_S):
-                return False
-            if os.path.lexists(target):
-                return not target.is_symlink() and target.read_bytes() == source.read_bytes()
-            _put(source, target)
-    except OSError:
-        return False
-    return True
+            lock.require(timeout_s=copies.LOCK_TIMEOUT_S)
+            if not os.path.lexists(target):
+                _put(source, target)
+            elif target.is_symlink() or target.read_bytes() != source.read_bytes():
+                return "the directory has other memories"
+    except StorageUnavailableError as error:
+        return str(error)
+    except OSError as error:
+        return f"{target} cannot be written: {error.strerror}"
+    return ""
 
 
 def _put(source: Path, target: Path) -> None:
-    """Copy a file in place of another one, for its owner alone."""
+    """Put a file in place of another one, for its owner alone; the source goes if it lies on the same disk."""
     make_directories(target.parent)
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)  # follows no link
-    draft = Path(name)
     try:
-        with os.fdopen(descriptor, "wb") as copy, source.open("rb") as original:
+        source.replace(target)
+    except OSError:
+        with draft_of(target) as copy, source.open("rb") as original:
             shutil.copyfileobj(original, copy)
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise

@@ -16,6 +16,7 @@ from commonplace.core.clock import Clock, format_timestamp, utc_now
 from commonplace.core.directories import make_directories
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.settings import Settings
+from commonplace.core.text import plural
 from commonplace.storage.backup.archive import Manifest, digests, disk_errors, pack
 from commonplace.storage.backup.copies import Server, copy_everything, servers
 
@@ -35,7 +36,7 @@ class BackupReceipt:
         size_bytes: Its size.
         made_at: ISO 8601, when the copies were made.
         databases: The databases in it.
-        files: How many other files are in it.
+        files: How many other files of the home are in it.
         workspaces: The directories whose workspace memory is in it.
     """
 
@@ -54,9 +55,15 @@ class BackupReceipt:
             size_bytes=file.stat().st_size,
             made_at=manifest.made_at,
             databases=tuple(manifest.revisions),
-            files=len(manifest.files) - len(manifest.revisions),
+            files=len(manifest.files) - len(manifest.revisions) - len(manifest.workspaces),
             workspaces=tuple(manifest.workspaces.values()),
         )
+
+    @property
+    def contents(self) -> str:
+        """The parts in words."""
+        files = [plural(self.files, "file") + " of the home"]
+        return ", ".join([*self.databases, *files, *(f"the memories of {each}" for each in self.workspaces)])
 
 
 async def back_up(

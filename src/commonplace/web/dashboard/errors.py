@@ -20,6 +20,7 @@ from commonplace.core.errors import CommonplaceError, InvalidInputError
 from commonplace.web.access import known_caller, memories
 from commonplace.web.dashboard.rendering import render, wants_fragment
 from commonplace.web.problems import FAULT, UNAUTHENTICATED, Problem, ProblemError, problem_of
+from commonplace.web.refusals import first_fault
 
 log = logging.getLogger(__name__)
 
@@ -46,11 +47,7 @@ class PageRoute(APIRoute):
                     log.error("%s: %s", request.url.path, error)  # noqa: TRY400 - a line is enough
                 return error_page(request, problem)
             except RequestValidationError as error:
-                fault = error.errors()[0]
-                _, field, *_ = *fault["loc"], "request"
-                return error_page(
-                    request, problem_of(InvalidInputError(field, fault["msg"], fault.get("input")))
-                )
+                return error_page(request, problem_of(first_fault(error)))
             except HTTPException:
                 raise
             except Exception:

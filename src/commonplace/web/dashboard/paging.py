@@ -18,10 +18,11 @@ ONE_MORE: Final = PAGE_SIZE + 1
 class Filters(BaseModel):
     """The filters of a list, read from the address of its page; an empty text filters nothing.
 
-    A field is named like the parameter of the function that reads the list; its alias is the name in the address.
+    A field is named like the parameter of the function that reads the list; its alias is the name in the address. An
+    unknown name is an error, because the list would be longer than the reader expects.
     """
 
-    model_config = ConfigDict(str_strip_whitespace=True)
+    model_config = ConfigDict(str_strip_whitespace=True, extra="forbid")
 
     offset: Offset = 0
 

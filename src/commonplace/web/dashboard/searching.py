@@ -43,7 +43,7 @@ router = pages(PATH, reader)
 class Wanted(BaseModel):
     """The question in the address of the page."""
 
-    model_config = ConfigDict(str_strip_whitespace=True)
+    model_config = ConfigDict(str_strip_whitespace=True, extra="forbid")
 
     q: Annotated[str, Field(max_length=MAX_QUERY_CHARS)] = ""
 

@@ -37,7 +37,7 @@ router = pages(PATH, installation_reader)
 class Wanted(BaseModel):
     """The form in the address of the page."""
 
-    model_config = ConfigDict(str_strip_whitespace=True)
+    model_config = ConfigDict(str_strip_whitespace=True, extra="forbid")
 
     prompt: Annotated[str, Field(max_length=MAX_PROMPT_CHARS)] = ""
     project: Name = ""

