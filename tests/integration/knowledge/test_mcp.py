@@ -40,7 +40,7 @@ TOOLS = {
     "memory_recall": {
         "topic": ..., "scope": None, "limit": 10, "min_relevance": None, "as_of": None, "valid_at": None,
     },
-    "memory_get": {"memory_type": ..., "memory_id": ...},
+    "memory_get": {"memory_type": ..., "memory_id": ..., "as_of": None},
     "memory_context": {
         "trigger_prompt": ..., "butler": ..., "token_budget": 3000, "min_relevance": None, "with_ids": False,
         "with_dates": False, "as_of": None, "valid_at": None,

@@ -187,9 +187,11 @@ async def recall(
 
 
 @command()
-async def get(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
-    """Print all fields of a memory, and count a use."""
-    found = await memory.get_memory(memory_type, memory_id)
+async def get(
+    memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument, *, as_of: AsOfOption = None
+) -> Answer:
+    """Print all fields of a memory, and count a use unless the command asks for the past."""
+    found = await memory.get_memory(memory_type, memory_id, as_of=as_of)
     return record(json_safe(found), json_fields(found))
 
 

@@ -49,9 +49,9 @@ async def create(
 
 
 @command()
-async def get(memory: KnowledgeMemory, entity_id: IdArgument) -> Answer:
+async def get(memory: KnowledgeMemory, entity_id: IdArgument, *, as_of: AsOfOption = None) -> Answer:
     """Print an entity; the survivor_id of a merged entity names the entity that replaced it."""
-    entity = await memory.entity_get(entity_id)
+    entity = await memory.entity_get(entity_id, as_of=as_of)
     return record(entity, plain(entity))
 
 

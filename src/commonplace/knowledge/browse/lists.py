@@ -110,6 +110,7 @@ class ListMethods(KnowledgeSession):
         maturity: str | None = None,
         forgotten: bool | None = None,
         scope: str | None = None,
+        as_of: Moment | None = None,
         limit: int = LIST_LIMIT,
         offset: int = 0,
     ) -> list[Rule]:
@@ -120,6 +121,8 @@ class ListMethods(KnowledgeSession):
                 ``anti_pattern``.
             forgotten: Return only forgotten rules, or only other rules.
             scope: Return rules of this scope only, without the global one.
+            as_of: Return rules that were stored at this moment, with ``forgotten`` as it was then; their fields are
+                those of today.
             limit: Most rules, 1 to 1,000.
             offset: The number of rules to skip.
 
@@ -133,6 +136,7 @@ class ListMethods(KnowledgeSession):
                 maturity=optional_one_of(Maturity, maturity, field="maturity"),
                 forgotten=forgotten,
                 scope=inputs.optional_scope(scope),
+                as_of=inputs.optional_moment(as_of, field="as_of"),
                 limit=limit,
                 offset=offset,
             )

@@ -4,16 +4,16 @@ A change and its event are one transaction. The database keeps name and type uni
 entity at once get one entity and one error.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Final, Self
 from uuid import UUID
 
 import asyncpg
 
-from commonplace.core.clock import format_timestamp
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.clock import format_timestamp, parse_timestamp
+from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.entities.fields import (
     MERGED_INTO,
@@ -25,7 +25,8 @@ from commonplace.knowledge.entities.fields import (
 )
 from commonplace.knowledge.entities.names import fold_names, without_repeats
 from commonplace.knowledge.events import EventType, record_event
-from commonplace.knowledge.inputs import require_id, require_metadata
+from commonplace.knowledge.inputs import optional_moment, require_id, require_metadata
+from commonplace.knowledge.kinds import Moment
 from commonplace.storage.database import Row, Statements
 from commonplace.storage.nouns import Noun, read_row
 
@@ -67,6 +68,15 @@ class Entity(Noun):
         """Read a row of ``entities``; without ``survivor_id``, only the first step of a chain of merges is known."""
         survivor = row.get("survivor_id") or UUID(row["metadata"].get(MERGED_INTO) or str(row["id"]))
         return read_row(cls, row, survivor_id=survivor)
+
+    def restored(self, images: Iterable[Mapping[str, Any] | None]) -> "Entity":
+        """Return the entity before some changes, from the fields that each change replaced, the latest first."""
+        row = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "survivor_id"}
+        for image in images:
+            row |= image or {}
+        if isinstance(row["updated_at"], str):
+            row["updated_at"] = parse_timestamp(row["updated_at"])
+        return Entity.from_row(row)
 
     def image(self) -> dict[str, Any]:
         """Return the fields that can change, for an event."""
@@ -137,17 +147,31 @@ class RegistryMethods(KnowledgeSession):
             await record_change(sql, EventType.ENTITY_CREATED, None, entity)
             return entity
 
-    async def entity_get(self, entity_id: UUID | str, *, tenant_id: str | None = None) -> Entity:
+    async def entity_get(
+        self, entity_id: UUID | str, *, tenant_id: str | None = None, as_of: Moment | None = None
+    ) -> Entity:
         """Return an entity; the ``survivor_id`` of a merged entity names the entity that replaced it.
+
+        Args:
+            entity_id: The entity.
+            tenant_id: The request's tenant, if given.
+            as_of: Return the entity with the names, the metadata and the merge of this moment.
 
         Raises:
             InvalidInputError: The id is malformed, or the tenant is not the request's.
-            NotFoundError: The entity does not exist.
+            NotFoundError: The entity does not exist, or did not exist at that moment.
         """
         require_tenant(self.tenant_id, tenant_id)
         wanted = require_id(entity_id, field="entity_id")
+        moment = optional_moment(as_of, field="as_of")
         async with self._reading() as sql:
-            return Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))
+            entity = Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))
+            if moment is None:
+                return entity
+            if entity.created_at > moment:
+                raise NotFoundError("entity", str(wanted))
+            replaced = await sql.entity_images(id=str(wanted), as_of=moment)
+            return entity.restored(row["before"] for row in replaced)
 
     async def entity_update(
         self,

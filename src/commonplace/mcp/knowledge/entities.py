@@ -111,7 +111,7 @@ async def entity_get(
     Of one that was merged into another, survivor_id says which one it is now. Each of the relations has predicate,
     source, target, fact_id and text; scope, as_of and valid_at choose the facts.
     """
-    entity = await memory.entity_get(entity_id, tenant_id=tenant_id)
+    entity = await memory.entity_get(entity_id, tenant_id=tenant_id, as_of=as_of)
     relations = await memory.list_relations(entity_id, scope=scope, as_of=as_of, valid_at=valid_at)
     return {**_shown(entity), "relations": relations}
 

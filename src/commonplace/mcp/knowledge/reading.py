@@ -126,13 +126,15 @@ async def memory_recall(
     return _listed(found)
 
 
-async def memory_get(memory: KnowledgeMemory, *, memory_type: MemoryTypeName, memory_id: MemoryId) -> Memory:
+async def memory_get(
+    memory: KnowledgeMemory, *, memory_type: MemoryTypeName, memory_id: MemoryId, as_of: AsOf = None
+) -> Memory:
     """Read one memory whole, by its type and id, and count that it was used.
 
     Use it if a search result was cut (content_is_cut), or for a fact that was superseded. Returns all fields of the
     memory. It is an error if the memory does not exist or was forgotten.
     """
-    return await memory.get_memory(memory_type, memory_id)
+    return await memory.get_memory(memory_type, memory_id, as_of=as_of)
 
 
 async def memory_context(

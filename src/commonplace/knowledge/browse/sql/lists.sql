@@ -48,16 +48,18 @@ WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND id IN (SELECT id FROM older UNION SELECT id FROM newer)
 ORDER BY created_at DESC, id;
 
--- name: list_rules(maturity, forgotten, scope, limit, offset)
--- Rules, the newest first; NULL turns a filter off.
+-- name: list_rules(maturity, forgotten, scope, as_of, limit, offset)
+-- Rules, the newest first; NULL turns a filter off. as_of finds the rules that were stored then, forgotten or not then.
 SELECT ${rule_columns} FROM rules
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
   SELECT id FROM rules
   WHERE tenant_id = current_setting('commonplace.tenant_id')
     AND (CAST(:maturity AS text) IS NULL OR maturity = :maturity)
     AND (
-      CAST(:forgotten AS boolean) IS NULL OR :forgotten = ((metadata -> 'forgotten') IS NOT DISTINCT FROM 'true')
+      CAST(:forgotten AS boolean) IS NULL
+      OR :forgotten = commonplace_rule_forgotten(id, metadata, CAST(:as_of AS timestamptz))
     )
+    AND (CAST(:as_of AS timestamptz) IS NULL OR created_at <= :as_of)
     AND (CAST(:scope AS text) IS NULL OR scope = :scope)
   ORDER BY created_at DESC, id
   LIMIT :limit OFFSET :offset

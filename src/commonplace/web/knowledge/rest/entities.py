@@ -58,12 +58,12 @@ async def resolve_entity(
 
 
 @api("GET /{entityId}", reader, "The entity", NOT_FOUND)
-async def get_entity(memory: KnowledgeOfCaller, entity_id: EntityId) -> Entity:
+async def get_entity(memory: KnowledgeOfCaller, entity_id: EntityId, as_of: AsOf = None) -> Entity:
     """Read one entity.
 
     The `survivorId` of a merged entity names the entity that replaced it.
     """
-    return await memory.entity_get(entity_id)
+    return await memory.entity_get(entity_id, as_of=as_of)
 
 
 @api("GET /{entityId}/relations", reader, "The relations", NOT_FOUND)

@@ -235,12 +235,14 @@ async def knowledge_stats(memory: KnowledgeOfCaller, scope: Scope = None) -> sha
 
 
 @api("GET /memories/{memoryType}/{memoryId}", reader, "The memory", NOT_FOUND)
-async def get_knowledge(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> Memory:
+async def get_knowledge(
+    memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId, as_of: AsOf = None
+) -> Memory:
     """Read one memory.
 
-    Count a use. A superseded fact is found, a forgotten memory is not.
+    Count a use, unless `asOf` asks for the past. A superseded fact is found, a forgotten memory is not.
     """
-    return await memory.get_memory(kind, memory_id)
+    return await memory.get_memory(kind, memory_id, as_of=as_of)
 
 
 @api("DELETE /memories/{memoryType}/{memoryId}", writer, "The memory is forgotten", NOT_FOUND)
