@@ -1,4 +1,5 @@
-"""Adapters of agent frameworks over the public API, each a module that needs the framework's own package.
+"""Adapters of agent frameworks over the public API.
 
-Nothing is imported here: `import commonplace.adapters.langgraph` asks for LangGraph, the others do not.
+Each adapter is a module that imports its framework, so this package imports no adapter: only
+``import commonplace.adapters.langgraph`` needs LangGraph.
 """

@@ -10,7 +10,7 @@ import os
 import shlex
 import tempfile
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -172,21 +172,26 @@ async def check_embedding(settings: Settings) -> str:
 async def check_postgres(settings: Settings) -> str:
     """Start or reach PostgreSQL; write, search by vector and delete in a temporary table.
 
-    For root, also name the clusters that deleted homes left behind.
+    For root, also name the database of an earlier release to which this home no longer links.
     """
-    found = [await probe_postgres(settings)]
-    if os.geteuid() == 0:
-        found += [_left_behind(clusters)] if (clusters := abandoned_clusters()) else []
-    return "; ".join(found)
-
-
-def _left_behind(clusters: Sequence[AbandonedCluster]) -> str:
-    links = (f"ln -s {shlex.quote(str(each.directory))} {shlex.quote(str(each.link))}" for each in clusters)
+    found = await probe_postgres(settings)
+    links = [relink(each) for each in unlinked() if each.link == settings.postgres_directory.absolute()]
     return (
-        f"no home links to {plural(len(clusters), 'database')} of earlier releases, which may hold the only copy of "
-        "the memories of a moved home, or of a disk that is not mounted. To use one, put its link back: "
-        f"{', '.join(links)}"
+        f"{found}; this home no longer links to its database of an earlier release, which may hold the only copy of "
+        f"its memories. To use that database, move {settings.postgres_directory} away and run: {links[-1]}"
+        if links
+        else found
     )
+
+
+def unlinked() -> list[AbandonedCluster]:
+    """Return the databases that earlier releases made for root, and to which no home links."""
+    return abandoned_clusters() if os.geteuid() == 0 else []
+
+
+def relink(cluster: AbandonedCluster) -> str:
+    """Return the command that puts the link to a database back."""
+    return f"ln -s {shlex.quote(str(cluster.directory))} {shlex.quote(str(cluster.link))}"
 
 
 async def check_knowledge(settings: Settings) -> str:

@@ -9,7 +9,7 @@ from commonplace.cli.command import Answer, commands
 from commonplace.cli.run import settings
 from commonplace.core.directories import make_directories
 from commonplace.core.drafts import write_text
-from commonplace.core.errors import StorageUnavailableError
+from commonplace.core.errors import SettingsError, StorageUnavailableError
 from commonplace.core.settings import Settings, load_settings, with_settings, written_config
 from commonplace.core.text import plural
 from commonplace.knowledge import KnowledgeMemory
@@ -71,13 +71,21 @@ async def allow(
 @command()
 async def refuse() -> Answer:
     """Take the permission back; sessions then expire after seven days, unless COMMONPLACE_MODEL is set."""
-    path = _write({"consolidation_model": None, "consolidation_daily_tokens": None})
-    return Answer({"file": path}, f"no model is allowed to consolidate sessions any more ({path})")
+    path, loaded = written_config(), load_settings(read_current_directory=False)
+    was_allowed, origin = loaded.settings.consolidation_model, loaded.origins["consolidation_model"]
+    if was_allowed is None:
+        return Answer({"file": path}, "no model was allowed to consolidate sessions; nothing changed")
+    if origin != str(path):
+        raise SettingsError(
+            f"consolidation_model: the {origin} allows {was_allowed}; remove the setting there"
+        )
+    _write({"consolidation_model": None, "consolidation_daily_tokens": None})
+    return Answer({"file": path}, f"{was_allowed} may no longer consolidate sessions ({path})")
 
 
 @command()
 async def show() -> Answer:
-    """Show the model, today's tokens and cost, and the sessions that wait or expire soon."""
+    """Show the model, today's tokens and cost, and the episodes that wait or expire soon."""
     chosen = settings()
     async with KnowledgeMemory.open(chosen) as memory:
         waiting = sum(each.episodes for each in await memory.pending_groups())
@@ -105,7 +113,7 @@ async def show() -> Answer:
         lines.append(f"{chosen.model} consolidates sessions")
     else:
         lines.append("no model consolidates sessions; allow one: commonplace consolidation allow claude-code")
-    lines.append(f"{plural(waiting, 'session')} waiting, {expiring.episodes} of them expire within a day")
+    lines.append(f"{plural(waiting, 'episode')} waiting, {expiring.episodes} of them expire within a day")
     if waiting and can_consolidate(chosen):
         lines.append("consolidate now: commonplace knowledge consolidate")
     return Answer(document, "\n".join(lines))

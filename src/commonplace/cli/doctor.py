@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 
-from commonplace.cli.checks import Check, check_backup, run_checks
+from commonplace.cli.checks import Check, check_backup, relink, run_checks, unlinked
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import JsonOption, console, shown
 from commonplace.cli.run import settings
+from commonplace.core.text import plural
 
 app = typer.Typer(add_completion=False)
 
@@ -28,6 +29,10 @@ async def doctor(
     backup: Annotated[
         Path | None, typer.Option(help="Check this backup instead: unpack it and read each part.")
     ] = None,
+    databases: Annotated[
+        bool,
+        typer.Option("--databases", help="List the databases of earlier releases to which no home links."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> Answer:
     """Check each part by using it: write, read, search and delete. Exit status 1 if a part does not work.
@@ -35,10 +40,29 @@ async def doctor(
     The language model is asked one short question, which may cost tokens.
     """
     out = console()
+    if databases:
+        return _databases()
     checks: list[Check] = []
     async for check in run_checks(settings(), ask_model=model) if backup is None else check_backup(backup):
         checks.append(check)
         if not as_json:
             out.print(check_line(check))
     ok = all(check.ok for check in checks)
-    return Answer({"ok": ok, "checks": checks}, error=None if ok else "")
+    return Answer({"ok": ok, "checks": checks}, _note() if backup is None else "", error=None if ok else "")
+
+
+def _note() -> str:
+    count = len(unlinked())
+    named = f"No home links to {plural(count, 'database')} of earlier releases"
+    return f"{named}: `commonplace doctor --databases` lists them." if count else ""
+
+
+def _databases() -> Answer:
+    found = unlinked()
+    lines = [f"{each.directory} was the database of {each.link.parent}: {relink(each)}" for each in found]
+    head = (
+        "No home links to these databases. Each may hold the only copy of the memories of a moved home, or of a disk\n"
+        "that is not mounted. To use a database, put its link back with the command."
+    )
+    text = "\n".join([head, *lines]) if found else "No database of an earlier release is without a home."
+    return Answer({"databases": found}, text)

@@ -51,7 +51,9 @@ async def _offer(scope: Scope, *, dry_run: bool) -> Answer:
         for host in there
         if dry_run or await confirmed(f"Install into {host.title} ({scope})?")
     ]
-    return Answer(None, "\n".join(str(answer.text) for answer in answers) or "Nothing was installed.")
+    return Answer(
+        None, "\n".join(str(answer.text) for answer in answers) or "No host was chosen; no file was changed."
+    )
 
 
 def _install(host: Host, scope: Scope, butler: str | None, *, dry_run: bool) -> Answer:

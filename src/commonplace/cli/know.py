@@ -11,8 +11,8 @@ from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import shown
 from commonplace.cli.run import settings
 from commonplace.knowledge import MemoryType, short_id
-from commonplace.known import LIMIT, Holding, Item, known
 from commonplace.memories import Memories
+from commonplace.search_all import LIMIT, Item, MemoryResults, search_all
 
 TITLES: Final = {
     Part.KNOWLEDGE: "Knowledge memory",
@@ -27,9 +27,10 @@ app = typer.Typer(add_completion=False)
 
 @commands(app)()
 async def know(
-    query: Annotated[
-        str, typer.Argument(metavar="QUERY", help="A question or words; the newest items without a query.")
-    ] = "",
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="QUERY", help="A question or words; the newest items without a query."),
+    ] = None,
     *,
     limit: Annotated[int, typer.Option(min=1, max=MOST, help="The most items of each memory.")] = LIMIT,
     why: Annotated[bool, typer.Option("--why", help="Say why each item was found.")] = False,
@@ -38,21 +39,22 @@ async def know(
 
     Searching does not count as a use. A memory that cannot be reached says why; the others answer.
     """
+    query = " ".join(words or [])
     async with Memories.open(settings()) as memories:
-        holdings = await known(memories, query, limit=limit)
+        results = await search_all(memories, query, limit=limit)
 
     def text(out: Console) -> None:
-        for holding in holdings:
-            if holding.items or holding.problem:
-                out.print(f"[bold]{TITLES[holding.memory]}[/]")
-            if holding.problem:
-                out.print(f"  [red]{shown(holding.problem)}[/]")
-            for item in holding.items:
+        for found in results:
+            if found.items or found.problem:
+                out.print(f"[bold]{TITLES[found.memory]}[/]")
+            if found.problem:
+                out.print(f"  [red]{shown(found.problem)}[/]")
+            for item in found.items:
                 out.print(line(item, why=why))
-        if not any(holding.items for holding in holdings):
+        if not any(found.items for found in results):
             out.print("No memory covers this." if query else "No memories yet.")
 
-    return Answer({"query": query, "memories": holdings}, text, error=_failed(holdings))
+    return Answer({"query": query, "memories": results}, text, error=_failed(results))
 
 
 def line(item: Item, *, why: bool) -> str:
@@ -63,6 +65,6 @@ def line(item: Item, *, why: bool) -> str:
     return f"{text}\n      [dim]{shown(item.why)}[/]" if why and item.why else text
 
 
-def _failed(holdings: list[Holding]) -> str | None:
+def _failed(results: list[MemoryResults]) -> str | None:
     """Return a message if no memory could answer."""
-    return "no memory could answer" if all(holding.problem for holding in holdings) else None
+    return "no memory could answer" if all(found.problem for found in results) else None

@@ -25,8 +25,9 @@ async def plugin(
 ) -> Answer:
     """Write a marketplace with a plugin of Claude Code: servers, hooks, a skill and slash commands.
 
-    The plugin does what `commonplace install claude-code` does, and adds /recall, /remember, /forget and
-    /memory-review. Use one of the two. To share it, pass `--command commonplace`, which is looked up on the PATH.
+    The plugin does what `commonplace install claude-code` does, and adds /commonplace:recall, /commonplace:remember,
+    /commonplace:forget and /commonplace:memory-review. Use one of the two. To share it, pass
+    `--command commonplace`, which is looked up on the PATH.
     """
     directory = directory.absolute()
     files = write_plugin(directory, [command] if command else commonplace_command())

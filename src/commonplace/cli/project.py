@@ -14,6 +14,7 @@ from commonplace.cli.command import Answer, commands, listing
 from commonplace.cli.output import shown
 from commonplace.cli.run import ACTOR, settings
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.text import plural
 from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory, ScopeMove
 from commonplace.projects import Project, Projects
 
@@ -114,6 +115,12 @@ async def merge(
         joining = projects.get(source)
     except NotFoundError:
         joining = None
+    if joining is not None and joining.id == target.id:
+        other = projects.get(into)
+        if other.id == target.id:
+            return Answer(None, error=f"{joining.id} cannot be merged into itself")
+        advice = f"run `commonplace project unmerge {other.id}` first"
+        return Answer(None, error=f"{other.id} already uses the memory of {joining.id}: {advice}")
     move = await memory.move_scope(source if joining is None else joining.id, target.id, dry_run=dry_run)
     if joining is None and not move.count:
         raise InvalidInputError("source", "a project, or a scope with memories", source)
@@ -139,7 +146,7 @@ async def unmerge(memory: KnowledgeMemory, project: ProjectArgument) -> Answer:
     # The memories first: if this is interrupted, a second run does the rest.
     moves = await memory.undo_scope_moves(merged.id, target.id)
     projects.set_merged(merged.id, None)
-    return _moved(moves)
+    return _moved(moves, f"{merged.id} uses its own memory again")
 
 
 @on_knowledge()
@@ -182,14 +189,18 @@ def _alike(projects: Projects, found: Project) -> list[Project]:
     return [by_id[other] for other in found.looks_like if other in by_id and found.merged_into is None]
 
 
-def _moved(moves: Sequence[ScopeMove], *, dry_run: bool = False) -> Answer:
-    lines = [line for move in moves for line in _lines(move, "would move" if dry_run else "moved")]
+def _moved(moves: Sequence[ScopeMove], *done: str, dry_run: bool = False) -> Answer:
+    lines = [*done, *(line for move in moves for line in _lines(move, "would move" if dry_run else "moved"))]
     return Answer({"dry_run": dry_run, "moves": list(moves)}, "\n".join(lines) or "No memories to move.")
 
 
 def _lines(move: ScopeMove, moved: str) -> list[str]:
-    counts = f"{len(move.episodes)} episodes, {len(move.facts)} facts and {len(move.rules)} rules"
+    counts = (
+        f"{plural(len(move.episodes), 'episode')}, {plural(len(move.facts), 'fact')} "
+        f"and {plural(len(move.rules), 'rule')}"
+    )
     lines = [f"{moved} {counts} from {move.source} to {move.target}"]
     if move.superseded:
-        lines.append(f"   of {len(move.superseded)} facts with one key, the newer one stays")
+        pairs = plural(len(move.superseded), "pair")
+        lines.append(f"   of {pairs} of facts with the same key, the newer fact stays")
     return lines

@@ -9,7 +9,7 @@ from rich.console import Console
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import console, shown
 from commonplace.cli.run import ACTOR, settings
-from commonplace.core.errors import SettingsError, StorageError
+from commonplace.core.errors import NotFoundError, SettingsError, StorageError
 from commonplace.knowledge import (
     DuplicatePair,
     FactReview,
@@ -26,6 +26,9 @@ UNDO: Final = "undo"
 OF_FACTS: Final = "k"
 """The first letter of the id of a pair of facts."""
 MOST: Final = 1_000
+ID_FORMS: Final = (
+    "a number, k and a number, a short id such as f:3k7q2, or two short ids such as f:3k7q2+f:9x2vd"
+)
 Word = Literal["same", "refines", "corrects", "distinct", "undo", "confirm", "forget"]
 KINDS: Final = {"f": "fact", "r": "rule"}
 """The first letters of short ids, and what they stand for."""
@@ -83,7 +86,7 @@ async def review(
     no longer holds: confirm it, or forget it.
     """
     if review_id is not None:
-        _check_use(verdict, by_model=by_model)
+        _check_use(review_id, verdict, by_model=by_model)
     if review_id is not None and ":" in review_id and verdict is not None:
         return await _decide_memory(review_id, verdict)
     found = _Found()
@@ -92,9 +95,9 @@ async def review(
     elif review_id is None or verdict is None:
         found = await _listed(decided=decided)
     elif review_id.startswith(OF_FACTS):
-        found.fact_reviews = [await _decide_fact(_number(review_id[1:]), verdict)]
+        found.fact_reviews = [await _decide_fact(review_id, verdict)]
     else:
-        found.reviews = [await _decide(_number(review_id), verdict)]
+        found.reviews = [await _decide(int(review_id), verdict)]
 
     def text(out: Console) -> None:
         lines = found.lines()
@@ -108,20 +111,28 @@ async def review(
     return Answer(found, text)
 
 
-def _check_use(verdict: Word | None, *, by_model: bool) -> None:
-    """Refuse an ID with ``--model``, or without a verdict."""
+def _check_use(review_id: str, verdict: Word | None, *, by_model: bool) -> None:
+    """Refuse an ID with ``--model``, an ID of no form, and a verdict that does not fit the ID."""
     if by_model:
         raise typer.BadParameter(
             "expected no ID with --model, which decides all pairs that wait", param_hint="ID"
         )
-    if verdict is None:
-        raise typer.BadParameter(f"expected one of {', '.join(Decision)} or {UNDO}", param_hint="VERDICT")
+    verdicts = _verdicts_of(review_id)
+    if verdict not in verdicts:
+        got = "nothing" if verdict is None else verdict
+        raise typer.BadParameter(
+            f"expected {', '.join(verdicts[:-1])} or {verdicts[-1]} for {review_id}, got {got}",
+            param_hint="VERDICT",
+        )
 
 
-def _number(review_id: str) -> int:
-    if not review_id.isdecimal():
-        raise typer.BadParameter(f"expected a number, or k and a number, got {review_id!r}", param_hint="ID")
-    return int(review_id)
+def _verdicts_of(review_id: str) -> tuple[str, ...]:
+    """Return the verdicts that an ID can get."""
+    if review_id.removeprefix(OF_FACTS).isdecimal():
+        return (*Decision, UNDO)
+    if review_id[:1] in KINDS and review_id[1:2] == ":":
+        return ("same", "distinct") if "+" in review_id else ("confirm", "forget")
+    raise typer.BadParameter(f"expected {ID_FORMS}, got {review_id!r}", param_hint="ID")
 
 
 async def _listed(*, decided: bool) -> _Found:
@@ -147,10 +158,7 @@ async def _listed(*, decided: bool) -> _Found:
 async def _decide_memory(review_id: str, verdict: Word) -> Answer:
     """Decide about a memory, or about a pair of memories, by their short ids."""
     older, _, newer = review_id.partition("+")
-    kind = KINDS.get(review_id[0], "")
-    known = ("same", "distinct") if newer else ("confirm", "forget")
-    if verdict not in known:
-        raise typer.BadParameter(f"expected {' or '.join(known)}, got {verdict}", param_hint="VERDICT")
+    kind = KINDS[review_id[0]]
     async with KnowledgeMemory.open(settings(), actor=ACTOR) as memory:
         if newer and ":" not in newer:
             await memory.decide_subject(older, newer, same=verdict == "same")
@@ -170,11 +178,15 @@ async def _decide(review_id: int, verdict: Word) -> Review:
         return await memory.decide(review_id, verdict)
 
 
-async def _decide_fact(review_id: int, verdict: Word) -> FactReview:
+async def _decide_fact(review_id: str, verdict: Word) -> FactReview:
+    number = int(review_id.removeprefix(OF_FACTS))
     async with KnowledgeMemory.open(settings(), actor=ACTOR) as memory:
-        if verdict == UNDO:
-            return await memory.undo_decision(review_id)
-        return await memory.decide(review_id, verdict)
+        try:
+            if verdict == UNDO:
+                return await memory.undo_decision(number)
+            return await memory.decide(number, verdict)
+        except NotFoundError as error:
+            raise NotFoundError(error.kind, review_id) from None
 
 
 async def _by_model() -> list[Review]:

@@ -8,8 +8,8 @@ import typer
 
 from commonplace.cli.command import Answer, commands
 from commonplace.core import trust as trusted
-from commonplace.core.errors import NotFoundError
-from commonplace.core.settings import CONFIG_FILE, home_of, read_content
+from commonplace.core.errors import InvalidInputError
+from commonplace.core.settings import CONFIG_FILE, check_content, home_of, read_content
 
 app = typer.Typer(add_completion=False)
 
@@ -29,8 +29,12 @@ async def trust(
     """
     path = directory.absolute() / CONFIG_FILE
     if not path.is_file():
-        raise NotFoundError("file", str(path))
+        raise InvalidInputError("DIRECTORY", f"a directory with a {CONFIG_FILE}", str(directory))
     content, home = read_content(path), home_of(os.environ)
-    (trusted.revoke if revoke else trusted.trust)(path, content, home=home)
-    said = "is no longer trusted" if revoke else "is trusted until it changes"
+    if revoke:
+        said = "is no longer trusted" if trusted.revoke(path, content, home=home) else "was not trusted"
+    else:
+        check_content(path, content)
+        trusted.trust(path, content, home=home)
+        said = "is trusted until it changes"
     return Answer({"path": str(path), "trusted": not revoke}, f"{path} {said}")

@@ -2,8 +2,9 @@
 
 import os
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import typer
 
@@ -13,6 +14,8 @@ from commonplace.cli.hosts.installation import Scope, plan_uninstall
 from commonplace.cli.hosts.table import HOSTS, Host, Where
 from commonplace.cli.install import DryRunOption, ScopeOption, report
 from commonplace.core.settings import load_settings
+
+PLACES: Final = {Scope.PROJECT: "here", Scope.USER: "in the settings of the user"}
 
 app = typer.Typer(add_completion=False, no_args_is_help=True)
 
@@ -31,7 +34,11 @@ def _command(host: Host) -> Any:  # noqa: ANN401 - a coroutine function
             for directory in plan.directories:
                 with suppress(OSError):
                     directory.rmdir()
-        return report(plan.files, host, scope, dry_run=dry_run)
+        answer = report(plan.files, host, scope, dry_run=dry_run)
+        if any(change.action != "keep" for change in plan.files):
+            return answer
+        hint = " For the settings of the user, add --scope user." if scope is Scope.PROJECT else ""
+        return replace(answer, text=f"commonplace is not installed {PLACES[scope]} for {host.title}.{hint}")
 
     uninstall.__doc__ = (
         f"Remove commonplace from the settings of {host.title}; memories and other settings stay.\n\n"

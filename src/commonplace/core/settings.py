@@ -278,8 +278,22 @@ def load_settings(
         if environ.get(variable):
             values[field] = environ[variable]
             origins[field] = f"environment {variable}"
+    return LoadedSettings(settings=_validated(values, origins), origins=origins)
+
+
+def check_content(path: Path, content: bytes) -> None:
+    """Check the content of a settings file.
+
+    Raises:
+        SettingsError: The content is not TOML, or a key is unknown or its value is invalid.
+    """
+    values = _parse(path, content)
+    _validated(values, dict.fromkeys(values, str(path)))
+
+
+def _validated(values: Mapping[str, Any], origins: Mapping[str, str]) -> Settings:
     try:
-        return LoadedSettings(settings=Settings(**values), origins=origins)
+        return Settings(**values)
     except ValidationError as error:
         raise SettingsError(_explain(error, origins)) from None
 

@@ -30,9 +30,12 @@ def trust(path: Path, content: bytes, *, home: Path) -> None:
     mark.touch(mode=0o600)
 
 
-def revoke(path: Path, content: bytes, *, home: Path) -> None:
-    """End the trust in a file; an untrusted file stays as it is."""
-    _mark(path, content, home).unlink(missing_ok=True)
+def revoke(path: Path, content: bytes, *, home: Path) -> bool:
+    """End the trust in a file, and return whether it was trusted."""
+    mark = _mark(path, content, home)
+    was_trusted = mark.is_file()
+    mark.unlink(missing_ok=True)
+    return was_trusted
 
 
 def _mark(path: Path, content: bytes, home: Path) -> Path:

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
@@ -128,8 +128,13 @@ def require_moment(value: object, *, field: str) -> datetime:
     return value.astimezone(UTC)
 
 
-def optional_moment(value: object, *, field: str) -> datetime | None:
+def optional_moment(value: object, *, field: str, at_end: bool = False) -> datetime | None:
     """Return a moment in UTC, or ``None`` for ``None``; a text is a date or a time in ISO 8601, in UTC without offset.
+
+    Args:
+        value: The moment.
+        field: The field that the error names.
+        at_end: Whether a date stands for the end of its day.
 
     Raises:
         InvalidInputError: The value is neither such a text nor a datetime with a time zone.
@@ -140,6 +145,8 @@ def optional_moment(value: object, *, field: str) -> datetime | None:
         except ValueError:
             form = "a date or a time in ISO 8601, such as 2026-05-01 or 2026-05-01T12:00:00Z"
             raise InvalidInputError(field, form, value) from None
+        if at_end and len(value.strip()) <= len("2026-05-01"):
+            moment += timedelta(days=1)
         value = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
     return None if value is None else require_moment(value, field=field)
 

@@ -152,7 +152,7 @@ def _connector(name: str, settings: Settings, environ: Mapping[str, str]) -> Con
         case "anthropic" | "gemini" | "openai" | "ollama" if model:
             return _deferred("api_backend", api_options(settings, environ))
         case _:
-            raise SettingsError(f"COMMONPLACE_MODEL: unknown model {name!r}: expected one of {MODEL_FORMS}")
+            raise SettingsError(f"unknown model {name!r}: expected one of {MODEL_FORMS}")
 
 
 def _refuse_address(name: str, settings: Settings) -> None:
@@ -161,7 +161,7 @@ def _refuse_address(name: str, settings: Settings) -> None:
         if getattr(settings, field) is not None:
             raise SettingsError(
                 f"{variable_of(field)} is set, but the model {name!r} does not use it: "
-                "unset it, or set COMMONPLACE_MODEL to a model behind an API"
+                "unset it, or choose a model behind an API"
             )
 
 
@@ -225,7 +225,7 @@ def _api_key(kind: ApiKind, environ: Mapping[str, str], *, own: str | None, give
     if kind == "openai" and given:
         return NO_KEY
     raise SettingsError(
-        f"COMMONPLACE_MODEL names the model {kind}:…, which needs a key: "
+        f"a model {kind}:… needs a key: "
         f"set COMMONPLACE_MODEL_API_KEY_FILE to a file with the key, or set {_KEYS[kind][0]}"
     )
 
@@ -234,7 +234,7 @@ def _require_extra(extra: str, *, wanted_by: str) -> None:
     for module in ("pydantic_ai", _MODULE[extra]):
         if not _is_installed(module):
             raise SettingsError(
-                f"COMMONPLACE_MODEL: the model {wanted_by!r} needs {module!r}, which is not installed: "
+                f"the model {wanted_by!r} needs {module!r}, which is not installed: "
                 f"run `pip install 'commonplace[{extra}]'`"
             )
 
@@ -250,7 +250,7 @@ def _claude(environ: Mapping[str, str]) -> Path:
     found = shutil.which("claude", path=environ.get("PATH", os.defpath))
     if found is None:
         raise SettingsError(
-            "COMMONPLACE_MODEL is claude-code, but the program `claude` is not on the PATH: "
+            "the model claude-code needs the program `claude`, which is not on the PATH: "
             "run `npm install -g @anthropic-ai/claude-code`"
         )
     return Path(found).absolute()

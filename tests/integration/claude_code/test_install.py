@@ -109,8 +109,11 @@ def test_a_project_gets_servers_and_hooks_and_is_left_as_it_was(commonplace: Com
 
     uninstall(commonplace)
     assert contents(workspace) == {}
-    uninstall(commonplace)
+    again = uninstall(commonplace)
     assert contents(workspace) == {}
+    assert again.out == (
+        "commonplace is not installed here for Claude Code. For the settings of the user, add --scope user.\n"
+    )
 
 
 def test_a_user_gets_permission_for_the_tools_too(commonplace: CommandLine) -> None:

@@ -136,7 +136,10 @@ def test_an_operator_curates(commonplace: CommandLine) -> None:
         (["ops", "edit", "7", "--confidence", "0.5"], "error: no memory with id 7"),
         (["ops", "edit", "7"], "error: edit: expected an observation or a confidence"),
         (["ops", "delete", "7"], "error: no memory with id 7"),
-        (["ops", "ingest", "missing.jsonl"], "error: file: expected a readable stream-json file"),
+        (
+            ["ops", "ingest", "missing.jsonl"],
+            "error: missing.jsonl: cannot be read: No such file or directory\n",
+        ),
         (["workspace", "store", "x" * 501], "error: text: expected text of 1 to 500"),
         (["workspace", "delete", "m-9"], "error: no memory with id 'm-9'"),
     ],
@@ -149,6 +152,66 @@ def test_an_error_is_one_line_and_status_1(
     assert (done.status, done.out) == (1, "")
     assert done.err.startswith(message)
     assert done.err.count("\n") == 1
+
+
+def test_a_clamped_confidence_is_told(commonplace: CommandLine) -> None:
+    """Beside the answer, which stays one JSON document."""
+    added = commonplace("ops", "add", "x", "--category", "timing", "--confidence", "5", "--json")
+    assert added.json["memories"][0]["confidence"] == 1.0
+    assert added.err == "note: confidence 5 was clamped to 1.0\n"
+    edited = commonplace("ops", "edit", "1", "--confidence=-3")
+    assert edited.err == "note: confidence -3 was clamped to 0.0\n"
+    assert commonplace("ops", "edit", "1", "--confidence", "0.5").err == ""
+
+
+def test_a_file_that_is_no_transcript_is_told_briefly(commonplace: CommandLine) -> None:
+    """Five rejected lines, each once, the number of the others, and the error."""
+    done = commonplace("ops", "ingest", "-", stdin=b"garbage\n" * 30)
+    assert done.status == 1
+    assert done.out.count("not JSON") == 5
+    assert "25 more lines were rejected" in done.out
+    assert done.err.startswith("error: transcript: expected stream-json")
+    assert done.err.count("\n") == 1
+
+
+def test_only_a_usable_file_is_trusted(commonplace: CommandLine, tmp_path: Path) -> None:
+    """Trust that ends twice says so."""
+    file = tmp_path / "commonplace.toml"
+    missing = commonplace("trust", str(tmp_path))
+    assert missing.err.startswith("error: DIRECTORY: expected a directory with a commonplace.toml, got")
+    for content, fault in (
+        ("bogus = 1", "unknown key 'bogus'"),
+        ("not toml [[", "is not TOML"),
+        ("memory_budget = -1", "expected a number of at least 0, got -1"),
+    ):
+        file.write_text(content)
+        done = commonplace("trust", str(tmp_path))
+        assert (done.status, fault in done.err) == (1, True)
+    file.write_text("memory_budget = 5")
+    assert commonplace("trust", str(tmp_path)).out == f"{file} is trusted until it changes\n"
+    assert commonplace("trust", str(tmp_path), "--revoke").out == f"{file} is no longer trusted\n"
+    assert commonplace("trust", str(tmp_path), "--revoke").out == f"{file} was not trusted\n"
+
+
+def test_the_permission_to_consolidate_is_taken_back_where_it_was_given(
+    commonplace: CommandLine, tmp_path: Path
+) -> None:
+    """A home without the permission is left as it is; a missing program is named without a setting."""
+    file = commonplace.home / "commonplace.toml"
+    refused = commonplace("consolidation", "refuse")
+    assert refused.out == "no model was allowed to consolidate sessions; nothing changed\n"
+    assert not file.exists()
+    no_claude = commonplace("consolidation", "allow", PATH=str(tmp_path))
+    assert no_claude.err.startswith("error: the model claude-code needs the program `claude`")
+    assert not file.exists()
+
+
+def test_a_question_needs_no_quotes(commonplace: CommandLine) -> None:
+    """The words of `know` are one query."""
+    commonplace("ops", "add", "Needs VACUUM weekly", "--category", "maintenance", "--service", "postgres")
+    found = commonplace("know", "postgres", "vacuum", "--json").json
+    assert found["query"] == "postgres vacuum"
+    assert [item["text"] for held in found["memories"] for item in held["items"]] == ["Needs VACUUM weekly"]
 
 
 def test_bad_settings_are_one_line_too(commonplace: CommandLine) -> None:
@@ -211,13 +274,13 @@ def test_the_workspace_from_the_command_line(commonplace: CommandLine) -> None:
 
 @pytest.mark.parametrize("format_", [[], ["--json"]])
 def test_what_is_rejected_prints_no_secret(commonplace: CommandLine, format_: list[str]) -> None:
-    """A marker of no category and a line that was cut: on standard output, as JSON, and in the log."""
+    """A marker of no category and a line that was cut: on standard output, as JSON, and in the log beside it."""
     cut = encode(says("The key is sk-abc123def456")).partition(b"456")[0]
     wrong = encode(init(), says("[MEMORY:wrong:caddy] The password: hunter2secret9 works"))
     done = commonplace("ops", "ingest", *format_, "-", stdin=wrong + cut)
     assert "[MEMORY:wrong:caddy] The [hidden: password]" in done.out
     assert "[hidden: API key]" in done.out
-    assert "hidden" in done.err
+    assert ("hidden" in done.err) == bool(format_)
     assert "hunter2secret9" not in done.out + done.err
     assert "sk-abc" not in done.out + done.err
 

@@ -79,15 +79,20 @@ def test_a_merge_shares_one_memory_and_is_taken_back(commonplace: CommandLine, d
     store(other, ids[1], 2, database)
 
     planned = one("project", "merge", "one", "other", "--dry-run", COMMONPLACE_POSTGRES_URL=database)
-    assert "would move 0 episodes, 1 facts and 0 rules" in planned.out
+    assert "would move 0 episodes, 1 fact and 0 rules" in planned.out
     assert ports(one, ids[0], database) == ["The database listens on 1."]
     merged = one("project", "merge", "one", "other", COMMONPLACE_POSTGRES_URL=database)
     assert merged.status == 0, merged.err
-    assert "the newer one stays" in merged.out
+    assert "of 1 pair of facts with the same key, the newer fact stays" in merged.out
+    backwards = one("project", "merge", "other", "one", COMMONPLACE_POSTGRES_URL=database)
+    assert backwards.status == 1
+    assert f"{ids[0]} already uses the memory of {ids[1]}: run" in backwards.err
+    assert f"`commonplace project unmerge {ids[0]}` first" in backwards.err
     assert ports(one, ids[1], database) == ["The database listens on 2."]
     assert f"uses the memory of {ids[1]}" in one("project", "show").out
 
-    assert one("project", "unmerge", "one", COMMONPLACE_POSTGRES_URL=database).status == 0
+    unmerged = one("project", "unmerge", "one", COMMONPLACE_POSTGRES_URL=database)
+    assert unmerged.out.startswith(f"{ids[0]} uses its own memory again\n")
     assert ports(one, ids[0], database) == ["The database listens on 1."]
     again = one("project", "unmerge", "one", COMMONPLACE_POSTGRES_URL=database)
     assert (again.status, again.err) == (1, "error: project: expected a project that was merged, got 'one'\n")
@@ -114,7 +119,7 @@ def test_a_merge_in_parts_and_a_merge_of_a_merged_project_are_taken_back(
     assert (refused.status, f"run `commonplace project unmerge {other}` first" in refused.err) == (1, True)
     assert project("unmerge", other).status == 0
     undone = project("unmerge", one)
-    assert (undone.status, undone.out.count("moved 0 episodes, 1 facts and 0 rules")) == (0, 2)
+    assert (undone.status, undone.out.count("moved 0 episodes, 1 fact and 0 rules")) == (0, 2)
     assert ports(commonplace, one, database) == ["The cache listens on 2.", "The database listens on 1."]
     typo = project("merge", "typo", other)
     assert (typo.status, typo.out) == (1, "")

@@ -44,13 +44,23 @@ def test_a_doubtful_pair_is_decided_and_taken_back(commonplace: CommandLine) -> 
 
 @pytest.mark.requirement("JDG-04.1")
 @pytest.mark.parametrize(
-    "arguments", [("1", "perhaps"), ("1",), ("k1",), ("kx", "same"), ("x", "same"), ("1", "--model")]
+    ("arguments", "message"),
+    [
+        (("1", "perhaps"), "'perhaps' is not one of"),
+        (("1",), "expected same, refines, corrects, distinct or undo for 1, got nothing"),
+        (("k1", "forget"), "expected same, refines, corrects, distinct or undo for k1, got forget"),
+        (("f:3k7q2",), "expected confirm or forget for f:3k7q2, got nothing"),
+        (("f:3k7q2+f:9x2vd", "undo"), "expected same or distinct for f:3k7q2+f:9x2vd, got undo"),
+        (("x:3k7q2", "forget"), "two short ids such as f:3k7q2+f:9x2vd, got 'x:3k7q2'"),
+        (("zz", "same"), "a number, k and a number, a short id such as f:3k7q2, or two short ids"),
+        (("1", "--model"), "expected no ID with --model"),
+    ],
 )
-def test_wrong_usage_is_status_2(commonplace: CommandLine, arguments: tuple[str, ...]) -> None:
-    """An unknown verdict, no verdict, an id that is no number, and an id where the model decides all pairs."""
-    emit(commonplace, OLD, NEW)
+def test_wrong_usage_is_status_2(commonplace: CommandLine, arguments: tuple[str, ...], message: str) -> None:
+    """The message lists what the ID accepts, or the forms of IDs."""
     done = commonplace("review", *arguments)
     assert (done.status, done.out) == (2, "")
+    assert message in " ".join(done.err.replace("│", " ").split())
 
 
 @pytest.mark.requirement("JDG-04.1")

@@ -197,7 +197,7 @@ def test_without_a_host_the_ones_that_are_there_are_offered(commonplace: Command
     done = install(stdin=b"n\ny\n")
     assert "Install into Codex (project)? [y/N]" in done.err
     assert [each.name for each in commonplace.directory.iterdir() if each.name != ".aegis"] == [".gemini"]
-    assert install().out == "Nothing was installed.\n"
+    assert install().out == "No host was chosen; no file was changed.\n"
 
 
 @pytest.mark.parametrize(

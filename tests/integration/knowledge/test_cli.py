@@ -199,6 +199,8 @@ def test_a_tenant_is_named_by_an_option(knowledge: Knowledge) -> None:
         (["helpful", NO_ID], "error: no rule with id"),
         (["entity", "get", NO_ID], "error: no entity with id"),
         (["stats", "--tenant", "a b"], "error: tenant_id: expected"),
+        (["diff", "--from", "yesterday"], "error: --from: expected a date or a time in ISO 8601"),
+        (["diff", "--from", "2026-01-01", "--to", "then"], "error: --to: expected a date or a time"),
     ],
 )
 def test_an_error_is_one_line_and_status_1(knowledge: Knowledge, arguments: list[str], message: str) -> None:

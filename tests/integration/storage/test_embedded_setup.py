@@ -39,6 +39,7 @@ from commonplace.storage.linked import HOME_FILE, SYSTEM_DIRECTORY
 from commonplace.storage.postgres_binaries import bundled_programs, usable_programs
 from commonplace.storage.postmaster import is_running
 from commonplace.storage.server_account import server_account
+from support.commands import CommandLine
 from support.deadlines import DEADLINE_S
 from support.postgres import fresh_database, wait_until
 
@@ -382,20 +383,27 @@ def test_a_move_that_was_killed_is_finished(tmp_path: Path) -> None:
 
 @as_root
 async def test_the_doctor_names_abandoned_clusters(
-    settings: Settings, knowledge_url: str, tmp_path: Path
+    settings: Settings, knowledge_url: str, tmp_path: Path, commonplace: CommandLine
 ) -> None:
-    """It says how to use each, and advises nobody to delete one; PostgreSQL is well all the same."""
-    there = settings.model_copy(update={"postgres_url": knowledge_url})
-    requested = tmp_path / "deleted" / "postgres"
+    """The check names the one of this home; those of other homes are counted in one line, and listed on demand."""
+    other = settings.model_copy(update={"postgres_url": knowledge_url})
+    own = other.model_copy(update={"home": tmp_path / "deleted"})
+    requested = own.postgres_directory
     target = of_an_earlier_release(requested)
+    link = f"ln -s {target} {requested}"
     try:
-        assert str(target) not in await check_postgres(there)
+        assert str(target) not in await check_postgres(own)
         shutil.rmtree(requested.parent)
-        found = await check_postgres(there)
+        found = await check_postgres(own)
         assert "wrote, searched by vector, deleted" in found
-        assert "of earlier releases, which may hold the only copy" in found
-        assert f"ln -s {target} {requested}" in found
+        assert "may hold the only copy of its memories" in found
+        assert link in found
         assert "rm " not in found
+        assert str(target) not in await check_postgres(other)
+        done = commonplace("doctor", "--no-model", COMMONPLACE_POSTGRES_URL=knowledge_url)
+        assert (done.status, str(target) in done.out) == (0, False)
+        assert "`commonplace doctor --databases` lists them." in done.out.splitlines()[-1]
+        assert link in commonplace("doctor", "--databases").out
     finally:
         shutil.rmtree(target)
 

@@ -9,6 +9,7 @@ from commonplace.cli.command import Answer, commands, listing
 from commonplace.cli.knowledge.lists import LimitOption, OffsetOption
 from commonplace.cli.knowledge.options import ScopeOption, about, opened
 from commonplace.cli.output import shown
+from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import MAX_LIMIT, KnowledgeMemory, json_safe
 
 app = typer.Typer()
@@ -21,14 +22,22 @@ async def diff(
     *,
     since: Annotated[str, typer.Option("--from", metavar="TIME", help="A date or a time (ISO 8601).")],
     until: Annotated[
-        str | None, typer.Option("--to", metavar="TIME", help="A later date or time.", show_default="now")
+        str | None,
+        typer.Option("--to", metavar="TIME", help="A later time, or a date for its end.", show_default="now"),
     ] = None,
     scope: ScopeOption = None,
     limit: LimitOption = MAX_LIMIT,
     offset: OffsetOption = 0,
 ) -> Answer:
     """Print the facts and rules that were added and removed between two moments."""
-    changed = await memory.diff(since, until, scope=scope, limit=limit, offset=offset)
+    try:
+        changed = await memory.diff(since, until, scope=scope, limit=limit, offset=offset)
+    except InvalidInputError as error:
+        given = {"since": ("--from", since), "until": ("--to", until)}
+        if error.field not in given:
+            raise
+        option, value = given[error.field]
+        raise InvalidInputError(option, error.expected, value) from None
 
     def text(out: Console) -> None:
         lines = [("+", each) for each in changed.added] + [("-", each) for each in changed.removed]

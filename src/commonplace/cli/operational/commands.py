@@ -13,7 +13,8 @@ from commonplace.cli.operational import run as ops_run
 from commonplace.cli.operational.output import effect_line, receipt_line
 from commonplace.cli.output import AllowSecrets, JsonOption, console, table
 from commonplace.cli.run import settings
-from commonplace.core.errors import ClockError, InvalidInputError
+from commonplace.core.confidence import clamp
+from commonplace.core.errors import ClockError, StorageUnavailableError
 from commonplace.core.text import plural
 from commonplace.operational import (
     DEFAULT_CONFIDENCE,
@@ -23,6 +24,7 @@ from commonplace.operational import (
     MemoryFilter,
     OperationalMemory,
     Receipt,
+    ReceiptKind,
     SessionReport,
     Sort,
     decide_after_session,
@@ -30,6 +32,8 @@ from commonplace.operational import (
 )
 
 CHUNK_BYTES: Final = 1 << 16
+SHOWN_LINES: Final = 5
+"""The most rejected lines of a transcript that are shown."""
 
 ServiceOption = Annotated[str | None, typer.Option("--service", help="Name of a service, or general.")]
 IdArgument = Annotated[int, typer.Argument(metavar="ID")]
@@ -50,14 +54,14 @@ async def read_chunks(source: str) -> AsyncGenerator[bytes]:
     """Yield a file, or standard input for ``-``, as it comes.
 
     Raises:
-        InvalidInputError: The file does not exist or cannot be read.
+        StorageUnavailableError: The file does not exist or cannot be read.
     """
     try:
         with sys.stdin.buffer if source == "-" else Path(source).open("rb") as stream:  # noqa: ASYNC230 - a pipe or a local file, read by nothing else meanwhile
             while chunk := stream.read1(CHUNK_BYTES):  # type: ignore[union-attr]
                 yield chunk
     except OSError as error:
-        raise InvalidInputError("file", "a readable stream-json file, or -", f"{source}: {error}") from None
+        raise StorageUnavailableError(f"{source}: cannot be read: {error.strerror}") from None
 
 
 @command()
@@ -83,15 +87,24 @@ async def ingest(
 
     Exit status 1 if a valid marker could not be stored. Run the same command again to store it.
     """
-    out = console()
+    out, rejected_lines = console(), 0
 
     def show(receipt: Receipt) -> None:
-        if not as_json:
+        nonlocal rejected_lines
+        rejected_lines += receipt.kind is ReceiptKind.LINE
+        if receipt.kind is not ReceiptKind.LINE or rejected_lines <= SHOWN_LINES:
             out.print(receipt_line(receipt))
 
-    reports = await memory.ingest(
-        read_chunks(source), tiers=tier or [1], allow_secrets=allow_secrets, on_receipt=show
-    )
+    try:
+        reports = await memory.ingest(
+            read_chunks(source),
+            tiers=tier or [1],
+            allow_secrets=allow_secrets,
+            on_receipt=None if as_json else show,
+        )
+    finally:
+        if rejected_lines > SHOWN_LINES:
+            out.print(f"{rejected_lines - SHOWN_LINES:,} more lines were rejected")
     await decide_after_session(memory, settings())
     failed = [receipt for report in reports for receipt in report.failed]
     error = None
@@ -198,6 +211,7 @@ async def add(
         confidence=confidence,
         allow_secrets=allow_secrets,
     )
+    _tell_clamped(confidence)
     return _memories([receipt.memory])
 
 
@@ -209,16 +223,18 @@ async def edit(
     observation: Annotated[str | None, typer.Option(help="The new text; the confidence stays.")] = None,
     confidence: Annotated[
         float | None,
-        typer.Option(help="0.0 to 1.0; below 0.3 the memory becomes inactive, above 0.3 active."),
+        typer.Option(
+            help="0.0 to 1.0; other values are clamped. Below 0.3 the memory becomes inactive, above 0.3 active."
+        ),
     ] = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Change the text or the confidence of a memory."""
-    return _memories(
-        await memory.edit(
-            [memory_id], observation=observation, confidence=confidence, allow_secrets=allow_secrets
-        )
+    edited = await memory.edit(
+        [memory_id], observation=observation, confidence=confidence, allow_secrets=allow_secrets
     )
+    _tell_clamped(confidence)
+    return _memories(edited)
 
 
 @command()
@@ -246,6 +262,13 @@ async def restore(
 ) -> Answer:
     """Give a memory one of its wordings as its text; the confidence stays."""
     return _memories([await memory.restore(memory_id, number)])
+
+
+def _tell_clamped(confidence: float | None) -> None:
+    """Print a note if a confidence was clamped; standard output stays the answer."""
+    if confidence is not None and not 0.0 <= confidence <= 1.0:
+        kept = format_confidence(clamp(confidence))
+        typer.echo(f"note: confidence {confidence:g} was clamped to {kept}", err=True)
 
 
 def _memories(found: list[Memory]) -> Answer:

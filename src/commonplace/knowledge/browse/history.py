@@ -40,7 +40,7 @@ class HistoryMethods(KnowledgeSession):
 
         Args:
             since: The earlier moment.
-            until: The later moment; now if ``None``.
+            until: The later moment; now if ``None``. A date stands for the end of that day.
             scope: Only global facts and rules and those of this scope; ``None`` for all.
             limit: Most facts, and most rules, 1 to 1,000.
             offset: The number of facts, and of rules, to skip.
@@ -53,7 +53,7 @@ class HistoryMethods(KnowledgeSession):
         now = self.clock()
         earlier, later = (
             inputs.optional_moment(since, field="since"),
-            inputs.optional_moment(until, field="until"),
+            inputs.optional_moment(until, field="until", at_end=True),
         )
         later = later or now
         if earlier is None or earlier >= later:

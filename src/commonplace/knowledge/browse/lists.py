@@ -1,6 +1,6 @@
 """Lists of memories and entities for people, a page at a time. Reading them does not count as a use."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -195,7 +195,7 @@ class ListMethods(KnowledgeSession):
     async def list_entities(
         self,
         *,
-        name: str | None = None,
+        name: str | Sequence[str] | None = None,
         entity_type: str | None = None,
         merged: bool | None = False,
         limit: int = LIST_LIMIT,
@@ -204,7 +204,8 @@ class ListMethods(KnowledgeSession):
         """Return entities by canonical name, then by id.
 
         Args:
-            name: Return entities with this text in one of their names, in any case of letters.
+            name: Return entities with this text in one of their names, in any case of letters; of several texts, one is
+                enough.
             entity_type: Return entities of this type only.
             merged: Return only entities that were merged into another, only other entities, or all for ``None``.
             limit: Most entities, 1 to 1,000.
@@ -215,10 +216,11 @@ class ListMethods(KnowledgeSession):
             StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, offset)
+        names = [name] if isinstance(name, str) else name or []
         async with self._reading() as sql:
             return ListedEntity.from_rows(
                 await sql.list_entities(
-                    key=fold_name(name) if name else None,
+                    keys=[fold_name(each) for each in names] or None,
                     entity_type=optional_one_of(EntityType, entity_type, field="entity_type"),
                     merged=merged,
                     limit=limit,

@@ -62,10 +62,11 @@ async def read_then(sql: Statements, kind: MemoryType, key: UUID, *, as_of: date
     found = await read_one(sql, kind, key, now=as_of)
     match found:
         case Fact():
-            state = await sql.fact_state(id=key, as_of=as_of)
+            state: Row | None = await sql.fact_state(id=key, as_of=as_of)
             is_known = state is not None and state["validity"] != Validity.RETRACTED
-            if is_known:
-                found = Fact.from_row({**await sql.read_fact(id=key), **state}, now=as_of)
+            if state is not None:
+                row: Row = await sql.read_fact(id=key)
+                found = Fact.from_row({**row, **state}, now=as_of)
         case Rule():
             is_known = found.created_at <= as_of and not await sql.rule_forgotten(id=key, as_of=as_of)
         case Episode():

@@ -1,5 +1,6 @@
 """Explanations of results: ranks, scores and decay, and sentences for a person. Pure."""
 
+from collections.abc import Iterable
 from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any, Final
@@ -9,6 +10,7 @@ from commonplace.knowledge.kinds import Episode, Fact, Memory, Rule
 from commonplace.knowledge.search.found import Component, ContextParts, Decay, Explanation, Scores
 from commonplace.knowledge.search.ranking import ContextualScore
 from commonplace.knowledge.search.scoring import Score
+from commonplace.language.words import tokens
 
 _DAY_S: Final = 86_400.0
 _PLACES: Final = 6
@@ -29,18 +31,29 @@ def explain_search(memory: Memory, scores: Scores, *, limit: int, now: datetime)
     )
 
 
-def explain_context(memory: Memory, scores: Scores, ranked: ContextualScore, *, now: datetime) -> Explanation:
-    """Explain a result of a search by context."""
+def explain_context(
+    memory: Memory, scores: Scores, ranked: ContextualScore, *, query: str, now: datetime
+) -> Explanation:
+    """Explain a result of a search by context.
+
+    Args:
+        memory: The memory that was found.
+        scores: Its scores.
+        ranked: Its score by context; its words are stems.
+        query: The query, whose words the explanation shows in place of the stems.
+        now: The present (aware).
+    """
+    matched, nearby = (_as_asked(stems, query) for stems in (ranked.matched, ranked.nearby))
     parts = ContextParts(
         words=_rounded(ranked.words),
         meaning=_rounded(ranked.meaning),
         context=_rounded(ranked.context),
         form=_rounded(ranked.form),
-        matched_words=ranked.matched,
-        nearby_words=ranked.nearby,
+        matched_words=matched,
+        nearby_words=nearby,
     )
-    holds = f"It holds {_listed(ranked.matched)}" if ranked.matched else "It holds no word of the query"
-    around = f"; {_listed(ranked.nearby)} stood around it or in its date" if ranked.nearby else ""
+    holds = f"It holds {_listed(matched)}" if matched else "It holds no word of the query"
+    around = f"; {_listed(nearby)} stood around it or in its date" if nearby else ""
     alike = (
         f"Its meaning counts {ranked.meaning:.2f} alone and {ranked.context:.2f} with the turns around it."
     )
@@ -71,10 +84,10 @@ def explain_recall(
     most, _, _ = max(parts, key=lambda part: part[1] * part[2])
     sums = ", ".join(f"{name} {value:.2f} times {weight:g}" for name, value, weight in parts)
     scored = f"It scores {score.composite:.3f}, most of it for {most}: {sums}."
-    likeness = f"Its likeness is {scores.likeness or 0.0:.2f}; the floor is {min_relevance:.2f}."
+    matches = _match_sentence(scores.likeness or 0.0, floor=min_relevance)
     decay = _decay(memory, now)
     return Explanation(
-        why=_sentences(f"{scored} {likeness} {_found(scores, limit)}", decay),
+        why=_sentences(f"{scored} {matches} {_found(scores, limit)}", decay),
         scores=_rounded_scores(scores),
         components={
             name: Component(value=_rounded(value), weight=weight, contribution=_rounded(value * weight))
@@ -83,6 +96,11 @@ def explain_recall(
         min_relevance=min_relevance,
         decay=decay,
     )
+
+
+def _match_sentence(likeness: float, *, floor: float) -> str:
+    """Return the sentence about the likeness of a memory and a topic, which has no upper bound."""
+    return f"It matches the topic with {likeness:.2f} points; the floor is {floor:.2f} points."
 
 
 def _sentences(found: str, decay: Decay | None) -> str:
@@ -141,6 +159,18 @@ def _rounded_scores(scores: Scores) -> Scores:
         if isinstance(value := getattr(scores, each.name), float)
     }
     return replace(scores, **changes)
+
+
+def _as_asked(stems: Iterable[str], query: str) -> tuple[str, ...]:
+    """Return stems as the words of a query that they come from."""
+    asked = tokens(query)
+
+    def word_of(stem: str) -> str:
+        # The stem of "library" is "librari".
+        held = (word for start in (stem, stem[:-1]) for word in asked if word.startswith(start))
+        return next(held, stem)
+
+    return tuple(map(word_of, stems))
 
 
 def _listed(words: tuple[str, ...]) -> str:

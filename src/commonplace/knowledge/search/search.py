@@ -323,7 +323,9 @@ def _found_by_context(
     memory: Memory, ranked: ContextualScore, request: SearchRequest, *, explain: bool
 ) -> Found:
     scores = Scores(contextual_score=ranked.score)
-    explanation = explain_context(memory, scores, ranked, now=request.now) if explain else None
+    explanation = (
+        explain_context(memory, scores, ranked, query=request.query, now=request.now) if explain else None
+    )
     return Found(memory=memory, scores=scores, explanation=explanation)
 
 

@@ -224,11 +224,11 @@ class Recorder:
             )
 
     def _give(self, receipt: Receipt) -> None:
-        if receipt.outcome in {ReceiptOutcome.REJECTED, ReceiptOutcome.FAILED}:
-            log.warning("%s %s: %s: %r", receipt.kind, receipt.outcome, receipt.reason, receipt.text)
         self._receipts.append(receipt)
         if self._on_receipt is not None:
             self._on_receipt(receipt)
+        elif receipt.outcome in {ReceiptOutcome.REJECTED, ReceiptOutcome.FAILED}:
+            log.warning("%s %s: %s: %r", receipt.kind, receipt.outcome, receipt.reason, receipt.text)
 
     def _masked(self, text: str | None) -> str | None:
         return text if text is None or self._allow_secrets else mask_secrets(text)

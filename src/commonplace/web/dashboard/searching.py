@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from commonplace.access import Principal
 from commonplace.briefing import Part
-from commonplace.known import MAX_QUERY_CHARS, PARTS, Item, Kind, known
+from commonplace.search_all import MAX_QUERY_CHARS, PARTS, Item, Kind, search_all
 from commonplace.web.access import KnowledgeOfCaller, OpenMemories, reader
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import link, render
@@ -63,7 +63,7 @@ async def search_page(
         "search.html",
         query=wanted.q,
         url=link(PATH, q=wanted.q),
-        holdings=await known(replace(memories, knowledge=knowledge), wanted.q, parts=parts),
+        results=await search_all(replace(memories, knowledge=knowledge), wanted.q, parts=parts),
         titles=TITLES,
         url_of=url_of,
         deleting=deleting,

@@ -148,7 +148,9 @@ def _recalled(found: Found, text: str, floor: float, obstacle: str) -> Line:
     is_pinned = PINNED in getattr(memory, "tags", ())
     reasons = [
         "It is pinned." if is_told and is_pinned else "" if is_told else obstacle,
-        f"Its likeness is {likeness:.2f}; the floor is {floor:.2f}." if floor else "",
+        f"It matches the prompt with {likeness:.2f} points; the floor is {floor:.2f} points."
+        if floor
+        else "",
         f"Its score is {_parts_of_score(found)}." if is_told or likeness >= floor else "",
     ]
     about = f"{memory.subject} {memory.predicate}: " if isinstance(memory, Fact) else ""

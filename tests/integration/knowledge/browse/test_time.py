@@ -266,6 +266,8 @@ async def test_what_changed_between_two_moments(
     assert len((await knowledge.diff(since, until, scope="ops")).added) == 1
     page = await knowledge.diff(since, until, limit=1, offset=1)
     assert [each.content for each in (*page.added, *page.removed)] == ["Porto"]
+    whole_day = await knowledge.diff(since, f"{until:%Y-%m-%d}")
+    assert [each.content for each in whole_day.added] == ["Porto", "Rome", "Ask Carla"]
     with pytest.raises(InvalidInputError, match="limit: expected 1 to 1000"):
         await knowledge.diff(since, until, limit=0)
     with pytest.raises(InvalidInputError, match="since: expected a moment before"):

@@ -92,21 +92,22 @@ def test_a_recall_shows_parts_that_sum_to_the_score() -> None:
     total = sum(part.contribution for part in explanation.components.values())
     assert total == pytest.approx(scored.composite, abs=1e-5)
     assert explanation.why.startswith(f"It scores {scored.composite:.3f}, most of it for relevance")
-    assert "Its likeness is 0.81; the floor is 0.58." in explanation.why
+    assert "It matches the topic with 0.81 points; the floor is 0.58 points." in explanation.why
     assert explanation.min_relevance == 0.58
 
 
 def test_a_contextual_result_names_words_in_it_and_around_it() -> None:
     """A reader sees what the turn itself holds and what its neighbours lend it."""
-    turns = candidates([{"present": (1, 0)}, {"present": (0, 1)}], words=("tent", "lake"))
+    turns = candidates([{"present": (1, 0)}, {"present": (0, 1)}], words=("databas", "stage"))
     memory, _ = found()
-    (best,) = rank_by_context(turns, "tent lake", limit=1, shown={0})
+    (best,) = rank_by_context(turns, "the Databases of staging", limit=1, shown={0})
 
-    explanation = explain_context(memory, Scores(contextual_score=best.score), best, now=NOW)
+    scores = Scores(contextual_score=best.score)
+    explanation = explain_context(memory, scores, best, query="the Databases of staging", now=NOW)
 
-    assert "It holds “tent”; “lake” stood around it or in its date." in explanation.why
+    assert "It holds “databases”; “staging” stood around it or in its date." in explanation.why
     assert explanation.parts is not None
-    assert explanation.parts.matched_words == ("tent",)
+    assert explanation.parts.matched_words == ("databases",)
 
 
 def test_every_explanation_is_json() -> None:

@@ -87,8 +87,9 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
 ))
 ORDER BY created_at DESC, id;
 
--- name: list_entities(key, entity_type, merged, limit, offset)
--- Entities by name, with the numbers of their active facts; NULL turns a filter off. key is a part of a folded name.
+-- name: list_entities(keys, entity_type, merged, limit, offset)
+-- Entities by name, with the numbers of their active facts; NULL turns a filter off. keys are parts of folded
+-- names; one of them is enough.
 SELECT
   id, canonical_name, entity_type, aliases, metadata, created_at, updated_at,
   CAST(metadata ->> 'merged_into' AS uuid) AS merged_into,
@@ -98,7 +99,13 @@ SELECT
   ) AS facts
 FROM entities
 WHERE tenant_id = current_setting('commonplace.tenant_id')
-  AND (CAST(:key AS text) IS NULL OR strpos(coalesce(name_keys, lower(canonical_name)), :key) > 0)
+  AND (
+    CAST(:keys AS text[]) IS NULL
+    OR EXISTS (
+      SELECT 1 FROM unnest(CAST(:keys AS text[])) AS key
+      WHERE strpos(coalesce(name_keys, lower(canonical_name)), key) > 0
+    )
+  )
   AND (CAST(:entity_type AS text) IS NULL OR entity_type = :entity_type)
   AND (CAST(:merged AS boolean) IS NULL OR :merged = (metadata ->> 'merged_into' IS NOT NULL))
 ORDER BY canonical_name, id

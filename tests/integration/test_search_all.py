@@ -6,14 +6,14 @@ import pytest
 
 from commonplace.briefing import Part
 from commonplace.core.settings import Settings
-from commonplace.known import Holding, known
+from commonplace.search_all import MemoryResults, search_all
 from support.apps import said
 from support.service import open_memories
 
 
-def texts(holdings: list[Holding]) -> dict[Part, list[str]]:
+def texts(results: list[MemoryResults]) -> dict[Part, list[str]]:
     """Return the texts of the items by memory, without memories that hold nothing."""
-    return {each.memory: [item.text for item in each.items] for each in holdings if each.items}
+    return {each.memory: [item.text for item in each.items] for each in results if each.items}
 
 
 @pytest.mark.requirement("REL-02.1")
@@ -36,7 +36,7 @@ async def test_every_memory_answers(settings: Settings, knowledge_url: str) -> N
             "cal", "c1", said("Please remember: WireGuard must stay off on Fridays.", "Yes.")
         )
 
-        found = await known(memories, "gateway WireGuard")
+        found = await search_all(memories, "gateway WireGuard")
         assert [each.memory for each in found] == [
             Part.KNOWLEDGE,
             Part.OPERATIONAL,
@@ -51,9 +51,9 @@ async def test_every_memory_answers(settings: Settings, knowledge_url: str) -> N
         assert "Fridays" in held[Part.APPS][0]
         assert all(item.why for each in found for item in each.items)
 
-        newest = texts(await known(memories, limit=1))
+        newest = texts(await search_all(memories, limit=1))
         assert newest[Part.OPERATIONAL] == ["The dish washer leaks"]
-        assert texts(await known(memories, "submarine")) == {}
+        assert texts(await search_all(memories, "submarine")) == {}
 
 
 async def test_a_word_is_found_as_a_word(settings: Settings) -> None:
@@ -63,10 +63,10 @@ async def test_a_word_is_found_as_a_word(settings: Settings) -> None:
         await add(category="timing", service="redis", observation="Takes 5s to fail over")
         await add(category="behavior", service="adguard", observation="Returns a redirect to the login")
         await add(category="maintenance", service="media-1", observation="Updates restart the stages")
-        found = await known(memories, "redis", parts=[Part.OPERATIONAL])
+        found = await search_all(memories, "redis", parts=[Part.OPERATIONAL])
         assert texts(found)[Part.OPERATIONAL] == ["Takes 5s to fail over"]
         assert found[0].items[0].why == "It holds “redis”."
-        (staged,) = await known(memories, "media stage", parts=[Part.OPERATIONAL])
+        (staged,) = await search_all(memories, "media stage", parts=[Part.OPERATIONAL])
         assert [item.why for item in staged.items] == ["It holds “media”, “stages”."]
 
 
@@ -75,6 +75,6 @@ async def test_a_memory_that_is_down_says_why(settings: Settings, tmp_path: Path
     gone = settings.model_copy(update={"postgres_url": f"postgresql://u@/d?host={tmp_path}"})
     async with open_memories(gone) as memories:
         await memories.workspace.store("The vault is in Bern")
-        knowledge, *others = await known(memories, "vault")
+        knowledge, *others = await search_all(memories, "vault")
         assert knowledge.problem
         assert texts(others)[Part.WORKSPACE] == ["The vault is in Bern"]

@@ -8,7 +8,6 @@ import asyncio
 import logging
 import math
 import re
-from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,6 +17,7 @@ from typing import Final
 from commonplace.briefing import DEFAULT_TIMEOUT_S, Part
 from commonplace.core.errors import CommonplaceError
 from commonplace.knowledge import Episode, Fact, KnowledgeMemory, Memory, SearchMode
+from commonplace.language.scripts import fold
 from commonplace.language.stems import stem
 from commonplace.language.words import STOPWORDS, tokens
 from commonplace.memories import Memories
@@ -32,7 +32,7 @@ LIMIT: Final = 10
 MAX_QUERY_CHARS: Final = 1_000
 
 _MOST_WORDS: Final = 12
-_CANDIDATES: Final = 200
+_MOST_ENTITIES: Final = 200
 _MOST_READ: Final = 10_000
 _SHARE_OF_BEST: Final = 0.5
 """Matches by words below this share of the best score are left out."""
@@ -79,7 +79,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holding:
+class MemoryResults:
     """The items of one memory.
 
     Attributes:
@@ -93,14 +93,14 @@ class Holding:
     problem: str | None = None
 
 
-async def known(
+async def search_all(
     memories: Memories,
     query: str = "",
     *,
     parts: Collection[Part] = PARTS,
     limit: int = LIMIT,
     timeout_s: float = DEFAULT_TIMEOUT_S,
-) -> list[Holding]:
+) -> list[MemoryResults]:
     """Return what each memory holds about a query, or its newest items for an empty query.
 
     A memory that fails or takes too long says why, and does not affect the others. Searching does not count as a use.
@@ -113,7 +113,7 @@ async def known(
         timeout_s: Seconds for each memory.
 
     Returns:
-        A holding for each memory, in the order of ``PARTS``.
+        The results of each memory, in the order of ``PARTS``.
     """
     wanted = query.strip()[:MAX_QUERY_CHARS]
     readers: Mapping[Part, Callable[[], Awaitable[Sequence[Item]]]] = {
@@ -126,15 +126,17 @@ async def known(
     return list(await asyncio.gather(*(_guarded(part, readers[part], timeout_s) for part in asked)))
 
 
-async def _guarded(part: Part, read: Callable[[], Awaitable[Sequence[Item]]], timeout_s: float) -> Holding:
+async def _guarded(
+    part: Part, read: Callable[[], Awaitable[Sequence[Item]]], timeout_s: float
+) -> MemoryResults:
     try:
         async with asyncio.timeout(timeout_s):
-            return Holding(memory=part, items=tuple(await read()))
+            return MemoryResults(memory=part, items=tuple(await read()))
     except TimeoutError:
-        return Holding(memory=part, problem=f"no answer within {timeout_s:g} s")
+        return MemoryResults(memory=part, problem=f"no answer within {timeout_s:g} s")
     except CommonplaceError as error:
         _log.error("%s memory did not answer the search: %s", part, error)
-        return Holding(memory=part, problem=str(error))
+        return MemoryResults(memory=part, problem=str(error))
 
 
 async def _knowledge(knowledge: KnowledgeMemory, query: str, limit: int) -> list[Item]:
@@ -158,20 +160,24 @@ async def _knowledge(knowledge: KnowledgeMemory, query: str, limit: int) -> list
 
 async def _entities(knowledge: KnowledgeMemory, query: str, limit: int) -> list[Item]:
     """Return the entities with a word of the query in one of their names; those with the most words first."""
-    found: Counter[str] = Counter()
-    items: dict[str, Item] = {}
-    for word, typed in list(_words(query).items())[:_MOST_WORDS]:
-        for one in await knowledge.list_entities(name=word, limit=limit):
-            found[str(one.id)] += 1
-            items[str(one.id)] = Item(
-                kind=Kind.ENTITY,
-                id=str(one.id),
-                text=one.canonical_name,
-                about=one.entity_type,
-                at=one.created_at,
-                why=f"Its name holds “{typed}”.",
-            )
-    return [items[key] for key, _ in found.most_common(limit)]
+    words = dict(list(_words(query).items())[:_MOST_WORDS])
+    if not words:
+        return []
+    ranked: list[tuple[int, Item]] = []
+    for one in await knowledge.list_entities(name=list(words), limit=_MOST_ENTITIES):
+        names = fold(" ".join([one.canonical_name, *one.aliases]))
+        held = [f"“{typed}”" for word, typed in words.items() if word in names]
+        item = Item(
+            kind=Kind.ENTITY,
+            id=str(one.id),
+            text=one.canonical_name,
+            about=one.entity_type,
+            at=one.created_at,
+            why=f"Its name holds {', '.join(held)}.",
+        )
+        ranked.append((len(held), item))
+    ranked.sort(key=lambda each: -each[0])
+    return [item for _, item in ranked[:limit]]
 
 
 def _memory(memory: Memory) -> Item:
@@ -192,13 +198,8 @@ def _memory(memory: Memory) -> Item:
 async def _lessons(operational: OperationalMemory, query: str, limit: int) -> list[Item]:
     if not query:
         return [_lesson(one) for one in await operational.views.recent_memories(limit=limit)]
-    candidates: dict[int, Lesson] = {}
-    for stemmed, word in list(_words(query).items())[:_MOST_WORDS]:
-        # The stem of "libraries" is "librari", which "library" does not hold.
-        for wanted in (MemoryFilter(search=stemmed.rstrip("i") or word), MemoryFilter(service=word)):
-            shown = replace(wanted, active=True, sort="confidence", limit=_CANDIDATES)
-            candidates |= {one.id: one for one in await operational.list_memories(shown)}
-    return _best([_lesson(one) for one in candidates.values()], query, limit)
+    active = MemoryFilter(active=True, sort="confidence", limit=_MOST_READ)
+    return _best([_lesson(one) for one in await operational.list_memories(active)], query, limit)
 
 
 def _lesson(one: Lesson) -> Item:
