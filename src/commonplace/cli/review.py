@@ -27,7 +27,7 @@ OF_FACTS: Final = "k"
 """The first letter of the id of a pair of facts."""
 MOST: Final = 1_000
 ID_FORMS: Final = (
-    "a number, k and a number, a short id such as f:3k7q2, or two short ids such as f:3k7q2+f:9x2vd"
+    "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd, or f:3k7q2+UUID"
 )
 Word = Literal["same", "refines", "corrects", "distinct", "undo", "confirm", "forget"]
 KINDS: Final = {"f": "fact", "r": "rule"}

@@ -35,10 +35,13 @@ TOOLS = {
     "memory_store_rule": {"content": ..., "scope": "global", "tags": None},
     "memory_search": {
         "query": ..., "types": None, "scope": None, "mode": "hybrid", "limit": 10, "min_confidence": 0.2,
-        "min_relevance": 0.0, "as_of": None, "valid_at": None,
+        "min_relevance": 0.0, "as_of": None, "valid_at": None, "tags": None, "since": None, "until": None,
+        "learned_by": None, "entity_id": None,
     },
     "memory_recall": {
         "topic": ..., "scope": None, "limit": 10, "min_relevance": None, "as_of": None, "valid_at": None,
+        "tags": None, "since": None, "until": None,
+        "learned_by": None, "entity_id": None,
     },
     "memory_get": {"memory_type": ..., "memory_id": ..., "as_of": None},
     "memory_context": {

@@ -7,11 +7,16 @@ import typer
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.knowledge import consolidation, entities, history, lists, reembed, upkeep
 from commonplace.cli.knowledge.options import (
+    AboutOption,
     AsOfOption,
     IdArgument,
+    LearnedOption,
     RelevanceOption,
     ScopeOption,
+    SinceOption,
+    TaggedOption,
     TypeArgument,
+    UntilOption,
     ValidAtOption,
     opened,
     record,
@@ -143,6 +148,11 @@ async def search(
     ] = 0.0,
     as_of: AsOfOption = None,
     valid_at: ValidAtOption = None,
+    tag: TaggedOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    learned_by: LearnedOption = None,
+    entity: AboutOption = None,
     explain: ExplainOption = False,
 ) -> Answer:
     """Find memories, the best first."""
@@ -156,6 +166,11 @@ async def search(
         min_relevance=min_relevance,
         as_of=as_of,
         valid_at=valid_at,
+        tags=tag,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity_id=entity,
         explain=explain,
     )
     return results(found)
@@ -171,6 +186,11 @@ async def recall(
     min_relevance: RelevanceOption = None,
     as_of: AsOfOption = None,
     valid_at: ValidAtOption = None,
+    tag: TaggedOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    learned_by: LearnedOption = None,
+    entity: AboutOption = None,
     explain: ExplainOption = False,
 ) -> Answer:
     """Recall the facts and rules that matter most for a topic, and count a use of each."""
@@ -181,6 +201,11 @@ async def recall(
         min_relevance=min_relevance,
         as_of=as_of,
         valid_at=valid_at,
+        tags=tag,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity_id=entity,
         explain=explain,
     )
     return results(found, if_empty="no memory covers this")

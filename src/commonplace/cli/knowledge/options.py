@@ -37,6 +37,22 @@ AsOfOption = Annotated[
 ValidAtOption = Annotated[
     str | None, typer.Option("--valid-at", metavar="TIME", help="The facts that were true then.")
 ]
+TaggedOption = Annotated[
+    list[str] | None, typer.Option("--tag", help="Only memories with this tag; may be given more than once.")
+]
+SinceOption = Annotated[
+    str | None, typer.Option("--since", metavar="TIME", help="Only memories that were stored then or later.")
+]
+UntilOption = Annotated[
+    str | None, typer.Option("--until", metavar="TIME", help="Only memories that were stored before.")
+]
+LearnedOption = Annotated[
+    str | None, typer.Option("--learned-by", metavar="BUTLER", help="Only memories that this butler learned.")
+]
+AboutOption = Annotated[
+    str | None,
+    typer.Option("--entity", metavar="ID", help="Only facts that are about this entity or name it."),
+]
 TypeArgument = Annotated[MemoryType, typer.Argument(metavar="TYPE", help="episode, fact or rule.")]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A UUID, or a short id: f:3k7q2.")]
 RelevanceOption = Annotated[

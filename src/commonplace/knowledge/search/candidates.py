@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commonplace.knowledge.kinds import COLUMNS, Memory, MemoryType
+from commonplace.knowledge.search.filters import NO_FILTERS
 from commonplace.knowledge.search.request import SearchRequest, parameters
 from commonplace.knowledge.search.statements import (
     PRODUCTS,
@@ -90,7 +91,13 @@ async def find_candidates(
         seeds: How many memories of a table are taken for their words, and how many for their meaning.
     """
     reach = Reach.of(matches=seeds, neighbours=seeds)
-    queries = ranking_queries(tuple(tables), reach, scoped=request.scope is not None, past=request.is_past)
+    queries = ranking_queries(
+        tuple(tables),
+        reach,
+        scoped=request.scope is not None,
+        past=request.is_past,
+        filtered=request.filters != NO_FILTERS,
+    )
     rows = await Statements(queries, sql.connection).ranked_candidates(**parameters(request))
     return _joined([_from_row(row) for row in rows]) if rows else None
 

@@ -1,7 +1,9 @@
 """Recall: memories about a topic, by relevance, importance, recency and confidence together (KNW-08)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
+from uuid import UUID
 
 from commonplace.core.clock import Clock
 from commonplace.embedding import EmbeddingEngine
@@ -10,6 +12,7 @@ from commonplace.knowledge.connection.session import KnowledgeSession, storage_f
 from commonplace.knowledge.kinds import Episode, Memory, MemoryType, Moment
 from commonplace.knowledge.search.candidates import Candidates, ReadMemories, read_candidates
 from commonplace.knowledge.search.explanation import explain_recall
+from commonplace.knowledge.search.filters import NO_FILTERS, Filters
 from commonplace.knowledge.search.folding import folded
 from commonplace.knowledge.search.found import Found, Scores
 from commonplace.knowledge.search.relevance import DEPTH, Relevance, relevant
@@ -48,6 +51,11 @@ class RecallMethods(KnowledgeSession):
         min_relevance: float | None = None,
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
+        tags: Sequence[str] | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        learned_by: str | None = None,
+        entity_id: UUID | str | None = None,
         explain: bool = False,
         count: bool = True,
     ) -> list[Found]:
@@ -65,6 +73,11 @@ class RecallMethods(KnowledgeSession):
                 one.
             as_of: Recall what was known at this moment; the fields of a result are those of today.
             valid_at: Recall the facts that were true at this moment, also superseded facts.
+            tags: Recall memories with all of these tags.
+            since: Recall memories that were stored at this moment or later.
+            until: Recall memories that were stored before this moment.
+            learned_by: Recall memories that this butler learned.
+            entity_id: Recall facts that are about this entity or name it.
             explain: Whether to explain each result.
             count: Whether to count a use of each result; a recall of the past counts none.
 
@@ -91,6 +104,9 @@ class RecallMethods(KnowledgeSession):
             min_relevance=retrieval.min_relevance if min_relevance is None else min_relevance,
             as_of=as_of,
             valid_at=valid_at,
+            filters=Filters.of(
+                tags=tags, since=since, until=until, learned_by=learned_by, entity_id=entity_id
+            ),
             clock=self.clock,
         )
         count = count and not request.is_past
@@ -115,6 +131,7 @@ async def prepare_recall(
     min_relevance: float,
     as_of: Moment | None = None,
     valid_at: Moment | None = None,
+    filters: Filters = NO_FILTERS,
     clock: Clock,
 ) -> SearchRequest:
     """Check a recall and compute the topic's vector, before a connection is taken; see :func:`recall`."""
@@ -127,6 +144,7 @@ async def prepare_recall(
         min_confidence=min_confidence,
         as_of=as_of,
         valid_at=valid_at,
+        filters=filters,
         now=clock(),
     )
     request = await add_vector(request, engine)

@@ -23,6 +23,7 @@ from commonplace.knowledge.config import MAX_LIMIT
 from commonplace.knowledge.connection.vectors import VectorModel, model_of, warn_of_other_model
 from commonplace.knowledge.inputs import optional_moment, require_scope
 from commonplace.knowledge.kinds import GLOBAL_SCOPE
+from commonplace.knowledge.search.filters import NO_FILTERS, Filters
 from commonplace.knowledge.search.found import Found, Scores
 from commonplace.knowledge.search.search_text import search_query_text
 from commonplace.knowledge.search.statements import Reach, SearchTable, search_queries
@@ -60,6 +61,7 @@ class SearchRequest:
         min_relevance: Likeness that the best memory must have; 0.0 for no floor.
         as_of: Find what was known at this moment; ``None`` for what is known.
         valid_at: Find the facts that were true at this moment; ``None`` for the facts that hold.
+        filters: By tag, time, butler and entity.
     """
 
     query: str
@@ -74,6 +76,7 @@ class SearchRequest:
     min_relevance: float = 0.0
     as_of: datetime | None = None
     valid_at: datetime | None = None
+    filters: Filters = NO_FILTERS
 
     @property
     def is_past(self) -> bool:
@@ -91,6 +94,7 @@ def make_request(
     min_confidence: object = None,
     as_of: object = None,
     valid_at: object = None,
+    filters: Filters = NO_FILTERS,
     now: datetime,
 ) -> SearchRequest:
     """Check a request.
@@ -112,6 +116,7 @@ def make_request(
         reach=_reach(most),
         as_of=known_at,
         valid_at=optional_moment(valid_at, field="valid_at"),
+        filters=filters,
     )
 
 
@@ -155,10 +160,21 @@ async def search_table(
     sql: Statements, statement: Statement, table: SearchTable, request: SearchRequest
 ) -> list[Found]:
     """Run a search of one table in a transaction whose settings are tuned; one round trip."""
-    queries = search_queries(table, request.reach, scoped=request.scope is not None, past=request.is_past)
+    queries = search_queries(
+        table,
+        request.reach,
+        scoped=request.scope is not None,
+        past=request.is_past,
+        filtered=request.filters != NO_FILTERS,
+    )
     rows: list[Row] = await getattr(Statements(queries, sql.connection), statement)(**parameters(request))
     return [
-        Found(memory=table.noun.from_row(row, now=request.now), scores=Scores.from_row(row)) for row in rows
+        Found(
+            memory=table.noun.from_row(row, now=request.now),
+            scores=Scores.from_row(row),
+            is_stale=row["is_stale"],
+        )
+        for row in rows
     ]
 
 
@@ -174,6 +190,7 @@ def parameters(request: SearchRequest) -> dict[str, object]:
         "now": request.now,
         "as_of": request.as_of,
         "valid_at": request.valid_at,
+        **request.filters.parameters(),
     }
 
 

@@ -21,12 +21,17 @@ from commonplace.knowledge import (
 from commonplace.mcp.knowledge.parameters import (
     AsOf,
     Kind,
+    LearnedBy,
     Limit,
     MemoryId,
     MemoryTypeName,
     MinRelevance,
     Mode,
+    OnlyEntity,
+    OnlyTags,
     ScopeFilter,
+    Since,
+    Until,
     ValidAt,
 )
 from commonplace.mcp.parameters import JSON, bounds
@@ -71,6 +76,11 @@ async def memory_search(
     min_relevance: Annotated[float, bounds(0, 1)] = 0.0,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
+    tags: OnlyTags = None,
+    since: Since = None,
+    until: Until = None,
+    learned_by: LearnedBy = None,
+    entity_id: OnlyEntity = None,
 ) -> Results:
     """Find memories that match a query: past episodes, facts and rules.
 
@@ -97,6 +107,11 @@ async def memory_search(
         min_relevance=min_relevance,
         as_of=as_of,
         valid_at=valid_at,
+        tags=tags,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity_id=entity_id,
     )
     return _listed(found)
 
@@ -110,6 +125,11 @@ async def memory_recall(
     min_relevance: MinRelevance = None,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
+    tags: OnlyTags = None,
+    since: Since = None,
+    until: Until = None,
+    learned_by: LearnedBy = None,
+    entity_id: OnlyEntity = None,
 ) -> Results:
     """Recall the facts and rules that matter most for a topic.
 
@@ -121,7 +141,17 @@ async def memory_recall(
         topic: The task or question that you are about to work on.
     """
     found = await memory.recall(
-        topic, scope=scope, limit=limit, min_relevance=min_relevance, as_of=as_of, valid_at=valid_at
+        topic,
+        scope=scope,
+        limit=limit,
+        min_relevance=min_relevance,
+        as_of=as_of,
+        valid_at=valid_at,
+        tags=tags,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity_id=entity_id,
     )
     return _listed(found)
 

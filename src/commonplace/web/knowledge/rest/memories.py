@@ -2,6 +2,7 @@
 
 from http import HTTPStatus
 from typing import Annotated, Final
+from uuid import UUID
 
 from fastapi import Path, Query
 
@@ -9,6 +10,7 @@ from commonplace.knowledge import (
     DEFAULT_MIN_CONFIDENCE,
     MAX_LIMIT,
     MAX_QUERY_CHARS,
+    MAX_TAGS,
     EpisodeReceipt,
     FactReceipt,
     Found,
@@ -75,6 +77,25 @@ ValidAt = Annotated[
     Query(alias="validAt", max_length=40, description="a date or time: the facts that were true then"),
 ]
 
+OnlyTags = Annotated[
+    list[str] | None,
+    Query(alias="tag", max_length=MAX_TAGS, description="only memories with all of these tags"),
+]
+Since = Annotated[
+    str | None,
+    Query(max_length=40, description="a date or time: only memories that were stored then or later"),
+]
+Until = Annotated[
+    str | None, Query(max_length=40, description="a date or time: only memories that were stored before")
+]
+LearnedBy = Annotated[
+    str | None,
+    Query(alias="learnedBy", max_length=200, description="a butler: only memories that it learned"),
+]
+OnlyEntity = Annotated[
+    UUID | None, Query(alias="entityId", description="an entity: only facts that are about it or name it")
+]
+
 api = rest.Api("/api/v1/knowledge", "knowledge memory")
 
 
@@ -126,6 +147,11 @@ async def search_knowledge(
     min_relevance: Annotated[float, Query(alias="minRelevance", ge=0, le=1, allow_inf_nan=False)] = 0.0,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
+    tags: OnlyTags = None,
+    since: Since = None,
+    until: Until = None,
+    learned_by: LearnedBy = None,
+    entity_id: OnlyEntity = None,
     *,
     explain: Explain = False,
 ) -> shapes.FindingsShape:
@@ -149,6 +175,11 @@ async def search_knowledge(
         min_relevance=min_relevance,
         as_of=as_of,
         valid_at=valid_at,
+        tags=tags,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity_id=entity_id,
         explain=explain,
     )
     return _findings(found)
@@ -164,6 +195,11 @@ async def recall_knowledge(
     min_relevance: Relevance = None,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
+    tags: OnlyTags = None,
+    since: Since = None,
+    until: Until = None,
+    learned_by: LearnedBy = None,
+    entity_id: OnlyEntity = None,
     *,
     explain: Explain = False,
 ) -> shapes.FindingsShape:
@@ -183,6 +219,11 @@ async def recall_knowledge(
         min_relevance=min_relevance,
         as_of=as_of,
         valid_at=valid_at,
+        tags=tags,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity_id=entity_id,
         explain=explain,
     )
     return _findings(found)
