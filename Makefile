@@ -1,6 +1,6 @@
 # Every target installs what it needs into .venv by itself; `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help demo serve test clients unit check structure fmt bench chaos wheel release docs clean
+.PHONY: help demo serve test clients unit check structure fmt bench chaos cluster wheel release docs clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -51,6 +51,18 @@ release: $(VENV)/.installed-release ## Build and check a release with notes and 
 
 chaos: $(VENV)/.installed-test ## Kill writers and servers, fill a disk, turn the clock; print what was lost
 	$(BIN)/python benchmarks/chaos.py
+
+# What depends on a session of PostgreSQL, if anything does, is in these tests; the other memories have their own pools.
+POOLED := $(addprefix tests/integration/knowledge/,test_storage.py test_tenancy.py test_facade.py test_bulk.py \
+	test_supersession.py test_migrations.py::test_processes_may_migrate_at_once \
+	test_migrations.py::test_the_memories_share_a_database search consolidation workers upkeep) $(addprefix tests/integration/web/,test_rest_knowledge.py \
+	test_rest_operational.py test_serving.py test_idempotency.py)
+
+cluster: $(VENV)/.installed-test $(VENV)/.assets ## Run tests through PgBouncer and HAProxy, with kills, restarts and a failover
+	TESTS_POOLER=transaction $(BIN)/pytest --numprocesses auto --dist worksteal $(POOLED)
+	TESTS_POOLER=session $(BIN)/pytest --numprocesses auto tests/integration/knowledge/test_storage.py \
+		tests/integration/knowledge/workers
+	$(BIN)/pytest -m cluster -rP --log-level=WARNING tests/cluster
 
 docs: $(VENV)/.installed-docs ## Build the documentation into site/
 	$(BIN)/zensical build --strict

@@ -63,8 +63,12 @@ OVER_BARE_MS = {WARM: 500, FIRST: 3000}
 
 
 def environment(home: Path, **variables: str) -> dict[str, str]:
-    """Return this environment without settings, with a home."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("COMMONPLACE_")}
+    """Return this environment without settings, with a home; Python keeps bytecode, as it does by default."""
+    inherited = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("COMMONPLACE_") and name != "PYTHONDONTWRITEBYTECODE"
+    }
     return inherited | {"COMMONPLACE_HOME": str(home)} | variables
 
 

@@ -100,6 +100,7 @@ async def search_all(
     parts: Collection[Part] = PARTS,
     limit: int = LIMIT,
     timeout_s: float = DEFAULT_TIMEOUT_S,
+    as_of: datetime | None = None,
 ) -> list[MemoryResults]:
     """Return what each memory holds about a query, or its newest items for an empty query.
 
@@ -111,13 +112,14 @@ async def search_all(
         parts: The memories to ask.
         limit: The most items of each memory.
         timeout_s: Seconds for each memory.
+        as_of: Ask knowledge memory what was known at this moment; the other memories keep no such history.
 
     Returns:
         The results of each memory, in the order of ``PARTS``.
     """
     wanted = query.strip()[:MAX_QUERY_CHARS]
     readers: Mapping[Part, Callable[[], Awaitable[Sequence[Item]]]] = {
-        Part.KNOWLEDGE: lambda: _knowledge(memories.knowledge, wanted, limit),
+        Part.KNOWLEDGE: lambda: _knowledge(memories.knowledge, wanted, limit, as_of),
         Part.OPERATIONAL: lambda: _lessons(memories.operational, wanted, limit),
         Part.APPS: lambda: _digests(memories, wanted, limit),
         Part.WORKSPACE: lambda: _notes(memories, wanted, limit),
@@ -139,9 +141,14 @@ async def _guarded(
         return MemoryResults(memory=part, problem=str(error))
 
 
-async def _knowledge(knowledge: KnowledgeMemory, query: str, limit: int) -> list[Item]:
+async def _knowledge(
+    knowledge: KnowledgeMemory, query: str, limit: int, as_of: datetime | None
+) -> list[Item]:
     if not query:
-        facts = await knowledge.list_facts(validity="active", limit=limit)
+        validity = "active" if as_of is None else None
+        facts = await knowledge.list_facts(validity=validity, as_of=as_of, limit=limit)
+        if as_of is not None:
+            return [_memory(one) for one in facts]
         rules = await knowledge.list_rules(forgotten=False, limit=limit)
         episodes = await knowledge.list_episodes(live=True, limit=limit)
         newest = sorted([*facts, *rules, *episodes], key=lambda one: one.created_at, reverse=True)
@@ -151,6 +158,7 @@ async def _knowledge(knowledge: KnowledgeMemory, query: str, limit: int) -> list
         mode=SearchMode.CONTEXTUAL,
         limit=limit,
         min_relevance=knowledge.config.retrieval.min_relevance,
+        as_of=as_of,
         explain=True,
     )
     entities = await _entities(knowledge, query, limit)

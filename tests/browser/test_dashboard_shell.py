@@ -67,14 +67,28 @@ async def test_keys_reach_the_content(page: Page, dashboard: Dashboard) -> None:
     await expect(page.locator("main")).to_be_focused()
 
 
+async def test_a_long_word_makes_no_page_wide(page: Page, dashboard: Dashboard) -> None:
+    """A memory of one word of 400 characters fits into its page and its list."""
+    memory = await dashboard.operational.add(category="timing", observation="x" * 400, service="y" * 90)
+    for width in (1440, 1024, 390):
+        await page.set_viewport_size({"width": width, "height": 900})
+        for path in (f"/memories/{memory.id}", "/memories"):
+            await page.goto(path)
+            assert await page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 @pytest.mark.parametrize("path", ["/", "/memories", "/sessions", "/events", "/cooldowns"])
 async def test_nothing_sticks_out_of_a_phone(page: Page, dashboard: Dashboard, path: str) -> None:
-    """No page is wider than a narrow screen, and the row of pages shows where one is."""
+    """No page is wider than a narrow screen, and a menu shows all pages and where one is."""
     long = "a-very-long-name-without-any-break-" * 2
     await dashboard.operational.add(category="timing", service=long, observation="x" * 300)
     await page.set_viewport_size({"width": 360, "height": 740})
     await page.goto(path)
     assert await page.evaluate("document.documentElement.scrollWidth") <= 360
-    await expect(page.locator(".nav-link[aria-current]")).to_be_in_viewport(ratio=1)
     await page.set_viewport_size({"width": 320, "height": 740})
-    await expect(page.locator(".nav-link[aria-current]")).to_be_in_viewport(ratio=1)
+    current = page.locator(".nav-link[aria-current]")
+    await expect(current).to_be_hidden()
+    await page.get_by_role("button", name="Menu").click()
+    await expect(current).to_be_in_viewport(ratio=1)
+    await page.keyboard.press("Escape")
+    await expect(current).to_be_hidden()

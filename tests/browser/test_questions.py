@@ -4,6 +4,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from support.browser import Dashboard, Screenshot, check_accessibility
+from support.streams import chunks, encode, init, result, says
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -70,7 +71,7 @@ async def test_this_week_says_what_happened_and_why(
     await page.goto("/week")
     for text in ("listens on port 5433", "host db-3", "A memory that is gone"):
         await expect(page.get_by_text(text).first).to_be_visible()
-    await expect(page.get_by_role("link", name="Audit log").nth(1)).to_be_visible()
+    await expect(page.get_by_role("link", name="Audit log").first).to_be_visible()
     await screenshot("week")
     await check_accessibility(page)
     await page.get_by_role("link", name="Forgotten 2").click()
@@ -102,3 +103,80 @@ async def test_what_an_agent_would_be_told(page: Page, dashboard: Dashboard, scr
     await page.get_by_label("Tokens").press("Enter")
     await expect(told.get_by_text("left out")).to_be_visible()
     await expect(told).to_contain_text("It missed the budget.")
+
+    await page.get_by_text("Weights", exact=True).click()
+    await page.get_by_role("slider", name="Importance").fill("1")
+    await expect(told).to_contain_text("importance 0.50")
+
+
+@pytest.mark.requirement("DSH-06.1")
+async def test_the_graph_answers_a_question(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:
+    """One name shows what is known, two names show how they are connected; a wrong name leads on."""
+    knowledge = dashboard.memories.knowledge
+    shared = await knowledge.store_episode(content="Ada and Bob moved the orders table", butler="ops")
+    for name in ("Ada", "Bob"):
+        entity = await knowledge.entity_create(canonical_name=name, entity_type="person")
+        fact = await knowledge.store_fact(
+            subject=name, predicate="migrated", content=f"{name} moved orders", entity_id=entity.id
+        )
+        await knowledge.create_link(
+            source_type="fact",
+            source_id=fact.id,
+            target_type="episode",
+            target_id=str(shared.id),
+            relation="derived_from",
+        )
+    await knowledge.entity_create(canonical_name="Cid", entity_type="person")
+    await page.goto("/knowledge/graph")
+    await expect(page.get_by_role("link", name="Ada")).to_be_visible()
+    await page.keyboard.type("ada")
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#graph[data-drawn='3']")).to_be_visible()
+    await screenshot("graph-of-one")
+    await page.get_by_label("Show").select_option("Rules")
+    await page.get_by_role("button", name="Show", exact=True).click()
+    await expect(page.locator("#graph[data-drawn='1']")).to_be_visible()
+
+    await page.goto("/knowledge/graph?q=Ada+and+Bob")
+    await expect(page.get_by_text("Ada and Bob are connected in 4 steps.")).to_be_visible()
+    await expect(page.get_by_role("region", name="Steps").get_by_role("listitem")).to_have_count(5)
+    await expect(page.locator("#graph[data-drawn='5']")).to_be_visible()
+    await screenshot("graph-of-two")
+    await check_accessibility(page)
+    await page.goto("/knowledge/graph?q=Ada,+Cid")
+    await expect(page.get_by_text("No facts or links connect Ada and Cid")).to_be_visible()
+    await page.goto("/knowledge/graph?q=Dora")
+    await expect(page.get_by_role("link", name="Search all memories")).to_be_visible()
+
+
+@pytest.mark.requirement("DSH-03.2")
+async def test_what_a_session_taught_is_forgotten_and_comes_back(
+    page: Page, dashboard: Dashboard, screenshot: Screenshot
+) -> None:
+    """The preview names the memories of both kinds; undo restores each lesson with its confidence."""
+    session = "7b1f5a52-4a50-4f3a-9d0e-3f1f2f6f0001"
+    said = says("[MEMORY:timing:caddy] Reloads in 2s", session_id=session)
+    await dashboard.operational.ingest(chunks(encode(init(session), said, result(session_id=session))))
+    knowledge = dashboard.memories.knowledge
+    episode = await knowledge.store_episode(content="Caddy was reloaded", butler="ops", session_id=session)
+    fact = await knowledge.store_fact(
+        subject="caddy", predicate="reload", content="takes 2s", source_episode_id=episode.id
+    )
+    [lesson] = await dashboard.operational.list_memories()
+    await page.goto("/sessions")
+    await page.get_by_role("link", name="Forget what session 1 learned").click()
+    dialog = page.get_by_role("dialog")
+    for text in ("Reloads in 2s", "caddy reload: takes 2s", "Caddy was reloaded"):
+        await expect(dialog.get_by_text(text)).to_be_visible()
+    await screenshot("session-forget")
+    await check_accessibility(page)
+    await dialog.get_by_role("button", name="Forget 3 memories").click()
+    await expect(dialog.get_by_text("3 memories forgotten.")).to_be_visible()
+    await expect(dialog.get_by_text("Undo does not bring 1 episode back.")).to_be_visible()
+    assert not (await dashboard.operational.get(lesson.id)).active
+    assert (await knowledge.read_memory("fact", fact.id)).validity == "retracted"
+    await dialog.get_by_role("button", name="Undo").click()
+    await expect(page.get_by_text("2 memories restored.")).to_be_visible()
+    restored = await dashboard.operational.get(lesson.id)
+    assert (restored.active, restored.confidence) == (True, lesson.confidence)
+    assert (await knowledge.read_memory("fact", fact.id)).validity == "active"

@@ -1,4 +1,4 @@
-"""The review page in a browser: doubtful pairs, decided with one key each."""
+"""The review page in a browser: everything that waits, decided with one key each."""
 
 from collections.abc import AsyncIterator
 
@@ -36,23 +36,23 @@ async def test_pairs_are_decided_with_one_key_each(
 ) -> None:
     """From the overview to an empty queue without a mouse; each outcome is said, and one is taken back."""
     await page.goto("/reviews")
-    await expect(page.get_by_role("heading", name="No pair waits for a decision")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Nothing waits for a decision")).to_be_visible()
     await expect(page.get_by_text("commonplace review --decided")).to_be_visible()
     await screenshot("review-empty")
     await check_accessibility(page)
     await page.goto("/")
-    await expect(page.get_by_role("heading", name="Pairs to review")).to_be_hidden()
+    await expect(page.get_by_role("heading", name="Waiting for a decision")).to_be_hidden()
 
     await doubt(dashboard)
     first, second = await dashboard.operational.reviews()
     await page.goto("/")
-    await expect(page.get_by_role("heading", name="Pairs to review")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Waiting for a decision")).to_be_visible()
     entry = page.get_by_role("navigation", name="Pages").get_by_role("link", name="Review 2 waiting")
     await expect(entry).to_be_visible()
     await screenshot("overview-review")
-    await page.get_by_role("link", name="Review 2 pairs").press("Enter")
+    await page.get_by_role("link", name="Review 2 items").press("Enter")
 
-    pair, other = (page.get_by_role("article", name=f"Pair {one.id}") for one in (first, second))
+    pair, other = (page.get_by_role("article", name=f"Doubtful pair {one.id}") for one in (first, second))
     await expect(pair).to_be_focused()
     await expect(pair).to_have_accessible_description(first.reason)
     await expect(pair.get_by_text(first.old_observation)).to_be_visible()
@@ -91,7 +91,48 @@ async def test_a_pair_that_was_decided_elsewhere_says_so(page: Page, dashboard: 
     first, *_ = await dashboard.operational.reviews()
     await page.goto("/reviews")
     await dashboard.operational.decide(first.id, "distinct")
-    pair = page.get_by_role("article", name=f"Pair {first.id}")
+    pair = page.get_by_role("article", name=f"Doubtful pair {first.id}")
     await pair.get_by_role("button", name="Same").click()
     await expect(page.get_by_role("alert")).to_contain_text("decided")
     assert (await dashboard.operational.get(first.new_id)).active
+
+
+@pytest.mark.requirement("DSH-02.1")
+async def test_knowledge_waits_beside_the_observations(
+    page: Page, dashboard: Dashboard, screenshot: Screenshot
+) -> None:
+    """Duplicates and harmful rules are decided by key and taken back; the sidebar counts both memories."""
+    knowledge = dashboard.memories.knowledge
+    await doubt(dashboard)
+    for subject in ("build server", "build-server"):
+        dashboard.clock.advance(seconds=1)
+        await knowledge.store_fact(subject=subject, predicate="host", content="It runs on h-7")
+    rule = await knowledge.store_rule(content="Restart the queue whenever a deploy is slow")
+    for _ in range(8):
+        await knowledge.mark_helpful(rule.id)
+    dashboard.clock.advance(seconds=1)
+    await knowledge.mark_harmful(rule.id, reason="It lost jobs")
+    await page.goto("/reviews")
+    twins = page.get_by_role("article", name="Duplicate")
+    harmful = page.get_by_role("article", name="Harmful rule")
+    await expect(twins).to_contain_text("Their keys differ in spelling alone.")
+    await screenshot("review-knowledge")
+    await check_accessibility(page)
+    await page.keyboard.press("j")
+    await page.keyboard.press("j")
+    await expect(twins).to_be_focused()
+    await page.keyboard.press("s")
+    await expect(twins.get_by_text("Same. The newer memory replaces the older one.")).to_be_visible()
+    await expect(page.get_by_role("link", name="Review 3 waiting")).to_be_visible()
+    await expect(harmful).to_be_focused()
+    await page.keyboard.press("k")
+    await page.keyboard.press("u")
+    await expect(twins.get_by_role("button", name="Distinct")).to_be_visible()
+    assert len(await knowledge.list_duplicates()) == 1
+    await page.keyboard.press("j")
+    await page.keyboard.press("f")
+    await expect(harmful.get_by_text("Forgotten.")).to_be_visible()
+    assert (await knowledge.read_memory("rule", rule.id)).is_forgotten
+
+    await page.get_by_role("link", name="Duplicates 1").click()
+    await expect(page.get_by_role("article")).to_have_count(1)

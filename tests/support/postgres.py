@@ -11,9 +11,11 @@ import asyncio
 import os
 import shutil
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import asyncpg
@@ -23,13 +25,18 @@ import pytest
 from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
 from commonplace.storage.embedded import Membership, join_server, remove_cluster
 from commonplace.storage.migrations.runner import Branch, migrate_postgres
+from commonplace.storage.postgres_url import is_pooled, server_url
 from commonplace.storage.server_account import server_account
 from support.deadlines import DEADLINE_S
+from support.pooler import MODE, pooled_url, pooler
 
 EMPTY = "template1"
 """The template with pgvector and nothing else."""
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - what is made in it is this user's alone
+_POOLER_PORTS: dict[Path, int] = {}
+"""The pooler before each server, by the server's directory of sockets."""
+
 LEAST_FREE_BYTES = 1 << 30
 """A process of tests keeps some ten databases of 10 MB there; containers often have 64 MB in all."""
 
@@ -59,7 +66,8 @@ async def fresh_database(cluster: Membership, *, template: str = EMPTY) -> Async
             f'CREATE DATABASE {name} OWNER {APPLICATION_ROLE} TEMPLATE "{template}" STRATEGY FILE_COPY'
         )
         try:
-            yield cluster.url(database=name)
+            port = _POOLER_PORTS.get(cluster.sockets)
+            yield pooled_url(port, name) if port else cluster.url(database=name)
         finally:
             await admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
     finally:
@@ -121,6 +129,28 @@ def _space_in_memory() -> Iterator[Path | None]:
         shutil.rmtree(space)
 
 
+@contextmanager
+def _perhaps_pooled(cluster: Membership) -> Iterator[None]:
+    """Run a pooler before the server if the environment asks for it."""
+    if MODE is None:
+        yield
+        return
+    with pooler(cluster.sockets, mode=MODE) as port, pytest.MonkeyPatch.context() as patch:
+        _POOLER_PORTS[cluster.sockets] = port
+        # Tests look into their database with the driver, which does not know our parameter.
+        patch.setattr(asyncpg, "connect", partial(_connect_without_parameter, asyncpg.connect))
+        yield
+
+
+async def _connect_without_parameter(
+    connect: Callable[..., Awaitable[asyncpg.Connection]],
+    url: str,
+    **options: Any,  # noqa: ANN401 - handed on
+) -> asyncpg.Connection:
+    options = ({"statement_cache_size": 0} if is_pooled(url) else {}) | options
+    return await connect(server_url(url), **options)
+
+
 @pytest.fixture(scope="session")
 def embedded_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Membership]:
     """The session's server; stopped and deleted at the end."""
@@ -128,7 +158,8 @@ def embedded_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Membe
     with _space_in_memory() as space:
         membership = join_server(directory)
         asyncio.run(_hurry(membership, space))
-        yield membership
+        with _perhaps_pooled(membership):
+            yield membership
         membership.leave()
         remove_cluster(directory)
 

@@ -94,6 +94,6 @@ async def erase_memories(
     if not yes:
         typer.echo(shown.text)
         if not await confirmed("Erase these for good?"):
-            return Answer(None, "Nothing was erased.")
+            return Answer(None, "No memory was erased.")
     receipt = await erase(configured, selection)
     return Answer({"erased": not nothing, "receipt": receipt}, _describe(receipt, nothing or "Erased:"))

@@ -6,11 +6,13 @@ from typing import Annotated, Final, Literal
 import typer
 from rich.console import Console
 
+from commonplace import waiting
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import console, shown
 from commonplace.cli.run import ACTOR, settings
-from commonplace.core.errors import NotFoundError, SettingsError, StorageError
+from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError, StorageError
 from commonplace.knowledge import (
+    DeadLetter,
     DuplicatePair,
     FactReview,
     KnowledgeMemory,
@@ -26,12 +28,8 @@ UNDO: Final = "undo"
 OF_FACTS: Final = "k"
 """The first letter of the id of a pair of facts."""
 MOST: Final = 1_000
-ID_FORMS: Final = (
-    "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd, or f:3k7q2+UUID"
-)
-Word = Literal["same", "refines", "corrects", "distinct", "undo", "confirm", "forget"]
-KINDS: Final = {"f": "fact", "r": "rule"}
-"""The first letters of short ids, and what they stand for."""
+ID_FORMS: Final = "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd, or f:3k7q2+UUID"
+Word = Literal["same", "refines", "corrects", "distinct", "undo", "confirm", "forget", "retry"]
 
 app = typer.Typer(add_completion=False)
 
@@ -45,6 +43,7 @@ class _Found:
     duplicates: list[DuplicatePair] = field(default_factory=list[DuplicatePair])
     subjects: list[SubjectCandidate] = field(default_factory=list[SubjectCandidate])
     waiting: list[WaitingMemory] = field(default_factory=list[WaitingMemory])
+    dead_letters: list[DeadLetter] = field(default_factory=list[DeadLetter])
 
     def lines(self) -> list[str]:
         """Return the lines of console markup."""
@@ -54,6 +53,7 @@ class _Found:
             *map(pair_text, self.duplicates),
             *map(subject_text, self.subjects),
             *map(waiting_text, self.waiting),
+            *map(failure_text, self.dead_letters),
         ]
 
 
@@ -69,7 +69,8 @@ async def review(
         Word | None,
         typer.Argument(
             metavar="VERDICT",
-            help="Relation of the new memory to the old one; undo takes a decision back; confirm or forget a memory.",
+            help="Relation of the new memory to the old one; confirm or forget a memory; retry an episode; undo takes "
+            "a decision back.",
         ),
     ] = None,
     *,
@@ -82,8 +83,9 @@ async def review(
 
     A pair is of two observations, of a known fact and the fact of a consolidation that superseded it, of two facts or
     rules that may say the same, or of a fact and the entity that its subject may be. The decision is applied to both
-    and remembered. A single memory waits if it was used and will fade soon, or if the memory that it was derived from
-    no longer holds: confirm it, or forget it.
+    and remembered. A single memory waits if it was used and will fade soon, if the memory that it was derived from no
+    longer holds, or if the rule did harm: confirm it, or forget it. An episode waits if it could not be consolidated:
+    retry it, or forget it.
     """
     if review_id is not None:
         _check_use(review_id, verdict, by_model=by_model)
@@ -130,9 +132,10 @@ def _verdicts_of(review_id: str) -> tuple[str, ...]:
     """Return the verdicts that an ID can get."""
     if review_id.removeprefix(OF_FACTS).isdecimal():
         return (*Decision, UNDO)
-    if review_id[:1] in KINDS and review_id[1:2] == ":":
-        return ("same", "distinct") if "+" in review_id else ("confirm", "forget")
-    raise typer.BadParameter(f"expected {ID_FORMS}, got {review_id!r}", param_hint="ID")
+    try:
+        return (*waiting.answers_of(review_id), UNDO)
+    except InvalidInputError:
+        raise typer.BadParameter(f"expected {ID_FORMS}, got {review_id!r}", param_hint="ID") from None
 
 
 async def _listed(*, decided: bool) -> _Found:
@@ -150,6 +153,7 @@ async def _listed(*, decided: bool) -> _Found:
                 found.duplicates = await knowledge.list_duplicates()
                 found.subjects = await knowledge.list_subject_candidates()
                 found.waiting = await knowledge.list_waiting()
+                found.dead_letters = await knowledge.list_dead_letters()
     except StorageError as error:
         console(stderr=True).print(f"Facts and rules are left out: {shown(str(error))}")
     return found
@@ -157,17 +161,11 @@ async def _listed(*, decided: bool) -> _Found:
 
 async def _decide_memory(review_id: str, verdict: Word) -> Answer:
     """Decide about a memory, or about a pair of memories, by their short ids."""
-    older, _, newer = review_id.partition("+")
-    kind = KINDS[review_id[0]]
     async with KnowledgeMemory.open(settings(), actor=ACTOR) as memory:
-        if newer and ":" not in newer:
-            await memory.decide_subject(older, newer, same=verdict == "same")
-        elif newer:
-            await memory.decide_duplicate(kind, older, newer, same=verdict == "same")
-        elif verdict == "confirm":
-            await memory.confirm_memory(kind, older)
+        if verdict == UNDO:
+            await waiting.undo(memory, review_id)
         else:
-            await memory.forget_memory(kind, older)
+            await waiting.decide(memory, review_id, waiting.Answer(verdict))
     return Answer({"id": review_id, "decision": verdict}, f"{review_id}: {verdict}")
 
 
@@ -214,6 +212,12 @@ def review_text(found: Review) -> str:
 def waiting_text(found: WaitingMemory) -> str:
     """Return a memory to confirm or forget as a line of console markup."""
     return f"[bold]{short_id(found.memory_type, found.id)}[/] {found.reason}: {shown(found.text)}"
+
+
+def failure_text(found: DeadLetter) -> str:
+    """Return an episode that could not be consolidated as a line of console markup."""
+    why = shown(found.last_error or "no reason was recorded")
+    return f"[bold]{short_id(MemoryType.EPISODE, found.id)}[/] failed: {why}"
 
 
 def pair_text(found: DuplicatePair) -> str:

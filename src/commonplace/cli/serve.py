@@ -41,6 +41,12 @@ def serve(
     worker: Annotated[
         bool, typer.Option("--worker/--no-worker", help="Run background work in this process.")
     ] = True,
+    drain: Annotated[
+        float,
+        typer.Option(
+            min=0, help="Seconds after SIGTERM in which /healthz answers 503 and requests are still accepted."
+        ),
+    ] = 0.0,
 ) -> None:
     """Serve the memories over HTTP until Ctrl-C or SIGTERM. Running requests are finished first."""
     security = SecurityOptions(
@@ -49,7 +55,11 @@ def serve(
         trusted_proxies=tuple(trusted_proxy or ()),
     )
     listener = listen(host, port)
-    run(serve_until_stopped(settings(), listener, security=security, worker=worker, on_ready=_announce))
+    run(
+        serve_until_stopped(
+            settings(), listener, security=security, worker=worker, drain_s=drain, on_ready=_announce
+        )
+    )
 
 
 def _announce(url: str) -> None:

@@ -6,6 +6,7 @@
     │   └── SecretRefusedError              text that looks like a secret
     ├── NotFoundError (LookupError)         no item has this id
     ├── TenantUnsetError                    no tenant is set
+    ├── ClaimLostError                      another process runs the same request
     ├── StorageError                        a file or database
     │   ├── StorageUnavailableError         cannot be reached or written: disk full, server down, locked
     │   ├── DatabaseTooNewError             its schema is newer than this release
@@ -105,6 +106,19 @@ class TenantUnsetError(CommonplaceError):
         super().__init__(
             "no tenant is set, and knowledge memory needs one: "
             "call it inside `with request_context(tenant_id=…, actor=…)`"
+        )
+
+
+class ClaimLostError(CommonplaceError):
+    """Another process runs the request of a key; nothing was written.
+
+    Args:
+        key: The key that the client chose.
+    """
+
+    def __init__(self, key: str) -> None:
+        super().__init__(
+            f"another process has taken over the request with the key {key!r}; send the request again with this key"
         )
 
 

@@ -13,6 +13,8 @@ from commonplace.storage.postgres_access import connect
 from commonplace.storage.postgres_url import describe_url
 
 LOCK_TIMEOUT_S: Final = 60
+QUEUE_SCHEMA: Final = "procrastinate"
+"""The schema of the tables of background work, beside those of knowledge memory."""
 
 _TABLES: Final = """
 SELECT format('%I.%I', schemaname, tablename) FROM pg_tables
@@ -48,6 +50,7 @@ async def compact_postgres(server: Server) -> str | None:
     connection = await connect(server.url, where=where)
     try:
         await connection.execute(f"SET lock_timeout = '{LOCK_TIMEOUT_S}s'")
+        await connection.execute(f'SET search_path TO "$user", public, {QUEUE_SCHEMA}')
         tables = [row[0] for row in await connection.fetch(_TABLES)]
         await connection.execute(f"VACUUM (FULL, ANALYZE) {', '.join(tables)}")
         if server.admin_url:

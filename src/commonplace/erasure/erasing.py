@@ -15,7 +15,7 @@ from commonplace.core.clock import Clock, format_timestamp, utc_now
 from commonplace.core.errors import StorageError
 from commonplace.core.settings import Settings
 from commonplace.erasure import files
-from commonplace.erasure.compaction import compact_postgres, compact_sqlite
+from commonplace.erasure.compaction import QUEUE_SCHEMA, compact_postgres, compact_sqlite
 from commonplace.erasure.files import Texts
 from commonplace.erasure.finding import Finder, Found, proof_texts
 from commonplace.erasure.rows import PostgresRows, Rows, SQLiteRows
@@ -54,7 +54,7 @@ _RECORD_EVENT: Final = "INSERT INTO events (level, message, created_at) VALUES (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What is erased in one table or file.
+    """The erased rows of one table, or lines of one file.
 
     Attributes:
         memory: The memory.
@@ -155,6 +155,7 @@ async def erase(settings: Settings, selection: Selection, *, clock: Clock = utc_
     """Delete rows, lines and vectors for good, compact the databases, and search for what remains.
 
     An erasure that was interrupted can be repeated: the databases are compacted and searched even if no row is found.
+    Lines of files go before the rows whose texts they repeat, because only the rows tell which lines these are.
 
     Raises:
         StorageError: A database or a file cannot be read or written.
@@ -170,8 +171,13 @@ async def erase(settings: Settings, selection: Selection, *, clock: Clock = utc_
         if found or changed:
             await _record(rows, selection, found, changed, tenant, clock)
 
+    async def search(_rows: Rows, finder: Finder, _tenant: str | None) -> None:
+        collected.pieces |= proof_texts(await finder.find())
+
     await _in_workspaces(settings, selection, collected, apply=True)
     async with servers(settings) as found:
+        await _in_databases(settings, found, selection, search)
+        await asyncio.to_thread(_in_files, settings, selection, collected, apply=True)
         await _in_databases(settings, found, selection, work)
         texts = await asyncio.to_thread(_in_files, settings, selection, collected, apply=True)
         problems = await _compact(settings, found)
@@ -225,7 +231,9 @@ async def _in_postgres(server: Server, selection: Selection, work: _Work) -> Non
         access = Access(url=as_role(server.url, OWNER_ROLE), where=where, role=None, vector_schema="public")
     else:
         access = await prepare_access(server.url)
-    connection = await connect(access.url, where=where, server_settings=access.server_settings)
+    path = access.server_settings.get("search_path", '"$user", public')
+    options = access.server_settings | {"search_path": f"{path}, {QUEUE_SCHEMA}"}
+    connection = await connect(access.url, where=where, server_settings=options)
     try:
         rows = PostgresRows(connection)
         columns = await rows.columns()

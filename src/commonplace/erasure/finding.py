@@ -82,6 +82,9 @@ class Finder:
     async def _add_direct(self, found: Found) -> None:
         table, selection = found.table, self._selection
         columns = self._columns[table.name]
+        if table.whole:
+            await self._add(found, "CAST($1 AS text) = ''", "")
+            return
         if selection.pattern is not None:
             searched = table.searched or [name for name, is_text in columns.items() if is_text]
             conditions = [self._rows.matches(_quoted(name), "$1") for name in searched if name in columns]
@@ -148,8 +151,11 @@ class Finder:
         for condition, value, whole in self._redactions(table, columns, gone):
             sql = f"SELECT {self._key(table)} AS {_KEY}, {', '.join(map(_quoted, columns))} FROM {_quoted(table.name)} WHERE {condition}"  # noqa: S608, E501 - as above
             for row in await self._rows.run(sql, value):
+                pattern = self._selection.pattern
                 new = {
-                    name: redacted(row[name], None if whole else self._selection.pattern) for name in columns
+                    name: redacted(row[name], None if whole and name not in table.names else pattern)
+                    for name in columns
+                    if pattern is not None or name not in table.names
                 }
                 new = {name: text for name, text in new.items() if text != row[name]}
                 if new and row[_KEY] not in deleted:
@@ -172,7 +178,7 @@ class Finder:
         elif table.own is not None and table.own is self._selection.by:
             names = (table.key, *(COLUMNS[table.own] & self._columns[table.name].keys()))
             own = " OR ".join(self._rows.among(_quoted(name), "$1") for name in names)
-            yield own, self._rows.listed([self._selection.value]), True
+            yield f"({own}) AND NOT ({table.unless})", self._rows.listed([self._selection.value]), True
 
     async def _change(self, table: Redacted, changes: Mapping[str, Mapping[str, Any]]) -> None:
         only_grows = table.name == "memory_events" and bool(changes)

@@ -1,4 +1,4 @@
-"""What is erased, and the texts that prove the erasure."""
+"""The selection of memories to erase, and the texts by which the proof searches for them."""
 
 import json
 import re

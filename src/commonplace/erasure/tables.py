@@ -39,6 +39,7 @@ class Table:
         key: The column that identifies a row; empty for the row's place.
         references: See :class:`Reference`.
         searched: The columns in which a subject is searched; empty for all with text.
+        whole: Whether every erasure deletes all rows of the tenant, because they may copy any memory.
     """
 
     name: str
@@ -46,19 +47,32 @@ class Table:
     key: str = "id"
     references: tuple[Reference, ...] = ()
     searched: tuple[str, ...] = ()
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Redacted:
-    """A table whose rows stay, because others refer to them, and lose the texts of some columns."""
+    """A table whose rows stay, because others refer to them, and lose the texts of some columns.
+
+    Attributes:
+        name: The table.
+        memory: The memory that it belongs to.
+        columns: The columns that lose their texts.
+        names: Those of them that lose only texts with the subject, because they name who did something.
+        key: The column that identifies a row.
+        references: Columns that name erased rows of another table, so that the texts go.
+        own: The property whose value is in the key or in another column, so that the texts go.
+        unless: The condition for rows without texts of memories, in SQL.
+    """
 
     name: str
     memory: str
     columns: tuple[str, ...]
+    names: tuple[str, ...] = ()
     key: str = "id"
     references: tuple[Reference, ...] = ()
     own: By | None = None
-    """The property that the key is a value of."""
+    unless: str = "false"
 
 
 COLUMNS: Final = {
@@ -111,6 +125,7 @@ DELETED: Final = (
     Table("rules", _KNOWLEDGE, references=_FROM_SOURCE),
     Table("entities", _KNOWLEDGE, searched=("canonical_name", "aliases", "name_keys")),
     Table("episodes", _KNOWLEDGE),
+    Table("kept_answers", _KNOWLEDGE, key="claim", whole=True),
     Table("job_outcomes", _KNOWLEDGE, key="job_id"),
     Table("procrastinate_jobs", _KNOWLEDGE),
     Table("memory_changes", _OPERATIONAL, references=(Reference("memory_id", "memories"),)),
@@ -155,15 +170,25 @@ DELETED: Final = (
 """In the order in which they are deleted: rows that refer to others come first."""
 
 REDACTED: Final = (
-    Redacted("memory_events", _KNOWLEDGE, ("payload", "actor")),
+    Redacted(
+        "memory_events",
+        _KNOWLEDGE,
+        ("payload", "actor"),
+        names=("actor",),
+        references=tuple(Reference("about_id", table) for table in (*_MEMORIES, "entities")),
+        own=By.TENANT,
+        unless="event_type = 'memory_erased'",
+    ),
     Redacted(
         "consolidation_runs",
         _KNOWLEDGE,
         ("notes", "errors", "undone_by"),
+        names=("undone_by",),
         references=(Reference("episode_ids", "episodes"),),
+        own=By.TENANT,
     ),
     Redacted("entities", _KNOWLEDGE, ("metadata",)),
-    Redacted("sessions", _OPERATIONAL, ("prompt_text", "response"), own=By.SESSION),
+    Redacted("sessions", _OPERATIONAL, ("prompt_text", "response", "trigger"), own=By.SESSION),
     Redacted("apps", _APPS, ("name",), key="app_id"),
     Redacted("access_tokens", "access", ("name",)),
 )

@@ -11,7 +11,13 @@ from commonplace.knowledge.config import MemoryModuleConfig as MemoryModuleConfi
 from commonplace.knowledge.config import RetrievalConfig as RetrievalConfig
 from commonplace.knowledge.config import ScoreWeights as ScoreWeights
 from commonplace.knowledge.config import SearchMode as SearchMode
+from commonplace.knowledge.connection.claims import Claim as Claim
+from commonplace.knowledge.connection.claims import claimed as claimed
 from commonplace.knowledge.connection.database import KnowledgeDatabase as KnowledgeDatabase
+from commonplace.knowledge.connection.kept_answers import LEASE as LEASE
+from commonplace.knowledge.connection.kept_answers import Conflict as Conflict
+from commonplace.knowledge.connection.kept_answers import KeptAnswer as KeptAnswer
+from commonplace.knowledge.connection.kept_answers import KeptAnswers as KeptAnswers
 from commonplace.knowledge.consolidation import RUN_COUNTS as RUN_COUNTS
 from commonplace.knowledge.consolidation import ActionKind as ActionKind
 from commonplace.knowledge.consolidation import Approve as Approve
@@ -64,6 +70,7 @@ from commonplace.knowledge.kinds import Validity as Validity
 from commonplace.knowledge.lifecycle.feedback import Outcome as Outcome
 from commonplace.knowledge.lifecycle.feedback import RuleApplication as RuleApplication
 from commonplace.knowledge.lifecycle.maturity import Maturity as Maturity
+from commonplace.knowledge.lifecycle.origins import SessionMemory as SessionMemory
 from commonplace.knowledge.lifecycle.permanence import Permanence as Permanence
 from commonplace.knowledge.lifecycle.review import DuplicatePair as DuplicatePair
 from commonplace.knowledge.lifecycle.review import WaitingMemory as WaitingMemory

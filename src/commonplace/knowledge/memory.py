@@ -22,6 +22,7 @@ from commonplace.knowledge.facts import FactMethods
 from commonplace.knowledge.kinds import Moment
 from commonplace.knowledge.lifecycle.any_memory import AnyMemoryMethods
 from commonplace.knowledge.lifecycle.feedback import FeedbackMethods
+from commonplace.knowledge.lifecycle.origins import OriginMethods
 from commonplace.knowledge.lifecycle.review import ReviewMethods
 from commonplace.knowledge.links import LinkMethods
 from commonplace.knowledge.reembedding.leftovers import LeftoverMethods
@@ -48,6 +49,7 @@ class KnowledgeMemory(
     AnyMemoryMethods,
     FeedbackMethods,
     ReviewMethods,
+    OriginMethods,
     SearchMethods,
     RecallMethods,
     ListMethods,

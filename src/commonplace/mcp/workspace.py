@@ -26,7 +26,10 @@ SERVER_NAME = "workspace"
 
 def _answers(properties: dict[str, Any], *required: str) -> dict[str, Any]:
     """Return the output schema of a tool that answers with these properties, or with ``ok: false`` and an error."""
-    refusal = {"ok": {"type": "boolean"}, "error": {"type": "string", "description": "What to do."}}
+    refusal = {
+        "ok": {"type": "boolean"},
+        "error": {"type": "string", "description": "The reason, and how to correct the call."},
+    }
     return {
         "type": "object",
         "properties": {**refusal, **properties},

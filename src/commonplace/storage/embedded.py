@@ -143,7 +143,13 @@ def remove_cluster(directory: Path, *, timeout_s: float = START_TIMEOUT_S) -> No
     cluster = locate_cluster(directory)
     deadline = time.monotonic() + timeout_s
     with cluster.lock("start") as start, cluster.lock("users") as users, cluster.lock("server") as server:
-        if not all(lock.wait(deadline=deadline) for lock in (start, users, server)):
+        # The reaper needs ``users`` to stop the server, so wait for its end before taking that lock.
+        if not (
+            start.wait(deadline=deadline)
+            and _is_stopped(cluster, deadline)
+            and users.wait(deadline=deadline)
+            and server.wait(deadline=deadline)
+        ):
             raise EmbeddedPostgresError(f"the server in {cluster.directory} is still in use")
         try:
             shutil.rmtree(socket_directory(cluster), ignore_errors=True)
@@ -152,6 +158,12 @@ def remove_cluster(directory: Path, *, timeout_s: float = START_TIMEOUT_S) -> No
                 directory.unlink()
         except OSError as error:
             raise EmbeddedPostgresError(f"cannot delete {cluster.directory}: {error}") from error
+
+
+def _is_stopped(cluster: Cluster, deadline: float) -> bool:
+    """Wait until no server runs; return whether that happened in time."""
+    with cluster.lock("server") as server:
+        return server.wait(deadline=deadline)
 
 
 def _join_users(cluster: Cluster, deadline: float) -> FileLock:

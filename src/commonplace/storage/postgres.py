@@ -16,7 +16,7 @@ from commonplace.core.errors import StorageUnavailableError
 from commonplace.storage.cluster import APPLICATION_ROLE
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.postgres_access import Access, connect, prepare_access
-from commonplace.storage.postgres_url import describe_url
+from commonplace.storage.postgres_url import describe_url, is_pooled
 from commonplace.storage.roles import as_role, owner_access
 
 MAX_POOL_SIZE = 10
@@ -44,7 +44,7 @@ async def open_pool(
         source: A URL of PostgreSQL 15 or later with pgvector, or the embedded server.
         application_name: The name in the server's list of connections.
         max_size: Most connections at once; one is opened immediately.
-        statement_timeout_s: Seconds until a statement is cancelled.
+        statement_timeout_s: Seconds until a statement is cancelled: by the server, or behind a pooler by the client.
         as_owner: Connect as the owner of the tables, to change them; a URL names the owner in any case.
 
     Raises:
@@ -62,7 +62,7 @@ async def open_pool(
         access.url,
         min_size=1,
         max_size=max_size,
-        command_timeout=statement_timeout_s + CLIENT_GRACE_S,
+        command_timeout=statement_timeout_s + (0 if is_pooled(access.url) else CLIENT_GRACE_S),
         max_cacheable_statement_size=0,  # statements of a search are longer than the default allows
         connect=partial(_connect_again, source, access.where),  # pyright: ignore[reportArgumentType] - asyncpg asks for less
         init=partial(_set_codecs, access.vector_schema),

@@ -4,7 +4,7 @@ Row-level security does not apply to superusers and to roles with ``BYPASSRLS``.
 (``postgres`` in a container, the owner of a managed database). Then every connection assumes the plain role
 ``commonplace``, which is created without login if it does not exist. The role is set in the start-up packet, so that
 neither ``RESET ALL``, which the pool sends between two users of a connection, nor ``RESET ROLE`` restores the
-privileges.
+privileges. A pooler passes no such setting on: a URL of a pooler must name a plain role.
 """
 
 import logging
@@ -14,7 +14,7 @@ from typing import Any, cast
 import asyncpg
 
 from commonplace.core.errors import SettingsError, StorageUnavailableError
-from commonplace.storage.postgres_url import describe_url, mask_password
+from commonplace.storage.postgres_url import describe_url, is_pooled, mask_password, server_url
 
 logger = logging.getLogger(__name__)
 
@@ -35,16 +35,32 @@ SELECT format('GRANT %I TO %I', $1::name, current_user) WHERE NOT pg_has_role(cu
 'MEMBER')
 """
 _LOOK = """
-SELECT rolsuper OR rolbypassrls AS is_privileged, (
-    SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'
-) AS vector_schema
-FROM pg_roles WHERE rolname = current_user
+SELECT rolsuper OR rolbypassrls AS is_privileged, nspname AS vector_schema,
+    nspname = ANY (current_schemas(false)) AS is_in_path
+FROM pg_roles
+LEFT JOIN (pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace) ON extname = 'vector'
+WHERE rolname = current_user
 """
 _SERIALISE = "SELECT pg_advisory_xact_lock(hashtext('commonplace access'))"
 _CREATE_VECTOR = "CREATE EXTENSION IF NOT EXISTS vector"
 _VECTOR_SCHEMA = """
 SELECT nspname FROM pg_extension JOIN pg_namespace ON pg_namespace.oid = extnamespace WHERE extname = 'vector'
 """
+
+
+class PooledConnection(asyncpg.Connection):
+    """A connection to a pooler, which lends another connection of the server to each transaction.
+
+    It prepares no statement under a name, and resets no session.
+    """
+
+    async def prepare(self, query: str, *, name: str | None = None, **options: Any) -> Any:  # noqa: ANN401, ARG002
+        """Prepare a statement without a name; see :meth:`asyncpg.Connection.prepare`."""
+        return await super().prepare(query, name="", **options)
+
+    def get_reset_query(self) -> str:
+        """Return nothing to reset."""
+        return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +92,9 @@ async def connect(
     where: str,
     **options: Any,  # noqa: ANN401 - handed on to asyncpg, which has no types
 ) -> asyncpg.Connection:
-    """Open one connection.
+    """Open one connection; if the URL names several hosts, to their primary.
+
+    A connection to a pooler gets no setting but ``application_name``.
 
     Args:
         url: A PostgreSQL URL.
@@ -87,8 +105,15 @@ async def connect(
         SettingsError: The URL has unknown parameters.
         StorageUnavailableError: The server cannot be reached or refuses the connection. No message holds the password.
     """
+    if is_pooled(url):
+        options["server_settings"] = {
+            name: value
+            for name, value in options.get("server_settings", {}).items()
+            if name == "application_name"
+        }
+        options |= {"connection_class": PooledConnection, "statement_cache_size": 0}
     try:
-        return await asyncpg.connect(url, timeout=CONNECT_TIMEOUT_S, **options)
+        return await asyncpg.connect(server_url(url), timeout=CONNECT_TIMEOUT_S, **options)
     except (asyncpg.PostgresError, OSError) as error:
         reason = mask_password(str(error) or type(error).__name__, url)
         raise StorageUnavailableError(f"cannot connect to PostgreSQL, {where}: {reason}") from None
@@ -112,6 +137,8 @@ async def prepare_access(url: str) -> Access:
     try:
         _require_version(connection.get_server_version().major, where)
         found = await connection.fetchrow(_LOOK)
+        if is_pooled(url) and found:
+            _refuse_behind_pooler(found, where)
         if found and not found["is_privileged"] and found["vector_schema"]:
             # One statement is enough for nearly every connection; nothing has to be created.
             return Access(url=url, where=where, role=None, vector_schema=found["vector_schema"])
@@ -124,6 +151,24 @@ async def prepare_access(url: str) -> Access:
     finally:
         await connection.close()
     return Access(url=url, where=where, role=role, vector_schema=vector_schema)
+
+
+def _refuse_behind_pooler(found: asyncpg.Record, where: str) -> None:
+    """Refuse what only a setting of the session could mend.
+
+    Raises:
+        StorageUnavailableError: The role or its search path does not fit.
+    """
+    if found["is_privileged"]:
+        raise StorageUnavailableError(
+            f"{where}: the role of the URL bypasses row-level security, and behind a pooler no other role can be "
+            "assumed: connect as a plain role that owns the database"
+        )
+    if found["vector_schema"] and not found["is_in_path"]:
+        raise StorageUnavailableError(
+            f"{where}: pgvector is in the schema {found['vector_schema']!r}, which is not in the search path, and "
+            "behind a pooler no search path can be set: run ALTER ROLE … SET search_path for the role of the URL"
+        )
 
 
 def _require_version(major: int, where: str) -> None:

@@ -40,8 +40,9 @@ def bundled_programs() -> Path:
     )
 
 
+@cache
 def usable_programs(programs: Path, account: ServerAccount, *, copies: Path) -> Path:
-    """Return a directory of programs that an account can run: the given directory, or a copy of it.
+    """Return a directory of programs that an account can run: the given directory, or a copy of it; found once.
 
     The account that runs root's server cannot reach a virtual environment below ``/root``. The directory must not be
     opened to everybody, so the 40 MB are copied once.

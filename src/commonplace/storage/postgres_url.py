@@ -1,8 +1,51 @@
-"""Descriptions of PostgreSQL URLs without their passwords."""
+"""PostgreSQL URLs: descriptions without their passwords, and the parameter that names a pooler.
 
-from urllib.parse import parse_qs, unquote, urlsplit, urlunsplit
+``pgbouncer=true`` at the end of a URL says that it leads to PgBouncer, or to another pooler that lends a server
+connection for one transaction. Then nothing may depend on a session: see ADR 0012.
+"""
+
+from typing import Final
+from urllib.parse import parse_qs, parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
 from commonplace.core.errors import SettingsError
+
+_POOLER: Final = "pgbouncer"
+_SEVERAL_HOSTS: Final = ","
+
+
+def is_pooled(url: str) -> bool:
+    """Return whether a URL leads to a pooler."""
+    return dict(parse_qsl(urlsplit(url).query)).get(_POOLER) == "true"
+
+
+def server_url(url: str) -> str:
+    """Return a URL as drivers know it: without our parameter, and with several hosts, for their primary."""
+    parts = urlsplit(url)
+    given = parse_qsl(parts.query, keep_blank_values=True)
+    kept = [(name, value) for name, value in given if name != _POOLER]
+    address = parts.netloc.rpartition("@")[2]
+    if _SEVERAL_HOSTS in address and "target_session_attrs" not in dict(kept):
+        kept.append(("target_session_attrs", "read-write"))
+    return (
+        url if kept == given else urlunsplit(parts._replace(query=urlencode(kept, quote_via=quote, safe="/")))
+    )
+
+
+def require_direct(url: str, work: str) -> None:
+    """Require that a URL leads to the server itself.
+
+    Args:
+        url: A PostgreSQL URL.
+        work: What needs the server, for the message.
+
+    Raises:
+        SettingsError: The URL leads to a pooler.
+    """
+    if is_pooled(url):
+        raise SettingsError(
+            f"{work} needs a session of the server, and {describe_url(url)} is a pooler: for this command, set the URL "
+            "to that of the server itself"
+        )
 
 
 def mask_password(text: str, url: str) -> str:

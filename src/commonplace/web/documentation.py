@@ -14,8 +14,9 @@ from fastapi.responses import HTMLResponse
 from markupsafe import Markup, escape
 
 from commonplace.web.api import PARAMETERS
+from commonplace.web.idempotency import HEADER, MAX_KEY_CHARS
 from commonplace.web.plain_pages import plain_page
-from commonplace.web.problems import KINDS, MEDIA_TYPE
+from commonplace.web.problems import ANSWER_LOST, KEY_REUSED, KINDS, MEDIA_TYPE, RUNNING
 
 JSON: Final = "application/json"
 FIRST_ERROR: Final = "400"
@@ -25,6 +26,18 @@ BEARER: Final = {
     "type": "http",
     "scheme": "bearer",
     "description": "a token from `commonplace token create`; not needed on loopback without a login",
+}
+IDEMPOTENCY_KEY: Final = {
+    "name": HEADER,
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_CHARS},
+    "description": "a name that you choose for this request: a repetition with the same key changes nothing and gets "
+    "the same answer, for a day",
+}
+CONFLICT: Final = {
+    "description": ", or: ".join(kind.title for kind in (RUNNING, KEY_REUSED, ANSWER_LOST)),
+    "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 
 _CODE: Final = re.compile(r"`([^`]+)`")
@@ -58,7 +71,10 @@ def describe(app: FastAPI) -> dict[str, Any]:
             description=app.description,
             routes=app.routes,
         )
-        for _, _, operation in _operations(document):
+        for path, method, operation in _operations(document):
+            if method == "post" and path.startswith("/api/"):
+                operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY)
+                operation["responses"].setdefault(str(RUNNING.status.value), CONFLICT)
             _describe_parameters(operation, PARAMETERS.get(operation["operationId"], {}))
             answers = dict(sorted(operation["responses"].items()))
             for status, answer in answers.items():

@@ -192,10 +192,13 @@ router = APIRouter(tags=["operations"])
     },
 )
 async def health(request: Request, _memories: OpenMemories) -> HealthShape | JSONResponse:
-    """Check every part: 200 if the required parts work or are starting, 503 if not.
+    """Check every part: 200 if the required parts work or are starting, 503 if not, or if the service is stopping.
 
     Needs no token. Callers of the installation, and on loopback without a login all callers, see the parts.
     """
+    if request.app.state.draining:
+        problem = UNHEALTHY.problem("the service is stopping")
+        return JSONResponse(problem.model_dump(exclude_none=True), problem.status, media_type=MEDIA_TYPE)
     parts = await cast("Checks", request.app.state.checks).run()
     state = state_of(parts)
     shown = parts if _may_see(request) else None

@@ -13,6 +13,7 @@ from typing import Any, Final
 from pydantic import BaseModel, Field
 
 from commonplace.core.errors import (
+    ClaimLostError,
     ClockError,
     CommonplaceError,
     EmbeddedPostgresError,
@@ -110,6 +111,27 @@ FORGED: Final = Kind(
     "Request from another site",
     "A browser sent the request, and no current page of this service made it. Nothing was written.",
 )
+RUNNING: Final = Kind(
+    "running",
+    HTTPStatus.CONFLICT,
+    "Request runs already",
+    "A request with this `Idempotency-Key` runs now, or its process died a moment ago. Send the request again after "
+    "the seconds in `Retry-After`.",
+)
+KEY_REUSED: Final = Kind(
+    "key-reused",
+    HTTPStatus.CONFLICT,
+    "Idempotency-Key of another request",
+    "The `Idempotency-Key` belongs to a request with another path, body or token. Choose a new key for each request. "
+    "Nothing was written.",
+)
+ANSWER_LOST: Final = Kind(
+    "answer-lost",
+    HTTPStatus.CONFLICT,
+    "Request done, answer lost",
+    "The request with this `Idempotency-Key` has changed the memory, and the service died before it kept the answer. "
+    "Read the memory; do not send the request again.",
+)
 TOO_MANY: Final = Kind(
     "too-many",
     HTTPStatus.TOO_MANY_REQUESTS,
@@ -175,6 +197,8 @@ def problem_of(error: CommonplaceError) -> Problem:
             kind = NOT_FOUND
         case StorageUnavailableError() | EmbeddedPostgresError():
             kind = STORAGE_UNAVAILABLE
+        case ClaimLostError():
+            kind = RUNNING
         case ClockError():
             kind = UNHEALTHY
         case EmbeddingError() | ModelError():

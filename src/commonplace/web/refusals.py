@@ -127,7 +127,8 @@ async def _on_invalid_request(request: Request, error: Exception) -> Response:
     return answer(request, problem_of(first_fault(cast("RequestValidationError", error))))
 
 
-async def _on_http_error(request: Request, error: Exception) -> Response:
+async def on_http_error(request: Request, error: Exception) -> Response:
+    """Return an error of the framework as a problem."""
     refusal = cast("HTTPException", error)
     if refusal.status_code == NOT_FOUND.status:
         return answer(request, NOT_FOUND.problem(f"{encodable(request.url.path)} does not exist"))
@@ -157,5 +158,5 @@ def tell_problems(app: FastAPI) -> None:
     app.add_exception_handler(CommonplaceError, _on_commonplace_error)
     app.add_exception_handler(ProblemError, _on_problem)
     app.add_exception_handler(RequestValidationError, _on_invalid_request)
-    app.add_exception_handler(HTTPException, _on_http_error)
+    app.add_exception_handler(HTTPException, on_http_error)
     app.add_exception_handler(Exception, _on_fault)

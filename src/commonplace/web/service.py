@@ -19,6 +19,7 @@ from commonplace.web.authentication import Authentication
 from commonplace.web.dashboard import assets
 from commonplace.web.dashboard.routes import router as dashboard
 from commonplace.web.guards import BodyLimit, KnownHostsOnly, SecurityHeaders
+from commonplace.web.idempotency import Idempotency
 from commonplace.web.knowledge.rest import consolidation, entities, upkeep
 from commonplace.web.knowledge.rest import memories as knowledge
 from commonplace.web.mcp import McpServers
@@ -78,6 +79,7 @@ def create_app(
     )
     app.router.routes.extend(_router().routes)
     app.state.memories = memories
+    app.state.draining = False
     app.state.app_memory = memories.apps
     app.state.checks = health.Checks(
         memories=memories, settings=settings, worker=worker, ledger=model.ledger if model else None
@@ -112,6 +114,7 @@ def _router() -> APIRouter:
 
 def _add_guards(app: FastAPI, tokens: Tokens, options: SecurityOptions) -> None:
     """Add the middleware; a request meets the last one first."""
+    app.add_middleware(Idempotency)
     app.add_middleware(Authentication, tokens=tokens, options=options, limiter=app.state.limiter)
     app.add_middleware(BodyLimit, options=options)
     app.add_middleware(KnownHostsOnly, options=options)

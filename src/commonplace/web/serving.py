@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from typing import Final
 
 import uvicorn
@@ -55,6 +56,7 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=PATIENCE_S,
             )
         )
+        self._app = app
         self._on_ready = on_ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -70,6 +72,11 @@ class Server(uvicorn.Server):
     def stop(self) -> None:
         """Accept no more requests, and end when the running ones are answered."""
         self.should_exit = True
+
+    def drain(self, drain_s: float) -> None:
+        """Answer health checks with 503, so that load balancers turn away, and stop after some seconds."""
+        self._app.state.draining = True
+        asyncio.get_running_loop().call_later(drain_s, self.stop)
 
 
 @contextmanager
@@ -99,6 +106,7 @@ async def serve(
     *,
     security: SecurityOptions | None = None,
     worker: bool = True,
+    drain_s: float = 0.0,
     on_ready: Callable[[str], None],
 ) -> None:
     """Serve the memories of the settings until SIGINT or SIGTERM.
@@ -110,6 +118,7 @@ async def serve(
         listener: A socket of :func:`~commonplace.web.loopback.listen`; closed at the end.
         security: The access options; by default those of loopback without a login.
         worker: Whether background work runs in this process too.
+        drain_s: Seconds after a signal in which health checks fail and requests are still accepted.
         on_ready: Called with the URL when the service accepts requests.
 
     Raises:
@@ -148,7 +157,7 @@ async def serve(
             }
             catching_up = asyncio.create_task(catch_up(chores))
             try:
-                with _first_signal(server.stop):
+                with _first_signal(partial(server.drain, drain_s)):
                     await server.serve(sockets=[listener])
                 await memories.apps.loop.cancel()  # A model may take longer than the service has to stop.
             finally:

@@ -55,6 +55,10 @@ review AS (
   INSERT INTO fact_reviews (tenant_id, run_id, old_id, new_id, pair, predicate, reason)
   SELECT tenant_id, id, CAST($3 AS uuid), CAST($3 AS uuid), 'pair', 'p', 'important' FROM run
 ),
+kept AS (
+  INSERT INTO kept_answers (tenant_id, key, fingerprint, claim, claimed_until, expires_at)
+  SELECT tenant_id, 'key', 'hash', id, now(), now() FROM run
+),
 told_apart AS (
   INSERT INTO told_apart (tenant_id, first_id, second_id, decided_at)
   SELECT tenant_id, CAST($3 AS uuid), id, now() FROM run WHERE CAST($3 AS uuid) < id
@@ -111,6 +115,7 @@ async def test_queries_without_any_condition_show_only_the_tenant_s_rows(
         "consolidation_actions",
         "fact_reviews",
         "fact_states",
+        "kept_answers",
         "told_apart",
         "tenants",
     } <= set(tables)

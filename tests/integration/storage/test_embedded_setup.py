@@ -241,6 +241,7 @@ def test_root_copies_programs_that_the_account_cannot_reach(tmp_path: Path) -> N
         copied = usable_programs(programs, server_account(), copies=copies)
         inode = (copied / "initdb").stat().st_ino
         assert copied.is_relative_to(copies)
+        usable_programs.cache_clear()  # as another process
         assert usable_programs(programs, server_account(), copies=copies) == copied
         assert (copied / "initdb").stat().st_ino == inode
         assert [path.name for path in copies.iterdir()] == [copied.parents[2].name]

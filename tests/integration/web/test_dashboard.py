@@ -77,7 +77,7 @@ async def test_another_tenant_sees_nothing(service: Secured) -> None:
             answer = await client.get(path)
             assert answer.status_code == 403
             assert "Takes 60s" not in answer.text
-            assert '<a class="button" href="/knowledge">Knowledge</a>' in answer.text
+            assert '<a class="button" href="/knowledge/facts">Facts</a>' in answer.text
         assert (await client.get("/overview/health")).status_code == 403
 
 
@@ -90,12 +90,16 @@ async def test_another_tenant_has_pages_that_answer(settings: Settings, knowledg
         page = await client.get("/knowledge")
         assert page.status_code == 200
         links = re.findall(r'class="nav-link" href="([^"]+)"', page.text)
+        links += re.findall(
+            r'<a href="([^"]+)"', page.text[page.text.index("<main") : page.text.index("<h1>")]
+        )
         assert {"/knowledge", "/knowledge/facts", "/knowledge/events"} <= set(links)
+        assert "/workers" not in links
         for link in links:
             assert (await client.get(link)).status_code == 200, link
     async with secured(with_knowledge) as service, service.client("reader", **PAGE) as client:
         links = re.findall(r'class="nav-link" href="([^"]+)"', (await client.get("/memories")).text)
-        assert {"/", "/memories", "/apps", "/workspace", "/knowledge", "/workers"} <= set(links)
+        assert {"/", "/memories", "/apps", "/workspace", "/knowledge"} <= set(links)
 
 
 async def test_a_writer_changes_memories_under_their_own_name(service: Secured) -> None:

@@ -7,14 +7,16 @@ import httpx2
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from commonplace.access import Tokens
 from commonplace.apps.conversations import Message
 from commonplace.apps.energy import EnergyPolicy
 from commonplace.apps.memory import AppMemory
 from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.web.problems import KINDS
+from commonplace.web.service import create_app
 from support.deadlines import DEADLINE_S
-from support.service import open_app_memory, open_memories, serving
+from support.service import open_app_memory, open_memories, serving, serving_app
 
 
 @pytest.fixture
@@ -30,6 +32,18 @@ async def client(memory: AppMemory) -> AsyncIterator[httpx2.AsyncClient]:
     """A client of the service."""
     async with serving(memory) as url, httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client:
         yield client
+
+
+async def test_a_service_that_stops_fails_its_health_check(settings: Settings) -> None:
+    """So load balancers turn away, while requests are still answered."""
+    async with open_memories(settings) as memories, Tokens.open(settings) as tokens:
+        app = create_app(memories, tokens=tokens, settings=settings)
+        async with serving_app(app) as url, httpx2.AsyncClient(base_url=url, timeout=DEADLINE_S) as client:
+            assert (await client.get("/healthz")).status_code == 200
+            app.state.draining = True
+            health = await client.get("/healthz")
+            assert (health.status_code, health.json()["detail"]) == (503, "the service is stopping")
+            assert (await client.get("/api/v1/workspace/memories")).status_code == 200
 
 
 async def scrape(client: httpx2.AsyncClient) -> Mapping[tuple[str, ...], float]:

@@ -8,7 +8,13 @@ from hypothesis import strategies as st
 
 from commonplace.core.errors import SettingsError
 from commonplace.core.urls import mask_url
-from commonplace.storage.postgres_url import describe_url, mask_password
+from commonplace.storage.postgres_url import (
+    describe_url,
+    is_pooled,
+    mask_password,
+    require_direct,
+    server_url,
+)
 
 
 @pytest.mark.parametrize(
@@ -75,3 +81,31 @@ def test_what_is_no_postgresql_url_is_refused_without_repeating_it(url: str) -> 
         describe_url(url)
     assert "hunter2" not in str(raised.value)
     assert raised.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("url", "pooled", "driver_s"),
+    [
+        ("postgresql://a:p%40@h:5432/m", False, "postgresql://a:p%40@h:5432/m"),
+        ("postgresql://a:p%40@h/m?pgbouncer=true", True, "postgresql://a:p%40@h/m"),
+        ("postgresql://a@h/m?pgbouncer=false&host=%2Frun%2Fpg", False, "postgresql://a@h/m?host=/run/pg"),
+        ("postgresql://a@h,i:5433/m", False, "postgresql://a@h,i:5433/m?target_session_attrs=read-write"),
+        (
+            "postgresql://a@h,i/m?target_session_attrs=any&pgbouncer=true",
+            True,
+            "postgresql://a@h,i/m?target_session_attrs=any",
+        ),
+    ],
+)
+def test_the_driver_gets_no_parameter_of_ours(url: str, driver_s: str, *, pooled: bool) -> None:
+    """Several hosts mean their primary unless the URL says otherwise; everything else stays."""
+    assert is_pooled(url) is pooled
+    assert server_url(url) == driver_s
+
+
+def test_what_needs_a_session_refuses_a_pooler() -> None:
+    """The message says what to do and holds no password."""
+    require_direct("postgresql://a:secret@h/m", "a backup")
+    with pytest.raises(SettingsError, match=r"a backup needs a session .* set the URL") as refused:
+        require_direct("postgresql://a:secret@h/m?pgbouncer=true", "a backup")
+    assert "secret" not in str(refused.value)

@@ -129,3 +129,5 @@ def test_the_sidebar_lights_up() -> None:
     overview = Entry(path="/", label="Overview", icon="overview")
     assert overview.holds("/")
     assert not overview.holds("/memories")
+    graph = Entry(path="/knowledge/graph", label="Graph")
+    assert Entry(path="/knowledge/entities", label="Entities", tabs=(graph,)).holds("/knowledge/graph")

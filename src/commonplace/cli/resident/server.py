@@ -12,7 +12,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,12 +71,19 @@ class Request:
     directory: str = "/"
 
 
-def serve(place: Place, listener: socket.socket, build: str) -> int:
-    """Serve until nobody needs the process; return the exit status."""
+def serve(place: Place, listener: socket.socket, build: str, release: Callable[[], None]) -> int:
+    """Serve until nobody needs the process; return the exit status.
+
+    Args:
+        place: The place, which the process holds.
+        listener: The listening socket.
+        build: The identity of the process's code.
+        release: Called once the memory has opened its database, or failed to.
+    """
     log_to(Path(place.home))
     try:
         settings = load_settings(read_current_directory=False).settings
-        asyncio.run(Resident(place, listener, build, settings).run())
+        asyncio.run(Resident(place, listener, build, settings).run(release))
     except Exception:  # noqa: BLE001 - the outer door of the process
         _log.exception("the resident process ended")
         return 1
@@ -106,7 +113,7 @@ class Resident:
         self._answered = asyncio.Event()
         self._stopping = asyncio.Event()
 
-    async def run(self) -> None:
+    async def run(self, release: Callable[[], None]) -> None:
         """Answer requests until the process is idle for long, replaced, stopped, or its home is gone."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -116,6 +123,7 @@ class Resident:
             server = await asyncio.start_unix_server(
                 lambda reader, writer: self._answer(memory, reader, writer), sock=self._listener
             )
+            memory.database.begin().add_done_callback(lambda _: release())
             self._begin_behind(self._warm(memory))
             try:
                 while not self._stopping.is_set():
@@ -131,11 +139,10 @@ class Resident:
                 await self._consolidation.stop()
 
     async def _warm(self, memory: KnowledgeMemory) -> None:
-        """Open the database, then load the model, then prepare the start of MCP servers.
+        """Load the model, then prepare the start of MCP servers.
 
         The first start of a session needs no model, so the model waits for it, but not for long.
         """
-        _ = memory.database.begin()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._answered.wait(), MODEL_WAITS_S)
         memory.begin()

@@ -1,15 +1,44 @@
 """The module that the resident process runs: it listens at once, and imports what it needs afterwards.
 
 So a client connects within the start of an interpreter, and of several processes that start at once, all but one end
-before they import much.
+before they import much. The database server starts while this process imports the rest.
 """
 
+import gc
 import os
 import sys
+import threading
 from importlib import import_module
 
 from commonplace.cli.resident.client import build
 from commonplace.cli.resident.place import Place
+from commonplace.cli.start import COLLECT_AFTER
+
+
+class EarlyServer(threading.Thread):
+    """Starts the embedded database server of a home that has one, and holds it until the memory has joined it."""
+
+    def __init__(self) -> None:
+        super().__init__(name="starting the database server", daemon=True)
+        self._is_joined = threading.Event()
+        # Imported by the main thread: two threads must not import the same modules at once.
+        self._join_server = import_module("commonplace.storage.embedded").join_server
+        self._load_settings = import_module("commonplace.core.settings").load_settings
+
+    def run(self) -> None:
+        """Join the server, and leave it after :meth:`release`. Whoever opens the memory reports what is wrong."""
+        try:
+            settings = self._load_settings(read_current_directory=False).settings
+            if settings.postgres_url is None and (settings.postgres_directory / "data").exists():
+                membership = self._join_server(settings.postgres_directory)
+                self._is_joined.wait()
+                membership.leave()
+        except Exception:  # noqa: BLE001, S110 - the memory is opened again, with a log
+            pass
+
+    def release(self) -> None:
+        """Let the thread leave the server."""
+        self._is_joined.set()
 
 
 def main() -> int:
@@ -20,8 +49,11 @@ def main() -> int:
     if listener is None:
         return 0
     os.chdir("/")
+    gc.set_threshold(COLLECT_AFTER)
     try:
-        return import_module("commonplace.cli.resident.server").serve(place, listener, code)
+        early = EarlyServer()
+        early.start()
+        return import_module("commonplace.cli.resident.server").serve(place, listener, code, early.release)
     finally:
         place.leave()
 

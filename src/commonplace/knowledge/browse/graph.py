@@ -1,5 +1,6 @@
 """A graph of entities, their facts, and the links between memories."""
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 from uuid import UUID
@@ -7,6 +8,7 @@ from uuid import UUID
 from commonplace.core.errors import NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession
+from commonplace.knowledge.kinds import GLOBAL_SCOPE, Moment
 from commonplace.storage.database import Row
 
 MOST_ENTITIES: Final = 30
@@ -14,15 +16,24 @@ FACTS_OF_ONE: Final = 40
 FACTS_OF_EACH: Final = 5
 MOST_LINKS: Final = 200
 """Most links of a graph that a person can read."""
+MOST_STEPS: Final = 6
+"""The longest way between two entities; from a fact to a fact of one episode it takes four steps."""
+MOST_EDGES: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """An entity or a memory; ``label`` is its name or the beginning of its text."""
+    """An entity or a memory.
+
+    Attributes:
+        label: Its name, or the beginning of its text.
+        facts: The number of active facts about an entity; 0 for a memory.
+    """
 
     id: str
     kind: Literal["entity", "fact", "episode", "rule"]
     label: str
+    facts: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,21 +56,42 @@ class Graph:
         """Add a node, unless the graph has it."""
         self.nodes.setdefault(node.id, node)
 
+    def only(self, kinds: Collection[str]) -> "Graph":
+        """Return the nodes of some kinds and the edges between them."""
+        nodes = {key: node for key, node in self.nodes.items() if node.kind in kinds}
+        edges = [edge for edge in self.edges if edge.source in nodes and edge.target in nodes]
+        return Graph(nodes=nodes, edges=edges)
+
 
 class GraphMethods(KnowledgeSession):
-    """The method of knowledge memory that draws entities, facts and links."""
+    """The methods of knowledge memory that draw entities, facts and links."""
 
-    async def knowledge_graph(self, *, entity_id: UUID | str | None = None) -> Graph:
+    async def knowledge_graph(
+        self,
+        *,
+        entity_id: UUID | str | None = None,
+        kinds: Collection[str] | None = None,
+        scope: str | None = None,
+        since: Moment | None = None,
+    ) -> Graph:
         """Return an entity with its most important active facts, and the entities and memories that they relate it to.
 
         Without an entity: the 30 entities with the most active facts, five facts each.
 
+        Args:
+            entity_id: The entity.
+            kinds: Nodes of these kinds only, ``entity``, ``fact``, ``episode`` or ``rule``; ``None`` for all.
+            scope: Only facts of this scope and global facts; ``None`` for all.
+            since: Only facts that were stored at this moment or later.
+
         Raises:
-            InvalidInputError: The id is malformed.
+            InvalidInputError: A parameter is malformed.
             NotFoundError: The entity does not exist, or was merged into another.
             StorageUnavailableError: The server cannot be reached.
         """
         key = inputs.optional_id(entity_id, field="entity_id")
+        own = inputs.optional_scope(scope)
+        oldest = inputs.optional_moment(since, field="since")
         async with self._reading() as sql:
             entities = await sql.graph_entities(entity_id=key, limit=MOST_ENTITIES)
             if key is not None and not entities:
@@ -67,23 +99,86 @@ class GraphMethods(KnowledgeSession):
             facts = await sql.graph_facts(
                 entity_ids=[entity["id"] for entity in entities],
                 per_entity=FACTS_OF_EACH if key is None else FACTS_OF_ONE,
+                scope=own,
+                since=oldest,
             )
             if key is None:
                 shown = [fact["id"] for fact in facts]
                 relations = await sql.graph_relations(fact_ids=shown, limit=MOST_LINKS)
             else:
-                now = self.clock()
                 relations = await sql.relations(
-                    entity_id=key, scopes=None, as_of=None, valid_at=None, now=now, limit=MOST_LINKS
+                    entity_id=key,
+                    scopes=None if own is None else [GLOBAL_SCOPE, own],
+                    as_of=None,
+                    valid_at=None,
+                    now=self.clock(),
+                    limit=MOST_LINKS,
                 )
+                relations = [row for row in relations if oldest is None or row["created_at"] >= oldest]
             links = await sql.graph_links(ids=[fact["id"] for fact in facts], limit=MOST_LINKS)
-        return _drawn(entities, facts, relations, links)
+        graph = _drawn(entities, facts, relations, links)
+        return graph if kinds is None else graph.only(kinds)
+
+    async def connect_entities(self, first_id: UUID | str, second_id: UUID | str) -> Graph:
+        """Return the shortest way from one entity to another, over facts, links and the memories between them.
+
+        The search goes six steps far and looks at 5,000 edges of each step.
+
+        Returns:
+            The nodes in the order of the way, and the edge between each node and the next; an empty graph if the search
+            finds no way.
+
+        Raises:
+            InvalidInputError: An id is malformed.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        first = inputs.require_id(first_id, field="first_id")
+        second = inputs.require_id(second_id, field="second_id")
+        before: dict[UUID, Row | None] = {first: None}
+        frontier = [first]
+        async with self._reading() as sql:
+            for _ in range(MOST_STEPS):
+                if second in before or not frontier:
+                    break
+                edges = await sql.graph_steps(ids=frontier, limit=MOST_EDGES)
+                frontier = []
+                for edge in edges:
+                    if edge["to_id"] not in before:
+                        before[edge["to_id"]] = edge
+                        frontier.append(edge["to_id"])
+            way = _way(before, second)
+            ids = [first, *(edge["to_id"] for edge in way)]
+            names = {row["id"]: row["name"] for row in await sql.names_of(ids=ids, now=self.clock())}
+        return _walked(first, way, names)
+
+
+def _way(before: Mapping[UUID, Row | None], end: UUID) -> list[Row]:
+    """Return the edges of the way to the end of a search, in order."""
+    way: list[Row] = []
+    edge = before.get(end)
+    while edge is not None:
+        way.append(edge)
+        edge = before[edge["from_id"]]
+    return way[::-1]
+
+
+def _walked(first: UUID, way: Sequence[Row], names: Mapping[UUID, str]) -> Graph:
+    graph = Graph()
+    if way:
+        graph.add(Node(id=str(first), kind="entity", label=names.get(first, "")))
+    for edge in way:
+        node = Node(id=str(edge["to_id"]), kind=edge["to_kind"], label=names.get(edge["to_id"], "")[:300])
+        graph.add(node)
+        graph.edges.append(Edge(source=str(edge["from_id"]), target=node.id, relation=edge["relation"]))
+    return graph
 
 
 def _drawn(entities: list[Row], facts: list[Row], relations: list[Row], links: list[Row]) -> Graph:
     graph = Graph()
     for entity in entities:
-        graph.add(Node(id=str(entity["id"]), kind="entity", label=entity["canonical_name"]))
+        graph.add(
+            Node(id=str(entity["id"]), kind="entity", label=entity["canonical_name"], facts=entity["facts"])
+        )
     for fact in facts:
         graph.add(Node(id=str(fact["id"]), kind="fact", label=_label(fact)))
         graph.edges.append(

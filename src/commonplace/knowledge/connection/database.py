@@ -19,6 +19,7 @@ from commonplace.storage.migrations.runner import migrate_postgres
 from commonplace.storage.opening import before_upgrade
 from commonplace.storage.postgres import access_to, open_pool
 from commonplace.storage.postgres_access import Access
+from commonplace.storage.postgres_url import require_direct
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,11 +77,12 @@ class KnowledgeDatabase:
         """Open a pool of the owner of the tables, and close it at the end of the block.
 
         Raises:
-            SettingsError: The URL is not a PostgreSQL URL.
+            SettingsError: The URL is not a PostgreSQL URL, or leads to a pooler.
             StorageError: The server cannot be started or reached, or its schema is newer than this release.
         """
         pool = await self.pool()
         if isinstance(self._source, str):
+            require_direct(self._source, "a move to another embedding model")
             yield pool  # a URL names the owner
             return
         owners = await open_pool(self._source, as_owner=True)

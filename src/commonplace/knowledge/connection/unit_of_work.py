@@ -14,8 +14,9 @@ import asyncpg
 from aiosql.queries import Queries
 
 from commonplace.core.context import RequestContext, current_context, require_tenant
-from commonplace.core.errors import TenantUnsetError
+from commonplace.core.errors import ClaimLostError, TenantUnsetError
 from commonplace.core.tracing import span
+from commonplace.knowledge.connection.claims import unmarked_claim
 from commonplace.knowledge.connection.vectors import refused_vectors
 from commonplace.knowledge.kinds import COLUMN_GAPS
 from commonplace.storage.database import Statements, load_queries
@@ -75,6 +76,7 @@ async def unit_of_work(pool: asyncpg.Pool, *, readonly: bool = False) -> AsyncGe
     Raises:
         TenantUnsetError: No request context is set.
         InvalidInputError: The tenant's id is malformed.
+        ClaimLostError: Another process runs the request; nothing was written.
         ModelMismatchError: The vectors to store are of another model than the vectors of the memories.
         StorageUnavailableError: The server cannot be reached; nothing was written.
     """
@@ -88,4 +90,9 @@ async def unit_of_work(pool: asyncpg.Pool, *, readonly: bool = False) -> AsyncGe
             sql = Statements(queries(), connection)
             begin = sql.set_context if readonly else sql.set_writing_context
             await begin(tenant_id=context.tenant_id, actor=context.actor)
+            claim = None if readonly else unmarked_claim(context.tenant_id)
+            if claim and await sql.mark_claim(key=claim.key, claim=claim.id) is None:
+                raise ClaimLostError(claim.key)
             yield sql
+        if claim:
+            claim.is_applied = True

@@ -41,22 +41,26 @@ class DeadLetterMethods(KnowledgeSession):
         async with self._reading() as sql:
             return DeadLetter.from_rows(await sql.dead_letters(butler=wanted, limit=MAX_SHOWN))
 
-    async def requeue_dead_letters(self, *, butler: str | None = None) -> int:
+    async def requeue_dead_letters(
+        self, *, butler: str | None = None, episode_id: UUID | str | None = None
+    ) -> int:
         """Retry dead letters from the first attempt, unless they have expired.
 
         Args:
             butler: Only this butler's dead letters.
+            episode_id: Only this episode.
 
         Returns:
             The number of requeued episodes.
 
         Raises:
-            InvalidInputError: ``butler`` is not a valid name.
+            InvalidInputError: ``butler`` is not a valid name, or the id is malformed.
             StorageUnavailableError: The server cannot be reached.
         """
         wanted = inputs.optional_scope(butler, field="butler")
+        key = inputs.optional_id(episode_id, field="episode_id")
         async with self._writing() as sql:
-            return await sql.requeue_dead_letters(butler=wanted, now=self.clock())
+            return await sql.requeue_dead_letters(butler=wanted, episode_id=key, now=self.clock())
 
 
 list_dead_letters = storage_function(DeadLetterMethods, DeadLetterMethods.list_dead_letters)

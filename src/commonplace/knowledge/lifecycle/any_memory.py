@@ -127,6 +127,27 @@ class AnyMemoryMethods(KnowledgeSession):
                     assert_never(kind)
             return await read_one(sql, kind, key, now=now)
 
+    async def restore_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
+        """Take the forgetting of a fact or rule back, and return the memory.
+
+        Raises:
+            InvalidInputError: The type or id is malformed, the memory is an episode, it is not forgotten, or another
+                memory has replaced it.
+            NotFoundError: The memory does not exist.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        async with self._changing(memory_type, memory_id, no_episode="expires when it is forgotten") as found:
+            sql, kind, key = found
+            restored = (
+                await sql.restore_fact(id=key, validity=Validity.RETRACTED)
+                if kind is MemoryType.FACT
+                else await sql.restore_rule(id=key)
+            )
+            memory = await read_one(sql, kind, key, now=self.clock())
+            if restored is None:
+                raise InvalidInputError("memory_id", f"a forgotten {kind} that no other replaced", str(key))
+            return memory
+
     @asynccontextmanager
     async def _changing(
         self, memory_type: str, memory_id: UUID | str, *, no_episode: str = ""

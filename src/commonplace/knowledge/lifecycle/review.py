@@ -1,5 +1,7 @@
 """Work that waits for a person: memories to confirm or forget, and pairs of memories that may say the same."""
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -11,7 +13,7 @@ from commonplace.knowledge import inputs
 from commonplace.knowledge.config import LIST_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.events import EventType, record_event
-from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.kinds import MemoryType, Validity
 from commonplace.knowledge.short_ids import find_id, parse_id
 from commonplace.knowledge.upkeep.decay import FAINT
 from commonplace.storage.database import Statements
@@ -23,6 +25,16 @@ NOTICE: Final = timedelta(days=14)
 LIKENESS: Final = 0.95
 """Cosine of the vectors of two memories from which on they may say the same."""
 
+MOST_EVENTS: Final = 1_000
+"""The latest events that are searched for sources that changed."""
+
+LATEST: Final = 500
+"""The newest facts, and the newest rules, that are compared with others."""
+
+MOST_FACTS: Final = 5_000
+MOST_RULES: Final = 2_000
+"""The newest facts and rules that they are compared with, so that a large scope stays cheap."""
+
 
 class WaitingReason(StrEnum):
     """The reason why a memory waits for a person."""
@@ -31,6 +43,8 @@ class WaitingReason(StrEnum):
     """The memory was used, and fades within 14 days unless a person confirms it."""
     STALE = "stale"
     """A memory that it is derived from or supported by was superseded or forgotten."""
+    HARMFUL = "harmful"
+    """The rule did harm after it was last confirmed."""
 
 
 class Likeness(StrEnum):
@@ -71,25 +85,32 @@ class ReviewMethods(KnowledgeSession):
     async def list_waiting(self, *, limit: int = LIST_LIMIT) -> list[WaitingMemory]:
         """Return facts and rules to confirm or forget, the longest unconfirmed first.
 
-        These are memories that were used and fade within 14 days, and memories whose source was superseded or
-        forgotten after they were last confirmed. A confirmation takes a memory off the list.
+        These are memories that were used and fade within 14 days, memories whose source was superseded or forgotten
+        after they were last confirmed, and rules that did harm since. A confirmation takes a memory off the list.
 
         Raises:
             StorageUnavailableError: The server cannot be reached.
         """
         now = self.clock()
         async with self._reading() as sql:
-            rows = await sql.list_waiting(now=now, soon=now + NOTICE, faint=FAINT, limit=limit)
+            rows = await sql.list_waiting(
+                now=now, soon=now + NOTICE, faint=FAINT, events=MOST_EVENTS, limit=limit
+            )
             return WaitingMemory.from_rows(rows)
 
     async def list_duplicates(self, *, limit: int = LIST_LIMIT) -> list[DuplicatePair]:
         """Return pairs of facts, and of rules, of one scope that may say the same, the latest first.
 
+        The 500 newest facts are compared with the 5,000 newest, and the 500 newest rules with the 2,000 newest.
+
         Raises:
             StorageUnavailableError: The server cannot be reached.
         """
         async with self._reading() as sql:
-            return DuplicatePair.from_rows(await sql.list_duplicates(likeness=LIKENESS, limit=limit))
+            rows = await sql.list_duplicates(
+                likeness=LIKENESS, latest=LATEST, facts=MOST_FACTS, rules=MOST_RULES, limit=limit
+            )
+            return DuplicatePair.from_rows(rows)
 
     async def decide_duplicate(
         self, memory_type: str, older_id: UUID | str, newer_id: UUID | str, *, same: bool
@@ -107,16 +128,8 @@ class ReviewMethods(KnowledgeSession):
             NotFoundError: One of the memories is not active, or is forgotten.
             StorageUnavailableError: The server cannot be reached.
         """
-        kind = inputs.require_memory_type(memory_type)
-        if kind is MemoryType.EPISODE:
-            raise InvalidInputError("memory_type", "fact or rule: episodes are not compared", str(kind))
-        fields = ("older_id", older_id), ("newer_id", newer_id)
-        wanted = {field: parse_id(given, kind, field=field) for field, given in fields}
         now = self.clock()
-        async with self._writing() as sql:
-            older, newer = [await find_id(sql, each, kind, field=field) for field, each in wanted.items()]
-            if older == newer:
-                raise InvalidInputError("newer_id", "the id of another memory than the older", str(newer))
+        async with self._changing_pair(memory_type, older_id, newer_id) as (sql, kind, older, newer):
             await _require_living(sql, kind, older, newer)
             if same:
                 await _supersede(sql, kind, older, newer, now)
@@ -125,6 +138,40 @@ class ReviewMethods(KnowledgeSession):
             after = {"other": str(older), "decision": "same" if same else "distinct"}
             payload = {"memory_type": kind, "memory_id": str(newer), "before": None, "after": after}
             await record_event(sql, EventType.REVIEW_DECIDED, payload=payload)
+
+    async def undo_duplicate(self, memory_type: str, older_id: UUID | str, newer_id: UUID | str) -> None:
+        """Take a decision about a pair back: the pair waits again.
+
+        For the parameters see :meth:`decide_duplicate`.
+
+        Raises:
+            InvalidInputError: A parameter is malformed, the pair is not decided, or the older memory cannot be restored
+                because another memory has replaced it since.
+            NotFoundError: One of the memories does not exist.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        async with self._changing_pair(memory_type, older_id, newer_id) as (sql, kind, older, newer):
+            if await sql.forget_distinction(first_id=older, second_id=newer) is None:
+                await _restore(sql, kind, older, newer)
+            after = {"other": str(older), "decision": None}
+            payload = {"memory_type": kind, "memory_id": str(newer), "before": None, "after": after}
+            await record_event(sql, EventType.REVIEW_REOPENED, payload=payload)
+
+    @asynccontextmanager
+    async def _changing_pair(
+        self, memory_type: str, older_id: UUID | str, newer_id: UUID | str
+    ) -> AsyncGenerator[tuple[Statements, MemoryType, UUID, UUID]]:
+        """Open a transaction that changes two facts or two rules."""
+        kind = inputs.require_memory_type(memory_type)
+        if kind is MemoryType.EPISODE:
+            raise InvalidInputError("memory_type", "fact or rule: episodes are not compared", str(kind))
+        fields = ("older_id", older_id), ("newer_id", newer_id)
+        wanted = {field: parse_id(given, kind, field=field) for field, given in fields}
+        async with self._writing() as sql:
+            older, newer = [await find_id(sql, each, kind, field=field) for field, each in wanted.items()]
+            if older == newer:
+                raise InvalidInputError("newer_id", "the id of another memory than the older", str(newer))
+            yield sql, kind, older, newer
 
 
 async def _require_living(sql: Statements, kind: MemoryType, *ids: UUID) -> None:
@@ -151,3 +198,21 @@ async def _supersede(sql: Statements, kind: MemoryType, older: UUID, newer: UUID
     await sql.create_link(
         source_type=kind, source_id=newer, target_type=kind, target_id=older, relation="supersedes", now=now
     )
+
+
+async def _restore(sql: Statements, kind: MemoryType, older: UUID, newer: UUID) -> None:
+    """Make the older memory of a pair current again.
+
+    Raises:
+        InvalidInputError: The newer memory did not supersede it, or another memory has replaced it since.
+    """
+    unlinked = await sql.unlink_superseded(memory_type=kind, older_id=older, newer_id=newer)
+    restored = None
+    if unlinked is not None:
+        restored = (
+            await sql.restore_fact(id=older, validity=Validity.SUPERSEDED)
+            if kind is MemoryType.FACT
+            else await sql.restore_rule(id=older)
+        )
+    if restored is None:
+        raise InvalidInputError("older_id", f"a {kind} that the newer {kind} alone replaced", str(older))

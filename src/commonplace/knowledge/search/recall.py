@@ -134,7 +134,10 @@ async def prepare_recall(
     filters: Filters = NO_FILTERS,
     clock: Clock,
 ) -> SearchRequest:
-    """Check a recall and compute the topic's vector, before a connection is taken; see :func:`recall`."""
+    """Check a recall and compute the topic's vector, before a connection is taken; see :func:`recall`.
+
+    An empty topic needs no vector: the most important memories are recalled, and the model is not loaded for it.
+    """
     floor = require_relevance(min_relevance)
     request = make_request(
         query=topic,
@@ -147,8 +150,9 @@ async def prepare_recall(
         filters=filters,
         now=clock(),
     )
-    request = await add_vector(request, engine)
-    return replace(request, min_relevance=floor if request.text else 0.0)
+    if not request.text:
+        return request
+    return replace(await add_vector(request, engine), min_relevance=floor)
 
 
 async def find_memories(

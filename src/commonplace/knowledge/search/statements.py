@@ -247,6 +247,7 @@ def _gaps(table: SearchTable, reach: Reach, *, scoped: bool, past: bool, filtere
         "live": f"{live} AND {FILTERED[table.memory_type]}" if filtered else live,
         "stale": table.stale,
         "countable": table.countable,
+        "importance": table.importance,
         "rrf_k": str(RRF_K),
         "columns": ", ".join(f"m.{column}" for column in COLUMNS[table.memory_type]),
     }
@@ -260,7 +261,6 @@ def _session_gaps(table: SearchTable, gaps: Mapping[str, str]) -> dict[str, str]
         **gaps,
         "type": f"CAST('{table.memory_type}' AS text)",
         "scope": table.scope,
-        "importance": table.importance,
     }
     if table.memory_type is not MemoryType.EPISODE:
         return {

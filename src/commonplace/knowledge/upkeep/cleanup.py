@@ -45,7 +45,7 @@ class CleanupMethods(KnowledgeSession):
 
         Episodes that are neither consolidated nor expired stay, even over the limit. The links of a deleted episode are
         deleted too, and memories that were learned from it lose their reference. Each batch of 1,000 is one
-        transaction.
+        transaction. Expired answers of requests are deleted as well.
 
         Args:
             max_entries: The number of episodes to keep, 0 to 100,000,000;
@@ -76,6 +76,8 @@ class CleanupMethods(KnowledgeSession):
             lambda sql: sql.delete_surplus_episodes(max_entries=most, limit=BATCH_ROWS),
             on_progress,
         )
+        async with self._writing() as sql:
+            await sql.delete_expired_answers()
         unconsolidated = sum(batch["unconsolidated"] for batch in expired)
         if unconsolidated:
             _log.warning("%d episodes expired before they were consolidated", unconsolidated)

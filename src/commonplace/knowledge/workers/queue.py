@@ -10,18 +10,32 @@ from procrastinate.connector import BaseConnector
 from procrastinate.exceptions import ConnectorException
 from procrastinate.manager import JobManager
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import DictRow
 
 from commonplace.core.errors import SettingsError, StorageUnavailableError
 from commonplace.knowledge.workers.schema import SCHEMA
 from commonplace.storage.postgres_access import CONNECT_TIMEOUT_S, Access
-from commonplace.storage.postgres_url import mask_password
+from commonplace.storage.postgres_url import is_pooled, mask_password, server_url
 
 CONNECTIONS: Final = 3
 """Procrastinate's connections between jobs; another one listens. Jobs use the pool of knowledge memory."""
 
+_SET_PATH: Final = f"SET LOCAL search_path TO {SCHEMA}"
 _DESCRIBE: Final = """
 INSERT INTO worker_details (worker_id, name, concurrency) VALUES (%(worker_id)s, %(name)s, %(concurrency)s)
 """
+
+
+class _Connector(PsycopgConnector):
+    """Procrastinate's connector, which finds the schema in each transaction: a pooler passes on no search path."""
+
+    @asynccontextmanager
+    async def _get_cursor(
+        self, connection: psycopg.AsyncConnection | None = None
+    ) -> AsyncGenerator[psycopg.AsyncCursor[DictRow]]:
+        async with super()._get_cursor(connection) as cursor:
+            await cursor.execute(_SET_PATH)
+            yield cursor
 
 
 class Roster(JobManager):
@@ -68,8 +82,13 @@ async def open_queue(
         SettingsError: The URL has unknown parameters.
         StorageUnavailableError: The server cannot be reached, or went away. Messages hide the password.
     """
-    connector = PsycopgConnector(
-        conninfo=_conninfo(access), min_size=1, max_size=CONNECTIONS, timeout=CONNECT_TIMEOUT_S, name="queue"
+    connector = _Connector(
+        conninfo=_conninfo(access),
+        kwargs={"prepare_threshold": None} if is_pooled(access.url) else {},
+        min_size=1,
+        max_size=CONNECTIONS,
+        timeout=CONNECT_TIMEOUT_S,
+        name="queue",
     )
     app = App(connector=connector)
     app.job_manager = Roster(connector, name=name, concurrency=concurrency, on_register=on_register)
@@ -84,17 +103,15 @@ async def open_queue(
 
 
 def _conninfo(access: Access) -> str:
-    """Return a libpq connection string; it sets role and search path when the connection is made."""
+    """Return a libpq connection string; it sets the role when the connection is made."""
     try:
-        parameters = cast("dict[str, Any]", conninfo_to_dict(access.url))
+        parameters = cast("dict[str, Any]", conninfo_to_dict(server_url(access.url)))
     except psycopg.ProgrammingError as error:
         reason = mask_password(str(error).strip(), access.url)
         raise SettingsError(f"the PostgreSQL URL of {access.where}: {reason}") from None
-    options = f"{parameters.get('options') or ''} -c search_path={SCHEMA}"
     if access.role:
-        options += f" -c role={access.role}"
+        parameters["options"] = f"{parameters.get('options') or ''} -c role={access.role}".strip()
     parameters |= {
-        "options": options.strip(),
         "application_name": "commonplace worker",
         "connect_timeout": CONNECT_TIMEOUT_S,
     }

@@ -5,6 +5,8 @@ release, and the migrations that this includes are recorded, so that a later rel
 steps follow in the same list.
 """
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -19,13 +21,17 @@ from commonplace.storage.postgres_database import translated_errors
 
 SCHEMA: Final = "procrastinate"
 DDL_DIRECTORY: Final = Path(__file__).parent / "ddl"
-LOCK_TIMEOUT_S: Final = 60
 
 _OURS: Final = "commonplace/"
-_SERIALISE: Final = "SELECT pg_advisory_lock(hashtextextended('commonplace queue', 0))"
+_SERIALISE: Final = "SELECT pg_advisory_xact_lock(hashtextextended('commonplace queue', 0))"
 _IS_THERE: Final = "SELECT to_regnamespace($1) IS NOT NULL"
-_HAS_TABLE: Final = "SELECT to_regclass($1) IS NOT NULL"
-_SET_PATH: Final = f"SET LOCAL search_path TO {SCHEMA}"
+# After a lock was waited for, to_regclass() may not see what its former holder has created.
+_HAS_TABLE: Final = """
+SELECT EXISTS (
+    SELECT FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace WHERE nspname || '.' || relname = $1
+)
+"""
+_SETTINGS: Final = f"SET LOCAL lock_timeout = '60s'; SET LOCAL search_path TO {SCHEMA}"
 _CREATE_LIST: Final = """
 CREATE TABLE schema_steps (name TEXT PRIMARY KEY, applied_at TIMESTAMPTZ NOT NULL DEFAULT now())
 """
@@ -69,8 +75,6 @@ async def prepare_schema(access: Access) -> None:
         with translated_errors(access.where):
             if await _noted(connection, access.where, steps) == {step.name for step in steps}:
                 return
-            await connection.execute(f"SET lock_timeout = '{LOCK_TIMEOUT_S}s'")
-            await connection.execute(_SERIALISE)
             await _bring_up(connection, access.where, steps)
     except asyncpg.InsufficientPrivilegeError as error:
         raise StorageUnavailableError(
@@ -101,23 +105,29 @@ async def _noted(connection: asyncpg.Connection, where: str, steps: list[Step]) 
 
 
 async def _bring_up(connection: asyncpg.Connection, where: str, steps: list[Step]) -> None:
-    noted = await _noted(connection, where, steps)
-    if not noted:
-        await _install(connection, [step.name for step in steps if not step.name.startswith(_OURS)])
-        noted = await _noted(connection, where, steps)
+    await _install(connection, where, steps)
     for step in steps:
-        if step.name not in noted:
-            async with connection.transaction():
-                await connection.execute(_SET_PATH)
+        async with _changing(connection):
+            if step.name not in await _noted(connection, where, steps):
                 await connection.execute(step.path.read_text(encoding="utf-8"))
                 await connection.execute(_NOTE, [step.name])
 
 
-async def _install(connection: asyncpg.Connection, included: list[str]) -> None:
-    async with connection.transaction():
+async def _install(connection: asyncpg.Connection, where: str, steps: list[Step]) -> None:
+    async with _changing(connection):
+        if await _noted(connection, where, steps):
+            return
         if not await connection.fetchval(_IS_THERE, SCHEMA):
             await connection.execute(f"CREATE SCHEMA {SCHEMA}")
-        await connection.execute(_SET_PATH)
         await connection.execute(SchemaManager.get_schema())
         await connection.execute(_CREATE_LIST)
-        await connection.execute(_NOTE, included)
+        await connection.execute(_NOTE, [step.name for step in steps if not step.name.startswith(_OURS)])
+
+
+@asynccontextmanager
+async def _changing(connection: asyncpg.Connection) -> AsyncGenerator[None]:
+    """Open a transaction in the queue's schema that excludes other changes of it."""
+    async with connection.transaction():
+        await connection.execute(_SETTINGS)
+        await connection.execute(_SERIALISE)
+        yield

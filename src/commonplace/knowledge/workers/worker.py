@@ -28,6 +28,7 @@ from commonplace.knowledge.workers.schema import prepare_schema
 from commonplace.knowledge.workers.tasks import Means, register_tasks
 from commonplace.llm.model import Model
 from commonplace.llm.opening import open_consolidation_model
+from commonplace.storage.postgres_url import is_pooled
 
 GRACE_S: Final = 10.0
 """The time that running jobs have to finish when a worker stops; then they are returned to the queue."""
@@ -127,6 +128,7 @@ class Worker:
                 concurrency=concurrency,
                 shutdown_graceful_timeout=GRACE_S,
                 install_signal_handlers=False,
+                listen_notify=not is_pooled(access.url),
                 update_heartbeat_interval=HEARTBEAT_S,
                 stalled_worker_timeout=FORGET_WORKERS_S,
                 worker_middleware=[outcomes.wrap],

@@ -26,7 +26,7 @@ from commonplace.storage.embedded import join_server
 from commonplace.storage.file_locks import FileLock
 from commonplace.storage.postgres_access import connect
 from commonplace.storage.postgres_binaries import bundled_programs
-from commonplace.storage.postgres_url import describe_url, without_password
+from commonplace.storage.postgres_url import describe_url, require_direct, without_password
 
 SQLITE: Final = "commonplace.db"
 OPERATIONAL: Final = "operational.dump"
@@ -70,8 +70,13 @@ async def servers(settings: Settings, *, create: bool = False) -> AsyncGenerator
     Args:
         settings: Name the databases.
         create: Whether to create an embedded server that does not exist; otherwise it is left out.
+
+    Raises:
+        SettingsError: A URL leads to a pooler.
     """
     found: dict[str, Server] = {}
+    for url in (settings.database, settings.postgres_url):
+        require_direct(url or "", "a backup, a restore or an erasure")
     if settings.database_is_postgres and settings.database != settings.postgres_url:
         found[OPERATIONAL] = Server(url=settings.database)
     if settings.postgres_url:

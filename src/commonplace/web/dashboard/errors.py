@@ -17,8 +17,8 @@ from starlette.exceptions import HTTPException
 
 from commonplace.access import Principal
 from commonplace.core.errors import CommonplaceError, InvalidInputError
-from commonplace.web.access import known_caller, memories
 from commonplace.web.dashboard.rendering import render, wants_fragment
+from commonplace.web.dashboard.waiting_counts import total_waiting
 from commonplace.web.problems import FAULT, UNAUTHENTICATED, Problem, ProblemError, problem_of
 from commonplace.web.refusals import first_fault
 
@@ -58,14 +58,9 @@ class PageRoute(APIRoute):
 
 
 async def count_waiting(request: Request) -> None:
-    """Dependency of pages: note how many pairs wait for a review, for the sidebar of a whole page."""
-    caller = known_caller(request)
-    if wants_fragment(request) or caller is None or not caller.principal.of_installation:
-        return
-    try:
-        request.state.waiting_reviews = await memories(request).operational.count_reviews()
-    except CommonplaceError as error:
-        log.error("the number of reviews in the sidebar: %s", error)  # noqa: TRY400 - a line is enough
+    """Dependency of pages: note how many items wait for a review, for the sidebar of a whole page."""
+    if not wants_fragment(request):
+        request.state.waiting_reviews = await total_waiting(request)
 
 
 def pages(path: str, role: Callable[[Request], Principal]) -> APIRouter:

@@ -6,12 +6,13 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """A page in the sidebar.
+    """A page in the sidebar, or a tab of one.
 
     Attributes:
         path: Its path; pages below the path count as part of it.
-        label: Its name in the sidebar.
-        icon: A name from ``templates/icons.html``.
+        label: Its name.
+        icon: A name from ``templates/icons.html``; a tab has none.
+        tabs: The pages that share the entry, the page itself first. They stand above the content as tabs.
         is_alone: Whether the pages below it have entries of their own.
         of_installation: Whether it is for the tenant of the installation only.
         counts_reviews: Whether it shows how many pairs wait for a review.
@@ -19,16 +20,16 @@ class Entry:
 
     path: str
     label: str
-    icon: str
+    icon: str = ""
+    tabs: tuple["Entry", ...] = ()
     is_alone: bool = False
     of_installation: bool = False
     counts_reviews: bool = False
 
     def holds(self, path: str) -> bool:
-        """Return whether a path is this page or a page below it."""
-        return path == self.path or (
-            self.path != "/" and not self.is_alone and path.startswith(f"{self.path}/")
-        )
+        """Return whether a path is this page, a page below it or one of its tabs."""
+        below = self.path != "/" and not self.is_alone and path.startswith(f"{self.path}/")
+        return path == self.path or below or any(tab.holds(path) for tab in self.tabs)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,21 +46,21 @@ SIDEBAR: Final = (
         entries=(
             Entry(path="/", label="Overview", icon="overview", of_installation=True),
             Entry(path="/week", label="This week", icon="week", of_installation=True),
+            Entry(path="/reviews", label="Review", icon="review", of_installation=True, counts_reviews=True),
             Entry(path="/briefing", label="Try a prompt", icon="prompt", of_installation=True),
         ),
     ),
     Section(
-        heading="Operations",
+        heading="Scheduled agents",
         entries=(
             Entry(path="/sessions", label="Sessions", icon="sessions", of_installation=True),
             Entry(path="/events", label="Events", icon="events", of_installation=True),
             Entry(path="/memories", label="Memories", icon="memories", of_installation=True),
             Entry(path="/cooldowns", label="Cooldowns", icon="cooldowns", of_installation=True),
-            Entry(path="/reviews", label="Review", icon="review", of_installation=True, counts_reviews=True),
         ),
     ),
     Section(
-        heading="Agents",
+        heading="Apps and code",
         entries=(
             Entry(path="/apps", label="Apps", icon="apps", of_installation=True),
             Entry(path="/workspace", label="Workspace", icon="workspace", of_installation=True),
@@ -68,15 +69,30 @@ SIDEBAR: Final = (
     Section(
         heading="Knowledge",
         entries=(
-            Entry(path="/knowledge", label="Knowledge", icon="knowledge", is_alone=True),
             Entry(path="/knowledge/facts", label="Facts", icon="facts"),
             Entry(path="/knowledge/rules", label="Rules", icon="rules"),
             Entry(path="/knowledge/episodes", label="Episodes", icon="episodes"),
-            Entry(path="/knowledge/entities", label="Entities", icon="entities"),
-            Entry(path="/knowledge/graph", label="Graph", icon="graph"),
-            Entry(path="/knowledge/runs", label="Runs", icon="sessions"),
-            Entry(path="/knowledge/events", label="Audit log", icon="events"),
-            Entry(path="/workers", label="Workers", icon="tool", of_installation=True),
+            Entry(
+                path="/knowledge/entities",
+                label="Entities",
+                icon="entities",
+                tabs=(
+                    Entry(path="/knowledge/entities", label="List"),
+                    Entry(path="/knowledge/graph", label="Graph"),
+                ),
+            ),
+            Entry(
+                path="/knowledge",
+                label="Upkeep",
+                icon="tool",
+                is_alone=True,
+                tabs=(
+                    Entry(path="/knowledge", label="Summary", is_alone=True),
+                    Entry(path="/knowledge/runs", label="Runs"),
+                    Entry(path="/knowledge/events", label="Audit log"),
+                    Entry(path="/workers", label="Workers", of_installation=True),
+                ),
+            ),
         ),
     ),
 )
@@ -90,8 +106,10 @@ def sidebar(*, of_installation: bool) -> tuple[Section, ...]:
     """
     if of_installation:
         return SIDEBAR
-    sections = (
-        replace(section, entries=tuple(entry for entry in section.entries if not entry.of_installation))
-        for section in SIDEBAR
-    )
+    sections = (replace(section, entries=_for_all(section.entries)) for section in SIDEBAR)
     return tuple(section for section in sections if section.entries)
+
+
+def _for_all(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """Return the entries and tabs that every tenant may see."""
+    return tuple(replace(entry, tabs=_for_all(entry.tabs)) for entry in entries if not entry.of_installation)

@@ -15,11 +15,12 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from commonplace.access import Principal
 from commonplace.core.errors import NotFoundError
 from commonplace.operational import EventLevel, SessionStatus
-from commonplace.web.access import installation_reader, memories, reader
-from commonplace.web.dashboard import learning
+from commonplace.web.access import caller_of, installation_reader, knowledge_of, memories, reader
+from commonplace.web.dashboard import learning, reviewing
 from commonplace.web.dashboard.cards import Card, ReadCard, read_card, read_cards
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import render
+from commonplace.web.dashboard.waiting_counts import total_waiting
 from commonplace.web.health import Checks, state_of
 from commonplace.web.knowledge.pages import cards as knowledge_cards
 
@@ -73,10 +74,11 @@ async def failed(request: Request) -> dict[str, Any]:
 
 
 async def reviews(request: Request) -> dict[str, Any]:
-    """Read the number of pairs that wait for a review, and the oldest ones; nothing if no pair waits."""
-    operational = memories(request).operational
-    waiting = await operational.count_reviews()
-    return {"waiting": waiting, "reviews": await operational.reviews(limit=SHOWN)} if waiting else {}
+    """Read what waits for a decision, kind by kind; nothing if nothing waits."""
+    who = caller_of(request).principal
+    items, _ = await reviewing.everything(request, knowledge_of(request), who)
+    shown = {"items": items[:SHOWN], "names": reviewing.NAMES}
+    return {"waiting": await total_waiting(request), **shown} if items else {}
 
 
 async def critical(request: Request) -> dict[str, Any]:
@@ -147,11 +149,13 @@ PROBLEMS: Final = [
     knowledge_cards.FAILED,
     knowledge_cards.EXPIRING,
     Card(
-        title="Pairs to review",
+        title="Waiting for a decision",
         template="cards/reviews.html",
         read=reviews,
         url="/reviews",
         more="Review",
+        key="reviews",
+        every_s=60,
         hides_empty=True,
     ),
 ]

@@ -5,13 +5,32 @@ from typing import Final
 from fastapi import APIRouter
 
 from commonplace.web.apps.pages import app_changes, apps
-from commonplace.web.dashboard import overview, searching, trial, week
+from commonplace.web.dashboard import overview, reviewing, searching, trial, week
 from commonplace.web.knowledge import pages as knowledge
-from commonplace.web.operational.pages import cooldowns, events, memories, memory_changes, reviews, sessions
+from commonplace.web.operational.pages import (
+    cooldowns,
+    events,
+    memories,
+    memory_changes,
+    session_forgetting,
+    sessions,
+)
 from commonplace.web.workspace.pages import workspace
 
 PAGES: Final = (
-    *(overview, searching, trial, week, sessions, events, memory_changes, memories, cooldowns, reviews),
+    *(
+        overview,
+        searching,
+        trial,
+        week,
+        session_forgetting,
+        sessions,
+        events,
+        memory_changes,
+        memories,
+        cooldowns,
+        reviewing,
+    ),
     *(app_changes, apps, workspace, *knowledge.PAGES),
 )
 

@@ -1,7 +1,8 @@
 """One search over all four memories, and the newest items of each memory without a query."""
 
 from dataclasses import replace
-from typing import Annotated, Final
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Final, Literal
 
 from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse
@@ -46,6 +47,7 @@ class Wanted(BaseModel):
     model_config = ConfigDict(str_strip_whitespace=True, extra="forbid")
 
     q: Annotated[str, Field(max_length=MAX_QUERY_CHARS)] = ""
+    on: date | Literal[""] = ""
 
 
 @router.get("")
@@ -57,13 +59,16 @@ async def search_page(
     who: Annotated[Principal, Depends(reader)],
 ) -> HTMLResponse:
     """Show what every memory holds about a query; other tenants than the installation's see knowledge memory."""
-    parts = PARTS if who.of_installation else (Part.KNOWLEDGE,)
+    day = wanted.on or None
+    parts = PARTS if who.of_installation and day is None else (Part.KNOWLEDGE,)
+    end = None if day is None else datetime.combine(day, time.max, tzinfo=UTC)
     return render(
         request,
         "search.html",
         query=wanted.q,
-        url=link(PATH, q=wanted.q),
-        results=await search_all(replace(memories, knowledge=knowledge), wanted.q, parts=parts),
+        day=day,
+        url=link(PATH, q=wanted.q, on=day),
+        results=await search_all(replace(memories, knowledge=knowledge), wanted.q, parts=parts, as_of=end),
         titles=TITLES,
         url_of=url_of,
         deleting=deleting,

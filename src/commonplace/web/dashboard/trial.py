@@ -11,7 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from commonplace.briefing import DEFAULT_BUDGET_TOKENS, Briefing, Part, build_briefing
 from commonplace.core.text import collapse_whitespace
-from commonplace.knowledge import GLOBAL_SCOPE, Fact, Found, KnowledgeMemory, short_id
+from commonplace.knowledge import (
+    GLOBAL_SCOPE,
+    Episode,
+    Fact,
+    Found,
+    KnowledgeMemory,
+    Memory,
+    ScoreWeights,
+    short_id,
+)
 from commonplace.memories import Memories
 from commonplace.operational import GENERAL, MemoryFilter
 from commonplace.projects import Projects
@@ -31,6 +40,11 @@ FLOOR: Final = "It missed the floor."
 PINNED: Final = "pinned"
 """The tag of pinned memories."""
 
+WEIGHTS: Final = tuple(ScoreWeights.model_fields)
+"""The parts of the score of facts and rules."""
+
+Weight = Annotated[float | None, Field(ge=0.0, le=1.0)]
+
 router = pages(PATH, installation_reader)
 
 
@@ -43,6 +57,15 @@ class Wanted(BaseModel):
     project: Name = ""
     app: Name = ""
     budget: Annotated[int, Field(ge=0, le=MAX_BUDGET_TOKENS)] = DEFAULT_BUDGET_TOKENS
+    relevance: Weight = None
+    importance: Weight = None
+    recency: Weight = None
+    confidence: Weight = None
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weights that differ from the configured ones."""
+        return {name: value for name in WEIGHTS if (value := getattr(self, name)) is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +80,8 @@ class Line:
         is_told: Whether the briefing holds it.
         memory_id: The id of a fact or rule, which can be pinned, corrected and forgotten here.
         is_pinned: Whether it is in every block of its scope.
+        said_by: The agent who stored it, or the session that taught it; empty if unknown.
+        source_url: The page of its source; empty if unknown.
     """
 
     text: str
@@ -66,6 +91,8 @@ class Line:
     is_told: bool
     memory_id: UUID | None = None
     is_pinned: bool = False
+    said_by: str = ""
+    source_url: str = ""
 
     @property
     def page(self) -> str:
@@ -82,7 +109,12 @@ async def trial(
 ) -> HTMLResponse:
     """Show the briefing for a prompt. It counts no use."""
     mine = replace(memories, knowledge=knowledge)
-    butler = wanted.project or GLOBAL_SCOPE
+    projects = _projects(mine)
+    wanted.project = wanted.project or projects[0][0]
+    butler = wanted.project
+    weights = knowledge.config.retrieval.score_weights.model_copy(update=wanted.weights)
+    retrieval = knowledge.config.retrieval.model_copy(update={"score_weights": weights})
+    knowledge.config = knowledge.config.model_copy(update={"retrieval": retrieval})
     briefing = await build_briefing(
         mine,
         prompt=wanted.prompt,
@@ -106,7 +138,8 @@ async def trial(
         problems=[section for section in briefing.sections if section.problem],
         lines={part: found for part, found in lines.items() if found},
         titles={Part.KNOWLEDGE: "Facts and rules", Part.OPERATIONAL: "Lessons", Part.WORKSPACE: "Notes"},
-        projects=_projects(mine),
+        projects=projects,
+        weights=weights.model_dump(),
         apps=[
             ("", "None"),
             *((each.app.app_id, each.app.name) for each in await mine.apps.registry.list_apps()),
@@ -115,8 +148,12 @@ async def trial(
 
 
 def _projects(memories: Memories) -> list[tuple[str, str]]:
+    """Return the projects, the latest seen first, and the global scope."""
     known = Projects(memories.knowledge.database.settings.home).list_projects()
-    return [("", "All projects (global)"), *((each.id, each.name) for each in known if not each.merged_into)]
+    return [
+        *((each.id, each.name) for each in known if not each.merged_into),
+        (GLOBAL_SCOPE, "All projects (global)"),
+    ]
 
 
 def _section(briefing: Briefing, part: Part) -> str:
@@ -162,7 +199,19 @@ def _recalled(found: Found, text: str, floor: float, obstacle: str) -> Line:
         is_told=is_told,
         memory_id=memory.id,
         is_pinned=is_pinned,
+        said_by=_said_by(memory),
+        source_url=_source_url(memory),
     )
+
+
+def _said_by(memory: Memory) -> str:
+    name = memory.butler if isinstance(memory, Episode) else memory.source_butler
+    return f"Said by {name}." if name else ""
+
+
+def _source_url(memory: Memory) -> str:
+    episode = None if isinstance(memory, Episode) else memory.source_episode_id
+    return f"/knowledge/episodes/{episode}" if episode else ""
 
 
 def _parts_of_score(found: Found) -> str:
@@ -185,6 +234,8 @@ async def _of_operations(memories: Memories, briefing: Briefing) -> Sequence[Lin
             url=f"/memories/{one.id}",
             why=f"Its confidence is {decimal(one.confidence)}; the most trusted lessons come first.",
             is_told=collapse_whitespace(one.observation) in text,
+            said_by="" if one.session_id is None else f"Learned in session {one.session_id}.",
+            source_url="" if one.session_id is None else f"/sessions/{one.session_id}",
         )
         for one in found
     ]

@@ -7,6 +7,7 @@ import pytest
 
 from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.knowledge.lifecycle import review
 from commonplace.knowledge.memory import KnowledgeMemory
 
 pytestmark = pytest.mark.usefixtures("tenant")
@@ -103,3 +104,77 @@ async def test_pairs_that_may_say_the_same_wait(knowledge: KnowledgeMemory, cloc
         await knowledge.decide_duplicate("rule", rules[0], rules[1], same=True)
     with pytest.raises(InvalidInputError, match="newer_id: expected the id of another memory"):
         await knowledge.decide_duplicate("rule", rules[1], rules[1], same=True)
+
+
+@pytest.mark.requirement("DSH-02.2")
+async def test_a_decision_about_a_pair_is_taken_back(knowledge: KnowledgeMemory, clock: ManualClock) -> None:
+    """The pair waits again, and what was superseded is current again."""
+    facts: list[UUID] = []
+    rules: list[UUID] = []
+    for subject, text in (("Anna", "Ask first"), ("anna", "ask  first")):
+        clock.advance(minutes=1)
+        stored = await knowledge.store_fact(subject=subject, predicate="lives in", content="Porto")
+        facts.append(stored.id)
+        rules.append((await knowledge.store_rule(content=text)).id)
+    pairs = await knowledge.list_duplicates()
+    for same in (True, False):
+        for kind, (older, newer) in (("fact", facts), ("rule", rules)):
+            await knowledge.decide_duplicate(kind, older, newer, same=same)
+        assert await knowledge.list_duplicates() == []
+        for kind, (older, newer) in (("fact", facts), ("rule", rules)):
+            await knowledge.undo_duplicate(kind, older, newer)
+        assert await knowledge.list_duplicates() == pairs
+    assert (await knowledge.read_memory("fact", facts[1])).supersedes_id is None
+    with pytest.raises(InvalidInputError, match="older_id: expected a fact that the newer fact alone"):
+        await knowledge.undo_duplicate("fact", *facts)
+
+
+@pytest.mark.requirement("DSH-02.2")
+async def test_forgetting_is_taken_back(knowledge: KnowledgeMemory) -> None:
+    """A fact and a rule are current again, unless another has their place; an episode has expired for good."""
+    fact = await knowledge.store_fact(subject="Anna", predicate="lives in", content="Porto")
+    rule = await knowledge.store_rule(content="Ask first")
+    episode = await knowledge.store_episode(content="Anna moved", butler="ops")
+    assert episode.id is not None
+    for kind, memory_id in (("fact", fact.id), ("rule", rule.id)):
+        await knowledge.forget_memory(kind, memory_id)
+        await knowledge.restore_memory(kind, memory_id)
+    assert (await knowledge.read_memory("fact", fact.id)).validity == "active"
+    assert not (await knowledge.read_memory("rule", rule.id)).is_forgotten
+    with pytest.raises(InvalidInputError, match="expected a forgotten fact that no other replaced"):
+        await knowledge.restore_memory("fact", fact.id)
+    await knowledge.forget_memory("fact", fact.id)
+    await knowledge.store_fact(subject="Anna", predicate="lives in", content="Lisbon")
+    with pytest.raises(InvalidInputError, match="expected a forgotten fact that no other replaced"):
+        await knowledge.restore_memory("fact", fact.id)
+    with pytest.raises(InvalidInputError, match="an episode"):
+        await knowledge.restore_memory("episode", episode.id)
+
+
+@pytest.mark.requirement("DSH-02.1")
+async def test_rules_that_did_harm_wait(knowledge: KnowledgeMemory, clock: ManualClock) -> None:
+    """Until they are confirmed; a rule that became a warning does not wait."""
+    rule = await knowledge.store_rule(content="Restart the queue")
+    for _ in range(8):
+        await knowledge.mark_helpful(rule.id)
+    clock.advance(minutes=1)
+    marked = await knowledge.mark_harmful(rule.id, reason="It lost jobs")
+    assert marked.maturity != "anti_pattern"
+    assert await waiting(knowledge) == [(rule.id, "harmful")]
+    clock.advance(minutes=1)
+    await knowledge.confirm_memory("rule", rule.id)
+    assert await waiting(knowledge) == []
+
+
+@pytest.mark.requirement("DSH-02.3")
+async def test_the_search_for_pairs_is_bounded(
+    knowledge: KnowledgeMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the newest rules are compared, and with a limited number of others: never each with each."""
+    for number in range(6):
+        await knowledge.store_rule(content=f"Ask first {' ' * number}")
+    assert len(await knowledge.list_duplicates()) == 15
+    monkeypatch.setattr(review, "LATEST", 1)
+    assert len(await knowledge.list_duplicates()) == 5
+    monkeypatch.setattr(review, "MOST_RULES", 3)
+    assert len(await knowledge.list_duplicates()) == 2

@@ -5,7 +5,8 @@ import pytest
 
 from commonplace.core.clock import ManualClock
 from commonplace.core.errors import InvalidInputError, StorageUnavailableError
-from commonplace.embedding import EmbeddingEngine
+from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
+from commonplace.embedding.backend import BackendName
 from commonplace.knowledge.connection.unit_of_work import unit_of_work
 from commonplace.knowledge.facts import FactDraft, store_facts
 from commonplace.knowledge.kinds import Fact, Rule
@@ -104,6 +105,27 @@ async def test_a_long_prompt_is_searched_for_by_its_beginning(
     )
 
     assert "## Key Facts" in block
+
+
+@pytest.mark.parametrize("past", [False, True])
+async def test_without_a_prompt_the_most_important_memories_come_first(
+    knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine, *, past: bool
+) -> None:
+    """However many there are; no vector is computed, so that the start of a session does not wait for the model."""
+    drafts = [
+        FactDraft(
+            subject=f"shelf {number}", predicate="holds", content="Tea", importance=1 + 8 * (number == 20)
+        )
+        for number in range(70)
+    ]
+    await store_facts(knowledge_pool, engine, drafts)
+    unusable = EmbeddingEngine(EmbeddingOptions(backend=BackendName.ONNX, model="/nowhere"))
+
+    as_of = await knowledge_pool.fetchval("SELECT clock_timestamp()") if past else None
+    block = await memory_context(knowledge_pool, unusable, " ", "travel", as_of=as_of)
+
+    assert block.count("\n- ") == 20
+    assert "shelf 20" in block.partition("\n- ")[2].partition("\n")[0]
 
 
 async def test_nothing_remembered_gives_the_title_alone(

@@ -128,13 +128,15 @@ SELECT id, canonical_name, entity_type, facts FROM (
 ORDER BY facts DESC, canonical_name, id
 LIMIT :limit;
 
--- name: graph_facts(entity_ids, per_entity)
--- The most important active facts of each of the given entities.
+-- name: graph_facts(entity_ids, per_entity, scope, since)
+-- The most important active facts of each of the given entities; NULL turns a filter off.
 SELECT facts.id, facts.entity_id, subject, predicate, content
 FROM unnest(CAST(:entity_ids AS uuid[])) AS wanted (id)
 CROSS JOIN LATERAL (
   SELECT id, entity_id, subject, predicate, content, importance, created_at FROM facts
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND entity_id = wanted.id AND validity = 'active'
+    AND (CAST(:scope AS text) IS NULL OR scope IN ('global', :scope))
+    AND (CAST(:since AS timestamptz) IS NULL OR created_at >= :since)
   ORDER BY importance DESC, created_at DESC, id
   LIMIT :per_entity
 ) AS facts
@@ -183,3 +185,23 @@ FROM found
 JOIN words AS source ON source.id = found.source_id
 JOIN words AS target ON target.id = found.target_id
 ORDER BY found.created_at DESC, found.source_id, found.target_id;
+
+-- name: graph_steps(ids, limit)
+-- The edges from some entities and memories to others: active facts about entities, and links in either direction.
+SELECT from_id, to_id, to_kind, relation FROM (
+  SELECT entity_id AS from_id, id AS to_id, 'fact' AS to_kind, predicate AS relation FROM facts
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active'
+    AND entity_id = ANY(CAST(:ids AS uuid[]))
+  UNION ALL
+  SELECT id, entity_id, 'entity', predicate FROM facts
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active' AND entity_id IS NOT NULL
+    AND id = ANY(CAST(:ids AS uuid[]))
+  UNION ALL
+  SELECT source_id, target_id, target_type, relation FROM memory_links
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_id = ANY(CAST(:ids AS uuid[]))
+  UNION ALL
+  SELECT target_id, source_id, source_type, relation FROM memory_links
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND target_id = ANY(CAST(:ids AS uuid[]))
+) AS steps
+ORDER BY from_id, to_id
+LIMIT :limit;

@@ -160,12 +160,13 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND consolidation_sta
 ORDER BY created_at, insertion_order
 LIMIT :limit;
 
--- name: requeue_dead_letters(butler, now)$
+-- name: requeue_dead_letters(butler, episode_id, now)$
 -- Requeues dead letters that have not expired, from the first attempt, and writes the events. Returns their number.
 WITH chosen AS (
   SELECT id FROM episodes
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND consolidation_status = 'dead_letter'
     AND (CAST(:butler AS text) IS NULL OR butler = :butler) AND (expires_at IS NULL OR expires_at > :now)
+    AND (CAST(:episode_id AS uuid) IS NULL OR id = :episode_id)
   ORDER BY id
   FOR NO KEY UPDATE
 ),

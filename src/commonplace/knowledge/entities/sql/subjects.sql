@@ -118,7 +118,8 @@ LIMIT :limit;
 -- name: relations(entity_id, scopes, as_of, valid_at, now, limit)
 -- Relations of an entity in either direction, the latest fact first.
 SELECT
-  facts.id AS fact_id, facts.predicate, left(facts.content, 300) AS text, facts.scope, facts.entity_id AS source_id,
+  facts.id AS fact_id, facts.predicate, left(facts.content, 300) AS text, facts.scope, facts.created_at,
+  facts.entity_id AS source_id,
   source.canonical_name AS source_name, target.id AS target_id, target.canonical_name AS target_name
 FROM (
   SELECT id FROM facts

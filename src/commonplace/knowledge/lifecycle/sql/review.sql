@@ -1,13 +1,28 @@
 -- What waits for a person: memories that fade or have lost their source, and pairs that may say the same.
 
--- name: list_waiting(now, soon, faint, limit)
--- Useful facts and rules that will be below :faint at :soon, and facts and rules whose source was superseded or forgotten
--- after they were last confirmed; the oldest confirmation first.
-WITH living AS (
+-- name: list_waiting(now, soon, faint, events, limit)
+-- Useful facts and rules that will be below :faint at :soon, facts and rules whose source was superseded or forgotten
+-- after they were last confirmed, and rules that did harm since; the oldest confirmation first. Sources come from the
+-- latest :events events that could make a memory stale.
+WITH changed AS MATERIALIZED (
+  SELECT about_id FROM memory_events
+  WHERE tenant_id = current_setting('commonplace.tenant_id')
+    AND event_type IN ('fact_superseded', 'fact_retracted', 'rule_forgotten', 'episode_forgotten')
+  ORDER BY created_at DESC
+  LIMIT :events
+),
+derived AS MATERIALIZED (
+  SELECT DISTINCT link.source_id AS id
+  FROM changed JOIN memory_links AS link
+    ON link.target_id = CAST(changed.about_id AS uuid) AND link.relation IN ('derived_from', 'supports')
+  WHERE link.tenant_id = current_setting('commonplace.tenant_id') AND changed.about_id IS NOT NULL
+),
+living AS (
   SELECT
     'fact' AS memory_type, id, left(subject || ' ' || predicate || ': ' || content, 300) AS text, last_confirmed_at,
     decay_rate > 0.0 AND reference_count > 0
-      AND commonplace_effective_confidence(confidence, decay_rate, last_confirmed_at, :soon) < :faint AS fades
+      AND commonplace_effective_confidence(confidence, decay_rate, last_confirmed_at, :soon) < :faint AS fades,
+    false AS harmed
   FROM facts
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active'
     AND (valid_to IS NULL OR valid_to > :now)
@@ -15,26 +30,31 @@ WITH living AS (
   SELECT
     'rule', id, left(content, 300), last_confirmed_at,
     decay_rate > 0.0 AND reference_count + success_count > 0
-      AND commonplace_effective_confidence(confidence, decay_rate, last_confirmed_at, :soon) < :faint
+      AND commonplace_effective_confidence(confidence, decay_rate, last_confirmed_at, :soon) < :faint,
+    harmful_count > 0 AND maturity <> 'anti_pattern'
+      AND last_evaluated_at > coalesce(last_confirmed_at, created_at)
   FROM rules
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
 ),
 judged AS (
   SELECT
     living.*,
-    commonplace_is_stale(memory_type, id, last_confirmed_at) AS is_stale
+    CASE WHEN id IN (SELECT id FROM derived) THEN commonplace_is_stale(memory_type, id, last_confirmed_at)
+      ELSE false END AS is_stale
   FROM living
 )
-SELECT memory_type, id, text, CASE WHEN is_stale THEN 'stale' ELSE 'fading' END AS reason, last_confirmed_at
+SELECT
+  memory_type, id, text, last_confirmed_at,
+  CASE WHEN harmed THEN 'harmful' WHEN is_stale THEN 'stale' ELSE 'fading' END AS reason
 FROM judged
-WHERE fades OR is_stale
+WHERE fades OR harmed OR is_stale
 ORDER BY last_confirmed_at, id
 LIMIT :limit;
 
--- name: list_duplicates(likeness, limit)
+-- name: list_duplicates(likeness, latest, facts, rules, limit)
 -- Pairs of active facts, and of rules, of one scope that may say the same, and that no person told apart: keys that
 -- differ in spelling alone, equal texts, or vectors at least as near as :likeness about one subject or entity. The latest
--- first.
+-- first. Each of the :latest newest facts and rules is compared with the :facts newest facts or the :rules newest rules.
 WITH keyed AS MATERIALIZED (
   SELECT
     id, scope, created_at, embedding, subject || ' ' || predicate || ': ' || content AS text,
@@ -48,31 +68,41 @@ WITH keyed AS MATERIALIZED (
       ),
       lower(regexp_replace(subject, '[\s_./-]+', '', 'g'))
     ) AS about,
-    lower(regexp_replace(predicate, '[\s_./-]+', '', 'g')) AS said
+    lower(regexp_replace(predicate, '[\s_./-]+', '', 'g')) AS said,
+    row_number() OVER (ORDER BY created_at DESC, id DESC) AS place
   FROM facts
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active'
+  ORDER BY created_at DESC, id DESC
+  LIMIT :facts
+),
+worded AS MATERIALIZED (
+  SELECT
+    id, scope, created_at, embedding, content, commonplace_plain(content) AS plain,
+    maturity = 'anti_pattern' AS is_warning, row_number() OVER (ORDER BY created_at DESC, id DESC) AS place
+  FROM rules
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
+  ORDER BY created_at DESC, id DESC
+  LIMIT :rules
 ),
 pairs AS (
   SELECT
     'fact' AS memory_type, older.id AS older_id, newer.id AS newer_id, older.text AS older_text,
     newer.text AS newer_text, newer.created_at,
     CASE WHEN older.said = newer.said THEN 'spelling' ELSE 'meaning' END AS reason
-  FROM keyed AS older JOIN keyed AS newer
-    ON newer.scope = older.scope AND newer.about = older.about
+  FROM keyed AS newer JOIN keyed AS older
+    ON older.scope = newer.scope AND older.about = newer.about
     AND (older.created_at, older.id) < (newer.created_at, newer.id)
-  WHERE older.said = newer.said OR 1 - (older.embedding <=> newer.embedding) >= CAST(:likeness AS float8)
+  WHERE newer.place <= :latest
+    AND (older.said = newer.said OR 1 - (older.embedding <=> newer.embedding) >= CAST(:likeness AS float8))
   UNION ALL
   SELECT
     'rule', older.id, newer.id, older.content, newer.content, newer.created_at,
-    CASE WHEN commonplace_plain(older.content) = commonplace_plain(newer.content) THEN 'words' ELSE 'meaning' END
-  FROM rules AS older JOIN rules AS newer
-    ON newer.tenant_id = older.tenant_id AND newer.scope = older.scope
+    CASE WHEN older.plain = newer.plain THEN 'words' ELSE 'meaning' END
+  FROM worded AS newer JOIN worded AS older
+    ON older.scope = newer.scope AND older.is_warning = newer.is_warning
     AND (older.created_at, older.id) < (newer.created_at, newer.id)
-  WHERE older.tenant_id = current_setting('commonplace.tenant_id')
-    AND (older.metadata -> 'forgotten') IS DISTINCT FROM 'true'
-    AND (newer.metadata -> 'forgotten') IS DISTINCT FROM 'true'
-    AND (older.maturity = 'anti_pattern') = (newer.maturity = 'anti_pattern')
-    AND 1 - (older.embedding <=> newer.embedding) >= CAST(:likeness AS float8)
+  WHERE newer.place <= :latest
+    AND (older.plain = newer.plain OR 1 - (older.embedding <=> newer.embedding) >= CAST(:likeness AS float8))
 )
 SELECT memory_type, older_id, newer_id, left(older_text, 300) AS older_text, left(newer_text, 300) AS newer_text, reason
 FROM pairs
@@ -93,3 +123,22 @@ VALUES (
   nullif(current_setting('commonplace.actor', true), ''), :now
 )
 ON CONFLICT DO NOTHING;
+
+-- name: forget_distinction(first_id, second_id)$
+-- Let two memories that were told apart be listed as a pair again. Return the first id, or nothing.
+DELETE FROM told_apart
+WHERE tenant_id = current_setting('commonplace.tenant_id')
+  AND first_id = least(CAST(:first_id AS uuid), CAST(:second_id AS uuid))
+  AND second_id = greatest(CAST(:first_id AS uuid), CAST(:second_id AS uuid))
+RETURNING first_id;
+
+-- name: unlink_superseded(memory_type, older_id, newer_id)$
+-- Remove the link by which a memory superseded another. Return the id of the newer memory, or nothing.
+WITH unset AS (
+  UPDATE facts SET supersedes_id = NULL
+  WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :newer_id AND supersedes_id = :older_id
+)
+DELETE FROM memory_links
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND source_type = :memory_type AND source_id = :newer_id
+  AND target_type = :memory_type AND target_id = :older_id AND relation = 'supersedes'
+RETURNING source_id;

@@ -86,6 +86,14 @@ nearest AS MATERIALIZED (
     ORDER BY (m.embedding <=> CAST(:embedding AS vector(384))) + 0, m.id
     LIMIT ${neighbours}
   )
+  UNION ALL
+  (
+    -- Without a question, the most important memories.
+    SELECT m.id FROM ${memories} AS m
+    WHERE ${own} AND ${live} AND CAST(:query AS text) = '' AND CAST(:embedding AS vector(384)) IS NULL
+    ORDER BY ${importance} DESC, m.created_at DESC, m.id
+    LIMIT ${neighbours}
+  )
 ),
 semantic AS MATERIALIZED (
   SELECT m.id, row_number() OVER (ORDER BY m.distance, m.created_at DESC, m.id) AS place

@@ -36,10 +36,19 @@ matched AS MATERIALIZED (
   LIMIT ${matches}
 ),
 nearest AS MATERIALIZED (
-  SELECT m.id FROM known, ${memories} AS m
-  WHERE m.id = known.id AND m.embedding IS NOT NULL AND CAST(:embedding AS vector(384)) IS NOT NULL
-  ORDER BY (m.embedding <=> CAST(:embedding AS vector(384))) + 0, m.id
-  LIMIT ${neighbours}
+  (
+    SELECT m.id FROM known, ${memories} AS m
+    WHERE m.id = known.id AND m.embedding IS NOT NULL AND CAST(:embedding AS vector(384)) IS NOT NULL
+    ORDER BY (m.embedding <=> CAST(:embedding AS vector(384))) + 0, m.id
+    LIMIT ${neighbours}
+  )
+  UNION ALL
+  (
+    SELECT m.id FROM known, ${memories} AS m
+    WHERE m.id = known.id AND CAST(:query AS text) = '' AND CAST(:embedding AS vector(384)) IS NULL
+    ORDER BY ${importance} DESC, m.created_at DESC, m.id
+    LIMIT ${neighbours}
+  )
 ),
 semantic AS MATERIALIZED (
   SELECT

@@ -174,6 +174,9 @@
       search.focus();
       search.select();
     }
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea")) {
+      event.target.form?.requestSubmit();
+    }
     if (event.key === "Escape") {
       const cancel = event.target.closest("[data-editing]")?.querySelector("[data-cancel]");
       if (cancel) cancel.click();

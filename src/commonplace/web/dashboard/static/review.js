@@ -1,4 +1,4 @@
-// Keys of the review page: j and k move between pairs, and each answer has a key that decides the pair with the focus.
+// Keys of the review page: j and k move between items, and each answer has a key that decides the item with the focus.
 (() => {
   "use strict";
 
@@ -23,13 +23,13 @@
     if (button && !event.repeat) button.click();
   });
 
-  // A decided pair gives the focus to the next one that waits, a pair that waits again keeps it.
+  // A decided item gives the focus to the next one that waits, an item that waits again keeps it.
   document.addEventListener("htmx:afterSettle", (event) => {
-    const pair = event.target;
-    if (!pair.matches("[data-pair]")) return;
+    const pair = event.target.closest("[data-pair]");
+    if (!pair) return;
     const all = pairs();
     const later = all.slice(all.indexOf(pair));
-    show([...later, ...all].find((each) => each.matches("[data-waits]")) || pair);
+    show([...later, ...all].find((each) => each.querySelector("[data-waits]")) || pair);
   });
 
   if (document.activeElement === document.body) show(pairs()[0]);

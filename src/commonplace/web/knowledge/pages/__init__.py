@@ -12,6 +12,7 @@ from commonplace.web.knowledge.pages import (
     fact_changes,
     facts,
     graph,
+    harm,
     merging,
     rules,
     runs,
@@ -19,4 +20,17 @@ from commonplace.web.knowledge.pages import (
     workers,
 )
 
-PAGES: Final = (search, facts, fact_changes, rules, episodes, entities, merging, graph, audit, runs, workers)
+PAGES: Final = (
+    search,
+    facts,
+    fact_changes,
+    rules,
+    episodes,
+    entities,
+    merging,
+    graph,
+    harm,
+    audit,
+    runs,
+    workers,
+)

@@ -6,6 +6,7 @@ from fastapi import Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.text import collapse_whitespace, trim_to
 from commonplace.knowledge import Fact, MemoryType, Validity
 from commonplace.web.access import KnowledgeOfCaller, writer
 from commonplace.web.dashboard.errors import message_of, pages
@@ -71,7 +72,8 @@ async def correct(
     except InvalidInputError as error:
         errors = {error.field: message_of(error)}
         return render_dialog(request, TEMPLATE, fact=fact, content=content, errors=errors)
-    return done(request, "The correction was stored.", location=f"{PATH}/{receipt.id}", changed=CHANGED)
+    notice = f"The correction was stored. It replaced: {trim_to(collapse_whitespace(fact.content), 100)}"
+    return done(request, notice, location=f"{PATH}/{receipt.id}", changed=CHANGED)
 
 
 def _require_change(fact: Fact, content: str) -> None:

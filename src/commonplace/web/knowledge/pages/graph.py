@@ -1,41 +1,100 @@
-"""The graph page: entities, facts and links as a picture and as a list."""
+"""The graph page: what is known about an entity, or how two entities are connected, as a picture and as a list."""
 
+import re
 from dataclasses import asdict
-from typing import Any, Final
+from datetime import UTC, date, datetime, time
+from typing import Annotated, Any, Final, Literal
+from uuid import UUID
 
-from fastapi import Request
+from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
 
-from commonplace.knowledge import Graph, Node
+from commonplace.knowledge import Graph, KnowledgeMemory, ListedEntity, Node
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import NOT_KEPT, link, render
-from commonplace.web.knowledge.pages.listing import SomeId
+from commonplace.web.knowledge.pages.listing import MAX_NAME_CHARS
 
 PATH: Final = "/knowledge/graph"
 PLACES: Final = {"entity": "entities", "fact": "facts", "rule": "rules", "episode": "episodes"}
+SUGGESTED: Final = 8
+CANDIDATES: Final = 50
+_BETWEEN: Final = re.compile(r"\s+(?:and|und|to|with|&)\s+|\s*[,;→+]\s*", re.IGNORECASE)
+"""What stands between the names of two entities in a question."""
 
 router = pages(PATH, reader)
 
 
+class Wanted(BaseModel):
+    """The question and the filters in the address of the page.
+
+    Attributes:
+        q: The name of an entity, or the names of two.
+        entity: The id of an entity, instead of a name.
+        all: Whether to show the best-known entities.
+        kind: Nodes of this kind and entities only.
+        scope: Facts of this scope and global ones only.
+        since: Facts that were stored on this day or later only.
+    """
+
+    model_config = ConfigDict(str_strip_whitespace=True, extra="forbid")
+
+    q: Annotated[str, Field(max_length=2 * MAX_NAME_CHARS)] = ""
+    entity: UUID | Literal[""] = ""
+    all: bool = False
+    kind: Literal["", "fact", "rule", "episode"] = ""
+    scope: Annotated[str, Field(max_length=MAX_NAME_CHARS)] = ""
+    since: date | Literal[""] = ""
+
+
+class Answer(BaseModel):
+    """The answer to a question.
+
+    Attributes:
+        graph: What is shown; empty if nothing is.
+        entities: The entities of the question.
+        unknown: Names that no entity has.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    graph: Graph
+    entities: list[ListedEntity] = []
+    unknown: list[str] = []
+
+    @property
+    def is_way(self) -> bool:
+        """Whether the question is about two entities."""
+        return len(self.entities) > 1
+
+
 @router.get("")
-async def graph_page(request: Request, knowledge: KnowledgeOfCaller, entity: SomeId = None) -> HTMLResponse:
-    """Show the graph of one entity, or of the best-known entities."""
-    graph = await knowledge.knowledge_graph(entity_id=entity)
+async def graph_page(
+    request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[Wanted, Query()]
+) -> HTMLResponse:
+    """Show the answer to a question about entities; without a question, suggestions."""
+    answer = await _answer(knowledge, wanted)
+    best = await knowledge.knowledge_graph(kinds=["entity"])
+    suggested = sorted(best.nodes.values(), key=lambda node: -node.facts)[:SUGGESTED]
     return render(
         request,
         "knowledge/graph.html",
-        entity=None if entity is None else await knowledge.entity_get(entity),
-        data_url=link(f"{PATH}/data", entity=entity),
-        listed=_listed(graph),
-        is_empty=not graph.nodes,
+        wanted=wanted,
+        answer=answer,
+        suggested=suggested,
+        data_url=link(f"{PATH}/data", **wanted.model_dump()),
+        listed=_listed(answer.graph),
+        steps=_steps(answer.graph) if answer.is_way else [],
+        kinds=[("", "All"), ("fact", "Facts"), ("rule", "Rules"), ("episode", "Episodes")],
+        has_facts=any(node.kind == "fact" for node in answer.graph.nodes.values()),
     )
 
 
 @router.get("/data")
-async def graph_data(knowledge: KnowledgeOfCaller, entity: SomeId = None) -> JSONResponse:
+async def graph_data(knowledge: KnowledgeOfCaller, wanted: Annotated[Wanted, Query()]) -> JSONResponse:
     """Return the graph for the script that draws it: nodes with their addresses, and edges."""
-    graph = await knowledge.knowledge_graph(entity_id=entity)
+    graph = (await _answer(knowledge, wanted)).graph
     return JSONResponse(
         {
             "nodes": [{**asdict(node), "url": url_of(node)} for node in graph.nodes.values()],
@@ -48,6 +107,47 @@ async def graph_data(knowledge: KnowledgeOfCaller, entity: SomeId = None) -> JSO
 def url_of(node: Node) -> str:
     """Return the path of the page of a node."""
     return f"/knowledge/{PLACES[node.kind]}/{node.id}"
+
+
+async def _answer(knowledge: KnowledgeMemory, wanted: Wanted) -> Answer:
+    names = [name for name in _BETWEEN.split(wanted.q) if name] if wanted.q else []
+    whole = await _named(knowledge, wanted.q) if len(names) > 1 else None
+    if whole is not None:  # a name may hold such a word
+        names = [wanted.q]
+    found = [whole or await _named(knowledge, name) for name in names[:2]]
+    unknown = [name for name, one in zip(names, found, strict=False) if one is None]
+    entities = [one for one in found if one is not None]
+    if unknown:
+        return Answer(graph=Graph(), unknown=unknown)
+    if len(entities) > 1:
+        way = await knowledge.connect_entities(entities[0].id, entities[1].id)
+        return Answer(graph=way, entities=entities)
+    entity_id = entities[0].id if entities else wanted.entity or None
+    if entity_id is None and not wanted.all:
+        return Answer(graph=Graph())
+    graph = await knowledge.knowledge_graph(
+        entity_id=entity_id,
+        kinds=["entity", wanted.kind] if wanted.kind else None,
+        scope=wanted.scope or None,
+        since=datetime.combine(wanted.since, time(), tzinfo=UTC) if wanted.since else None,
+    )
+    return Answer(graph=graph, entities=entities)
+
+
+async def _named(knowledge: KnowledgeMemory, name: str) -> ListedEntity | None:
+    """Return the entity with a name: with exactly this name, else the best known whose name holds the text."""
+    found = await knowledge.list_entities(name=name, limit=CANDIDATES)
+    exact = [one for one in found if name.casefold() in {one.canonical_name.casefold(), *one.aliases}]
+    return max(exact or found, key=lambda one: one.facts, default=None)
+
+
+def _steps(graph: Graph) -> list[dict[str, Any]]:
+    """Return the way from one entity to another: each node with its page and the relation to the next."""
+    relations = [*(edge.relation for edge in graph.edges), ""]
+    return [
+        {"node": node, "url": url_of(node), "relation": relation}
+        for node, relation in zip(graph.nodes.values(), relations, strict=False)
+    ]
 
 
 def _listed(graph: Graph) -> list[dict[str, Any]]:

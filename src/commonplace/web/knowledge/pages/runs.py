@@ -52,8 +52,17 @@ async def runs_page(
 ) -> HTMLResponse:
     """Show runs, latest first, and the episodes that wait."""
     runs, pager = await cut_page(request, wanted, knowledge.list_runs)
-    groups = await knowledge.pending_groups()
-    return render(request, "knowledge/runs/list.html", runs=runs, pager=pager, states=STATES, groups=groups)
+    last = next((run for run in runs if run.state is RunState.APPLIED), None)
+    shows_last = last is not None and not pager.narrows
+    return render(
+        request,
+        "knowledge/runs/list.html",
+        runs=runs,
+        pager=pager,
+        states=STATES,
+        groups=await knowledge.pending_groups(),
+        last=await knowledge.get_run(last.id) if last is not None and shows_last else None,
+    )
 
 
 @router.post("/start", dependencies=[Depends(admin)])

@@ -1,0 +1,52 @@
+"""Claims of requests: a request with a key runs once, in whatever process it arrives.
+
+The first writing transaction of a request marks the claim. So it is known whether a request whose process died has
+changed anything, and a process that lost its claim changes nothing.
+"""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from uuid import UUID, uuid4
+
+
+@dataclass(slots=True, kw_only=True)
+class Claim:
+    """The right of a process to run a request.
+
+    Attributes:
+        tenant_id: The tenant of the request.
+        key: The key that the client chose.
+        id: Differs for each try.
+        is_applied: Whether a transaction of the request was committed.
+        is_open: Whether the request still runs.
+    """
+
+    tenant_id: str
+    key: str
+    id: UUID = field(default_factory=uuid4)
+    is_applied: bool = False
+    is_open: bool = True
+
+
+_current: ContextVar[Claim | None] = ContextVar("commonplace_claim", default=None)
+
+
+def unmarked_claim(tenant_id: str) -> Claim | None:
+    """Return the claim that a writing transaction of a tenant has to mark, if there is one."""
+    claim = _current.get()
+    if claim is None or claim.tenant_id != tenant_id or claim.is_applied or not claim.is_open:
+        return None
+    return claim
+
+
+@contextmanager
+def claimed(claim: Claim) -> Generator[None]:
+    """Run a request under its claim inside the block; tasks that outlive the block mark nothing."""
+    token = _current.set(claim)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+        claim.is_open = False

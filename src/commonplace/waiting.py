@@ -1,0 +1,317 @@
+"""Work that waits for a person in operational and knowledge memory: one list, one way to decide and to undo.
+
+An item has the id that ``commonplace review`` shows: ``7`` for a pair of observations, ``k7`` for a fact that replaced
+an important one, ``f:3k7q2+f:9x2vd`` for two memories that may say the same, ``f:3k7q2+UUID`` for a fact and the entity
+that its subject may be, ``f:3k7q2`` for one memory.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.knowledge import (
+    DeadLetter,
+    DuplicatePair,
+    FactReview,
+    KnowledgeMemory,
+    MemoryType,
+    SubjectCandidate,
+    WaitingMemory,
+    short_id,
+)
+from commonplace.operational import GENERAL, Decision, OperationalMemory, Review
+
+OF_FACTS: Final = "k"
+"""The first letter of the id of a pair of facts."""
+
+_KINDS: Final = {"f": MemoryType.FACT, "r": MemoryType.RULE, "e": MemoryType.EPISODE}
+"""The first letters of short ids, and what they stand for."""
+
+MOST: Final = 100
+"""The most items of each kind."""
+
+
+class Topic(StrEnum):
+    """A kind of work that waits."""
+
+    DOUBT = "doubt"
+    """Two observations that the judge could not tell apart."""
+    REPLACED = "replaced"
+    """A fact of a consolidation that replaced an important fact."""
+    DUPLICATE = "duplicate"
+    SUBJECT = "subject"
+    """A fact whose subject may be an entity."""
+    FADING = "fading"
+    STALE = "stale"
+    HARMFUL = "harmful"
+    FAILED = "failed"
+    """An episode that could not be consolidated."""
+
+
+class Answer(StrEnum):
+    """A decision; the first letter is its key."""
+
+    SAME = "same"
+    REFINES = "refines"
+    CORRECTS = "corrects"
+    DISTINCT = "distinct"
+    CONFIRM = "confirm"
+    FORGET = "forget"
+    RETRY = "retry"
+
+
+PAIR: Final = (Answer.SAME, Answer.REFINES, Answer.CORRECTS, Answer.DISTINCT)
+TWINS: Final = (Answer.SAME, Answer.DISTINCT)
+ONE: Final = (Answer.CONFIRM, Answer.FORGET)
+FAILURE: Final = (Answer.RETRY, Answer.FORGET)
+
+_REASONS: Final = {
+    Topic.FADING: "It was used, and it fades within 14 days.",
+    Topic.STALE: "The memory that it was derived from no longer holds.",
+    Topic.HARMFUL: "It did harm since it was last confirmed.",
+    "spelling": "Their keys differ in spelling alone.",
+    "words": "Their texts are equal.",
+    "meaning": "Their meanings are close.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """A memory that is decided about: its role, such as "Old", "New" or "This", its kind, its id and its text."""
+
+    role: str
+    kind: str
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A piece of work.
+
+    Attributes:
+        id: The id that :func:`decide` takes.
+        topic: The kind of work.
+        reason: Why it waits, as a sentence or a phrase of the judge.
+        about: The service and category, or the subject and predicate; may be empty.
+        sides: One memory, or the older and the newer memory of a pair.
+        answers: The possible decisions.
+        since: When it began to wait, if known.
+    """
+
+    id: str
+    topic: Topic
+    reason: str
+    about: str
+    sides: tuple[Side, ...]
+    answers: tuple[Answer, ...]
+    since: datetime | None = None
+
+
+async def list_lessons(operational: OperationalMemory) -> list[Item]:
+    """Return what waits in operational memory, the oldest first."""
+    return [lesson_item(each) for each in await operational.reviews(limit=MOST)]
+
+
+async def list_knowledge(knowledge: KnowledgeMemory) -> list[Item]:
+    """Return what waits in knowledge memory, kind by kind.
+
+    Raises:
+        StorageUnavailableError: The server cannot be reached.
+    """
+    return [
+        *map(_replaced, await knowledge.reviews(limit=MOST)),
+        *map(_twins, await knowledge.list_duplicates(limit=MOST)),
+        *map(_subject, await knowledge.list_subject_candidates(limit=MOST)),
+        *map(_single, await knowledge.list_waiting(limit=MOST)),
+        *map(_failure, (await knowledge.list_dead_letters())[:MOST]),
+    ]
+
+
+async def decide(knowledge: KnowledgeMemory, item_id: str, answer: Answer) -> None:
+    """Decide about an item of knowledge memory.
+
+    Raises:
+        InvalidInputError: The id is malformed, or the answer does not fit the item.
+        NotFoundError: The item does not exist, or its memories are no longer active.
+        StorageUnavailableError: The server cannot be reached.
+    """
+    answers = answers_of(item_id)
+    if answer not in answers:
+        raise InvalidInputError("verdict", f"one of {', '.join(answers)}", answer)
+    kind, older, newer = _parts(item_id)
+    if kind is None:
+        await knowledge.decide(int(item_id[1:]), answer)
+    elif newer and ":" not in newer:
+        await knowledge.decide_subject(older, newer, same=answer is Answer.SAME)
+    elif newer:
+        await knowledge.decide_duplicate(kind, older, newer, same=answer is Answer.SAME)
+    elif answer is Answer.CONFIRM:
+        await knowledge.confirm_memory(kind, older)
+    elif answer is Answer.FORGET:
+        await knowledge.forget_memory(kind, older)
+    else:
+        letters = await knowledge.list_dead_letters()
+        wanted = [each.id for each in letters if short_id(MemoryType.EPISODE, each.id) == older]
+        if not wanted or not await knowledge.requeue_dead_letters(episode_id=wanted[0]):
+            raise NotFoundError("dead letter", older)
+
+
+async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
+    """Take a decision about an item of knowledge memory back; a confirmation and a retry stay.
+
+    Raises:
+        InvalidInputError: The id is malformed, or the decision, such as one about a subject, cannot be taken back.
+        NotFoundError: The item does not exist.
+        StorageUnavailableError: The server cannot be reached.
+    """
+    kind, older, newer = _parts(item_id)
+    if kind is None:
+        await knowledge.undo_decision(int(item_id[1:]))
+    elif newer:
+        await knowledge.undo_duplicate(kind, older, newer)
+    else:
+        await knowledge.restore_memory(kind, older)
+
+
+def answers_of(item_id: str) -> tuple[Answer, ...]:
+    """Return the answers for an item of knowledge memory, by its id."""
+    kind, _, newer = _parts(item_id)
+    if kind is None:
+        return PAIR
+    if newer:
+        return TWINS
+    return FAILURE if kind is MemoryType.EPISODE else ONE
+
+
+def can_undo(item_id: str, answer: Answer) -> bool:
+    """Return whether :func:`undo` can take a decision back."""
+    _, _, newer = item_id.partition("+")
+    is_about_subject = bool(newer) and ":" not in newer
+    return (
+        answer not in {Answer.CONFIRM, Answer.RETRY} and not item_id.startswith("e:") and not is_about_subject
+    )
+
+
+def lesson_item(found: Review) -> Item:
+    """Return a pair of observations as an item."""
+    return Item(
+        id=str(found.id),
+        topic=Topic.DOUBT,
+        reason=found.reason,
+        about=f"{found.category}: {found.service or GENERAL}",
+        sides=(
+            Side(role="Old", kind="memory", id=str(found.old_id), text=found.old_observation),
+            Side(role="New", kind="memory", id=str(found.new_id), text=found.new_observation),
+        ),
+        answers=tuple(Answer(each) for each in Decision),
+        since=found.created_at,
+    )
+
+
+def _replaced(found: FactReview) -> Item:
+    return Item(
+        id=f"{OF_FACTS}{found.id}",
+        topic=Topic.REPLACED,
+        reason=found.reason,
+        about=f"{found.subject} {found.predicate}",
+        sides=(
+            Side(role="Old", kind=MemoryType.FACT, id=str(found.old_id), text=found.old_content),
+            Side(role="New", kind=MemoryType.FACT, id=str(found.new_id), text=found.new_content),
+        ),
+        answers=PAIR,
+        since=found.created_at,
+    )
+
+
+def _twins(found: DuplicatePair) -> Item:
+    kind = found.memory_type
+    return Item(
+        id=f"{short_id(kind, found.older_id)}+{short_id(kind, found.newer_id)}",
+        topic=Topic.DUPLICATE,
+        reason=_REASONS[found.reason],
+        about="",
+        sides=(
+            Side(role="Old", kind=kind, id=str(found.older_id), text=found.older_text),
+            Side(role="New", kind=kind, id=str(found.newer_id), text=found.newer_text),
+        ),
+        answers=TWINS,
+    )
+
+
+def _subject(found: SubjectCandidate) -> Item:
+    entity = f"{found.canonical_name} ({found.entity_type})"
+    return Item(
+        id=f"{short_id(MemoryType.FACT, found.fact_id)}+{found.entity_id}",
+        topic=Topic.SUBJECT,
+        reason="Its subject may be this entity.",
+        about=found.subject,
+        sides=(
+            Side(role="Fact", kind=MemoryType.FACT, id=str(found.fact_id), text=found.text),
+            Side(role="Entity", kind="entity", id=str(found.entity_id), text=entity),
+        ),
+        answers=TWINS,
+    )
+
+
+def _single(found: WaitingMemory) -> Item:
+    topic = Topic(found.reason)
+    return Item(
+        id=short_id(found.memory_type, found.id),
+        topic=topic,
+        reason=_REASONS[topic],
+        about="",
+        sides=(Side(role="This", kind=found.memory_type, id=str(found.id), text=found.text),),
+        answers=ONE,
+        since=found.last_confirmed_at,
+    )
+
+
+def _failure(found: DeadLetter) -> Item:
+    return Item(
+        id=short_id(MemoryType.EPISODE, found.id),
+        topic=Topic.FAILED,
+        reason=f"Consolidation failed {found.retry_count} times.",
+        about=found.butler,
+        sides=(
+            Side(
+                role="Failed",
+                kind=MemoryType.EPISODE,
+                id=str(found.id),
+                text=found.last_error or "No reason was recorded.",
+            ),
+        ),
+        answers=FAILURE,
+        since=found.created_at,
+    )
+
+
+def _parts(item_id: str) -> tuple[MemoryType | None, str, str]:
+    """Return the kind of the memories of an item and their short ids; no kind for a pair of :data:`OF_FACTS`."""
+    if item_id.startswith(OF_FACTS) and item_id[1:].isdecimal():
+        return None, item_id, ""
+    older, _, newer = item_id.partition("+")
+    kind = _KINDS.get(older.partition(":")[0])
+    is_pair = newer[:2] == older[:2] or (kind is MemoryType.FACT and _is_uuid(newer))
+    if kind is None or ":" not in older or (newer and not is_pair):
+        raise InvalidInputError(
+            "ID", "an id of the list, such as k7, f:3k7q2, f:3k7q2+f:9x2vd or f:3k7q2+UUID", item_id
+        )
+    return kind, older, newer
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+def count_by_topic(items: Sequence[Item]) -> dict[Topic, int]:
+    """Return the number of items of each kind that has any, in the order of :class:`Topic`."""
+    return {topic: n for topic in Topic if (n := sum(item.topic is topic for item in items))}

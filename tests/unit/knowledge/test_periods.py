@@ -1,0 +1,115 @@
+"""Periods that sentences name."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+
+from commonplace.knowledge.periods import Period, read_period
+
+NOW = datetime(2026, 11, 22, 15, 30, tzinfo=UTC)
+"""A Sunday."""
+
+PERIODS = [
+    ("Anna has worked at Acme since May.", "2026-05-01", None),
+    ("Anna has worked at Acme since May 2024", "2024-05-01", None),
+    ("Since December, the office has been in Graz.", "2025-12-01", None),
+    ("Ben is on holiday until Friday", None, "2026-11-28"),
+    ("Until 31 December, the gateway runs in read-only mode.", None, "2027-01-01"),
+    ("The licence is valid until 2027-03-01.", None, "2027-03-02"),
+    ("From 1 October, Carla leads the search team.", "2026-10-01", None),
+    ("From 10 January 2027 on, the API requires tokens.", "2027-01-10", None),
+    ("The deploy freeze lasts from 20 December to 6 January.", "2026-12-20", "2027-01-07"),
+    ("The team uses PostgreSQL since 2019.", "2019-01-01", None),
+    ("The staging server has been down since yesterday.", "2026-11-21", None),
+    ("Dora is the release manager until the end of March.", None, "2027-04-01"),
+    ("The mirror is read-only until the end of 2026.", None, "2027-01-01"),
+    ("Starting March 3, 2027, invoices go to Erik.", "2027-03-03", None),
+    ("Anna wohnt seit Mai in Porto.", "2026-05-01", None),
+    ("Seit dem 3. Mai 2024 leitet Anna das Team.", "2024-05-03", None),
+    ("Ben ist bis Freitag im Urlaub.", None, "2026-11-28"),
+    ("Der Server läuft bis zum 31. Dezember im Notbetrieb.", None, "2027-01-01"),
+    ("Ab 1. Januar 2027 gilt der neue Tarif.", "2027-01-01", None),
+    ("Die Stelle ist bis Ende März unbesetzt.", None, "2027-04-01"),
+    ("Ana trabaja en Acme desde mayo.", "2026-05-01", None),
+    ("Ana vive en Oporto desde el 3 de mayo de 2024.", "2024-05-03", None),
+    ("Luis está de vacaciones hasta el viernes.", None, "2026-11-28"),
+    ("A partir del 1 de enero de 2027 la oficina está en Madrid.", "2027-01-01", None),
+    ("Anne travaille chez Acme depuis mai.", "2026-05-01", None),
+    ("Luc est en congé jusqu'à vendredi.", None, "2026-11-28"),
+    ("Le serveur est arrêté jusqu'au 31 décembre.", None, "2027-01-01"),
+    ("À partir du 1er janvier 2027, le bureau est à Lyon.", "2027-01-01", None),
+]
+
+WITHOUT = [
+    "Anna lives in Porto.",
+    "The port has been 5433 since the migration.",
+    "Since Friday deploys fail often, we deploy on Tuesdays.",
+    "Since May left, Tom leads the team.",
+    "The office is open from Monday to Friday.",
+    "Die Hotline ist von Montag bis Freitag besetzt.",
+    "The backup from 3 May 2026 is damaged.",
+    "The changelog lists all changes since 3 May.",
+    "Anna worked at Acme from 1 May 2020 to 3 June 2021.",
+    "Anna lived in Porto until 3 May 2024.",
+    "Is Ben on holiday until Friday?",
+    "The shop does not open until Friday.",
+    "If Ben stays until Friday, Carla covers the weekend.",
+    "Anna wants to stay until Friday.",
+    "The report is due by Friday.",
+    "Requests time out after 30 s, until then they wait.",
+    "The house was built in 1998.",
+    "The meeting takes from 9 to 11.",
+    "The cache is valid until the next deploy.",
+    "The build uses Python since version 3.11.",
+    "Ben joined in May.",
+    "It may run since May be long.",
+    "The promotion lasts until May.",
+    "Anna is on leave until 03/04/2027.",
+    "Maybe Ben stays in Graz until Friday.",
+    "Wenn Anna bis Freitag bleibt, hilft sie beim Umzug.",
+    "Der Laden öffnet nicht vor Freitag.",
+    "La tienda abre de lunes a viernes.",
+    "Le magasin n'ouvre pas jusqu'à vendredi.",
+    "Anna has been here since May. Ben left on Friday.",
+]
+
+
+def midnight(day: str | None) -> datetime | None:
+    """Return the beginning of a day."""
+    return None if day is None else datetime.fromisoformat(day).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("text", "begins", "ends"), PERIODS)
+def test_a_sentence_says_when_it_holds(text: str, begins: str | None, ends: str | None) -> None:
+    """In four languages; a day belongs to the period that it ends."""
+    period = read_period(text, NOW)
+    assert period is not None
+    assert (period.valid_from, period.valid_to) == (midnight(begins), midnight(ends))
+    assert period.words in text
+
+
+@pytest.mark.parametrize("text", WITHOUT)
+def test_in_doubt_there_is_no_period(text: str) -> None:
+    """A wrong period hides a memory, a missing one does not."""
+    assert read_period(text, NOW) is None
+
+
+@pytest.mark.parametrize("day", range(7))
+def test_a_weekday_is_the_next_one(day: int) -> None:
+    """Of today's name it is today."""
+    now = NOW + timedelta(days=day)
+    period = read_period("Ben is away until Wednesday.", now)
+    assert period is not None
+    assert period.valid_to is not None
+    last = (period.valid_to - timedelta(days=1)).date()
+    assert last.weekday() == 2
+    assert now.date() <= last < now.date() + timedelta(days=7)
+
+
+def test_a_period_is_a_value() -> None:
+    """With the words that name it."""
+    assert read_period("Anna has lived here since 2019.", NOW) == Period(
+        words="since 2019",
+        valid_from=datetime.combine(date(2019, 1, 1), datetime.min.time(), UTC),
+        valid_to=None,
+    )
