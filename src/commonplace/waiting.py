@@ -246,13 +246,13 @@ def _twins(found: DuplicatePair) -> Item:
 def _subject(found: SubjectCandidate) -> Item:
     entity = f"{found.canonical_name} ({found.entity_type})"
     return Item(
-        id=f"{short_id(MemoryType.FACT, found.fact_id)}+{found.entity_id}",
+        id=f"{short_id(MemoryType.FACT, found.fact_id)}+{found.entity_id.hex}",
         topic=Topic.SUBJECT,
         reason="Its subject may be this entity.",
         about=found.subject,
         sides=(
-            Side(role="Fact", kind=MemoryType.FACT, id=str(found.fact_id), text=found.text),
-            Side(role="Entity", kind="entity", id=str(found.entity_id), text=entity),
+            Side(role="This", kind=MemoryType.FACT, id=str(found.fact_id), text=found.text),
+            Side(role="This", kind="entity", id=str(found.entity_id), text=entity),
         ),
         answers=TWINS,
     )
@@ -298,9 +298,8 @@ def _parts(item_id: str) -> tuple[MemoryType | None, str, str]:
     kind = _KINDS.get(older.partition(":")[0])
     is_pair = newer[:2] == older[:2] or (kind is MemoryType.FACT and _is_uuid(newer))
     if kind is None or ":" not in older or (newer and not is_pair):
-        raise InvalidInputError(
-            "ID", "an id of the list, such as k7, f:3k7q2, f:3k7q2+f:9x2vd or f:3k7q2+UUID", item_id
-        )
+        expected = "an id of the list, such as k7, f:3k7q2, f:3k7q2+f:9x2vd or f:3k7q2+UUID"
+        raise InvalidInputError("ID", expected, item_id)
     return kind, older, newer
 
 

@@ -28,7 +28,10 @@ UNDO: Final = "undo"
 OF_FACTS: Final = "k"
 """The first letter of the id of a pair of facts."""
 MOST: Final = 1_000
-ID_FORMS: Final = "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd, or f:3k7q2+UUID"
+ID_FORMS: Final = (
+    "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd, or "
+    "f:3k7q2+UUID"
+)
 Word = Literal["same", "refines", "corrects", "distinct", "undo", "confirm", "forget", "retry"]
 
 app = typer.Typer(add_completion=False)
