@@ -72,16 +72,21 @@ WHERE facts.tenant_id IN (SELECT tenant_id FROM entity_names)
 """,
 )
 
+# Names and words are looked up one by one (OFFSET, enable_seqscan): a connection keeps the plan that it made when the
+# tables were small.
 TRIGGERS = (
     """
-CREATE FUNCTION commonplace_add_fact_mentions() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION commonplace_add_fact_mentions() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
 BEGIN
     IF EXISTS (SELECT FROM entity_names WHERE tenant_id = (SELECT tenant_id FROM arrived LIMIT 1)) THEN
         INSERT INTO fact_mentions (tenant_id, words, fact_id)
         SELECT DISTINCT arrived.tenant_id, names.words, arrived.id
-        FROM arrived CROSS JOIN LATERAL commonplace_phrases(arrived.content) AS phrase
-        JOIN entity_names AS names ON names.tenant_id = arrived.tenant_id AND names.words = lower(phrase)
-            AND (NOT names.is_proper OR left(phrase, 1) <> lower(left(phrase, 1)))
+        FROM arrived CROSS JOIN LATERAL commonplace_phrases(arrived.content) AS phrase, LATERAL (
+            SELECT words, is_proper FROM entity_names
+            WHERE tenant_id = arrived.tenant_id AND words = lower(phrase)
+            OFFSET 0
+        ) AS names
+        WHERE NOT names.is_proper OR left(phrase, 1) <> lower(left(phrase, 1))
         ON CONFLICT DO NOTHING;
     END IF;
     RETURN NULL;
@@ -94,7 +99,7 @@ FOR EACH STATEMENT EXECUTE FUNCTION commonplace_add_fact_mentions()
 """,
     # Of a new name, the facts with its longest word are read again.
     """
-CREATE FUNCTION commonplace_keep_entity_names() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION commonplace_keep_entity_names() RETURNS trigger LANGUAGE plpgsql SET enable_seqscan = off AS $$
 BEGIN
     DELETE FROM entity_names
     WHERE tenant_id = NEW.tenant_id AND entity_id = NEW.id AND (
@@ -121,9 +126,11 @@ BEGIN
     )
     INSERT INTO fact_mentions (tenant_id, words, fact_id)
     SELECT DISTINCT NEW.tenant_id, sought.words, facts.id
-    FROM sought
-    JOIN fact_words AS held ON held.tenant_id = NEW.tenant_id AND held.word = sought.word
-    JOIN facts ON facts.tenant_id = NEW.tenant_id AND facts.id = held.memory_id
+    FROM sought, LATERAL (
+        SELECT memory_id FROM fact_words WHERE tenant_id = NEW.tenant_id AND word = sought.word OFFSET 0
+    ) AS held, LATERAL (
+        SELECT id, content FROM facts WHERE tenant_id = NEW.tenant_id AND id = held.memory_id OFFSET 0
+    ) AS facts
     WHERE EXISTS (
         SELECT FROM commonplace_phrases(facts.content) AS phrase
         WHERE lower(phrase) = sought.words AND (NOT sought.is_proper OR left(phrase, 1) <> lower(left(phrase, 1)))
