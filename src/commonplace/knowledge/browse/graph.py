@@ -141,7 +141,7 @@ class GraphMethods(KnowledgeSession):
                 if second in before or not frontier:
                     break
                 edges = await sql.graph_steps(ids=frontier, limit=MOST_EDGES)
-                frontier = []
+                frontier = list[UUID]()
                 for edge in edges:
                     if edge["to_id"] not in before:
                         before[edge["to_id"]] = edge
