@@ -1,7 +1,8 @@
 """Work that waits for a person in operational and knowledge memory: one list, one way to decide and to undo.
 
 An item has the id that ``commonplace review`` shows: ``7`` for a pair of observations, ``k7`` for a fact that replaced
-an important one, ``f:3k7q2+f:9x2vd`` for two memories that may say the same, ``f:3k7q2`` for one memory.
+an important one, ``f:3k7q2+f:9x2vd`` for two memories that may say the same, ``f:3k7q2+UUID`` for a fact and the entity
+that its subject may be, ``f:3k7q2`` for one memory.
 """
 
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge import (
@@ -17,6 +19,7 @@ from commonplace.knowledge import (
     FactReview,
     KnowledgeMemory,
     MemoryType,
+    SubjectCandidate,
     WaitingMemory,
     short_id,
 )
@@ -44,6 +47,8 @@ class Topic(StrEnum):
     """A fact that contradicts a more trusted one."""
     FLAGGED = "flagged"
     """A memory that looks like an instruction."""
+    SUBJECT = "subject"
+    """A fact whose subject may be an entity."""
     FADING = "fading"
     STALE = "stale"
     HARMFUL = "harmful"
@@ -127,6 +132,7 @@ async def list_knowledge(knowledge: KnowledgeMemory) -> list[Item]:
     return [
         *map(_replaced, await knowledge.reviews(limit=MOST)),
         *map(_twins, await knowledge.list_duplicates(limit=MOST)),
+        *map(_subject, await knowledge.list_subject_candidates(limit=MOST)),
         *map(_single, await knowledge.list_waiting(limit=MOST)),
         *map(_failure, (await knowledge.list_dead_letters())[:MOST]),
     ]
@@ -146,6 +152,8 @@ async def decide(knowledge: KnowledgeMemory, item_id: str, answer: Answer) -> No
     kind, older, newer = _parts(item_id)
     if kind is None:
         await knowledge.decide(int(item_id[1:]), answer)
+    elif newer and ":" not in newer:
+        await knowledge.decide_subject(older, newer, same=answer is Answer.SAME)
     elif newer:
         await knowledge.decide_duplicate(kind, older, newer, same=answer is Answer.SAME)
     elif answer is Answer.CONFIRM:
@@ -163,7 +171,7 @@ async def undo(knowledge: KnowledgeMemory, item_id: str) -> None:
     """Take a decision about an item of knowledge memory back; a confirmation and a retry stay.
 
     Raises:
-        InvalidInputError: The id is malformed, or the decision cannot be taken back.
+        InvalidInputError: The id is malformed, or the decision, such as one about a subject, cannot be taken back.
         NotFoundError: The item does not exist.
         StorageUnavailableError: The server cannot be reached.
     """
@@ -188,7 +196,11 @@ def answers_of(item_id: str) -> tuple[Answer, ...]:
 
 def can_undo(item_id: str, answer: Answer) -> bool:
     """Return whether :func:`undo` can take a decision back."""
-    return answer not in {Answer.CONFIRM, Answer.RETRY} and not item_id.startswith("e:")
+    _, _, newer = item_id.partition("+")
+    is_about_subject = bool(newer) and ":" not in newer
+    return (
+        answer not in {Answer.CONFIRM, Answer.RETRY} and not item_id.startswith("e:") and not is_about_subject
+    )
 
 
 def lesson_item(found: Review) -> Item:
@@ -237,6 +249,21 @@ def _twins(found: DuplicatePair) -> Item:
     )
 
 
+def _subject(found: SubjectCandidate) -> Item:
+    entity = f"{found.canonical_name} ({found.entity_type})"
+    return Item(
+        id=f"{short_id(MemoryType.FACT, found.fact_id)}+{found.entity_id.hex}",
+        topic=Topic.SUBJECT,
+        reason="Its subject may be this entity.",
+        about=found.subject,
+        sides=(
+            Side(role="This", kind=MemoryType.FACT, id=str(found.fact_id), text=found.text),
+            Side(role="This", kind="entity", id=str(found.entity_id), text=entity),
+        ),
+        answers=TWINS,
+    )
+
+
 def _single(found: WaitingMemory) -> Item:
     topic = Topic(found.reason)
     return Item(
@@ -275,9 +302,19 @@ def _parts(item_id: str) -> tuple[MemoryType | None, str, str]:
         return None, item_id, ""
     older, _, newer = item_id.partition("+")
     kind = _KINDS.get(older.partition(":")[0])
-    if kind is None or ":" not in older or (newer and newer[0] != older[0]):
-        raise InvalidInputError("ID", "an id of the list, such as k7, f:3k7q2 or f:3k7q2+f:9x2vd", item_id)
+    is_pair = newer[:2] == older[:2] or (kind is MemoryType.FACT and _is_uuid(newer))
+    if kind is None or ":" not in older or (newer and not is_pair):
+        expected = "an id of the list, such as k7, f:3k7q2, f:3k7q2+f:9x2vd or f:3k7q2+UUID"
+        raise InvalidInputError("ID", expected, item_id)
     return kind, older, newer
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
 
 
 def count_by_topic(items: Sequence[Item]) -> dict[Topic, int]:

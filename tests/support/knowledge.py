@@ -19,7 +19,7 @@ from support.postgres import fresh_database, make_template
 TENANT = "tenant-a"
 ACTOR = "tester"
 
-OF_ENTITIES = frozenset(each for each in EventType if each.startswith("entity_"))
+OF_ENTITIES = frozenset(each for each in EventType if each.startswith("entity_")) | {EventType.FACT_LINKED}
 OF_CONSOLIDATION = frozenset(each for each in EventType if each.startswith("consolidation_")) | {
     EventType.EPISODE_CONSOLIDATED,
     EventType.EPISODE_DEAD_LETTER,

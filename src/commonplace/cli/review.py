@@ -18,6 +18,7 @@ from commonplace.knowledge import (
     FactReview,
     KnowledgeMemory,
     MemoryType,
+    SubjectCandidate,
     WaitingMemory,
     short_id,
 )
@@ -31,7 +32,8 @@ OF_FACTS: Final = "k"
 """The first letter of the id of a pair of facts."""
 MOST: Final = 1_000
 ID_FORMS: Final = (
-    "a number, k and a number, a short id such as f:3k7q2, or two short ids such as f:3k7q2+f:9x2vd"
+    "a number, k and a number, a short id such as f:3k7q2, two short ids such as f:3k7q2+f:9x2vd, or "
+    "f:3k7q2+UUID"
 )
 Word = Literal["same", "refines", "corrects", "distinct", "undo", "confirm", "forget", "retry"]
 
@@ -45,6 +47,7 @@ class _Found:
     reviews: list[Review] = field(default_factory=list[Review])
     fact_reviews: list[FactReview] = field(default_factory=list[FactReview])
     duplicates: list[DuplicatePair] = field(default_factory=list[DuplicatePair])
+    subjects: list[SubjectCandidate] = field(default_factory=list[SubjectCandidate])
     waiting: list[WaitingMemory] = field(default_factory=list[WaitingMemory])
     quarantined: list[Quarantined] = field(default_factory=list[Quarantined])
     dead_letters: list[DeadLetter] = field(default_factory=list[DeadLetter])
@@ -55,6 +58,7 @@ class _Found:
             *map(review_text, self.reviews),
             *map(fact_text, self.fact_reviews),
             *map(pair_text, self.duplicates),
+            *map(subject_text, self.subjects),
             *map(waiting_text, self.waiting),
             *map(quarantined_text, self.quarantined),
             *map(failure_text, self.dead_letters),
@@ -66,7 +70,8 @@ async def review(
     review_id: Annotated[
         str | None,
         typer.Argument(
-            metavar="ID", help="The ID that the list shows: 7, k7, f:3k7q2, f:3k7q2+f:9x2vd, o:12."
+            metavar="ID",
+            help="The ID that the list shows: 7, k7, f:3k7q2, f:3k7q2+f:9x2vd, f:3k7q2+UUID, o:12.",
         ),
     ] = None,
     verdict: Annotated[
@@ -85,11 +90,11 @@ async def review(
 ) -> Answer:
     """List what waits for a decision, or decide.
 
-    A pair is of two observations, of a known fact and the fact of a consolidation that superseded it, or of two facts
-    or rules that may say the same. The decision is applied to both memories and remembered. A single memory waits if it
-    contradicts a more trusted fact (held), if it looks like an instruction (flagged), if it was used and will fade
-    soon, if the memory that it was derived from no longer holds, or if the rule did harm: confirm it, or forget it. An
-    episode waits if it could not be consolidated: retry it, or forget it.
+    A pair is of two observations, of a known fact and the fact of a consolidation that superseded it, of two facts or
+    rules that may say the same, or of a fact and the entity that its subject may be. The decision is applied to both
+    and remembered. A single memory waits if it contradicts a more trusted fact (held), if it looks like an instruction
+    (flagged), if it was used and will fade soon, if the memory that it was derived from no longer holds, or if the rule
+    did harm: confirm it, or forget it. An episode waits if it could not be consolidated: retry it, or forget it.
     """
     if review_id is not None:
         _check_use(review_id, verdict, by_model=by_model)
@@ -160,6 +165,7 @@ async def _listed(*, decided: bool) -> _Found:
             found.fact_reviews = await knowledge.reviews(decided=decided, limit=MOST)
             if not decided:
                 found.duplicates = await knowledge.list_duplicates()
+                found.subjects = await knowledge.list_subject_candidates()
                 found.waiting = await knowledge.list_waiting()
                 found.dead_letters = await knowledge.list_dead_letters()
     except StorageError as error:
@@ -245,6 +251,15 @@ def pair_text(found: DuplicatePair) -> str:
     return (
         f"[bold]{older}+{newer}[/] alike in {found.reason}\n"
         f"   old: {shown(found.older_text)}\n   new: {shown(found.newer_text)}"
+    )
+
+
+def subject_text(found: SubjectCandidate) -> str:
+    """Return a subject and the entity that it may be as lines of console markup."""
+    entity = f"{found.canonical_name} ({found.entity_type})"
+    return (
+        f"[bold]{short_id(MemoryType.FACT, found.fact_id)}+{found.entity_id}[/] one subject?\n"
+        f"   fact: {shown(found.text)}\n   entity: {shown(entity)}"
     )
 
 

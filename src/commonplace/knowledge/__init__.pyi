@@ -43,11 +43,13 @@ from commonplace.knowledge.consolidation import model_spawner as model_spawner
 from commonplace.knowledge.consolidation import plan_rows as plan_rows
 from commonplace.knowledge.consolidation import this_worker as this_worker
 from commonplace.knowledge.consolidation import without_model as without_model
+from commonplace.knowledge.entities.candidates import SubjectCandidate as SubjectCandidate
 from commonplace.knowledge.entities.fields import EntityType as EntityType
 from commonplace.knowledge.entities.merge_preview import MergePreview as MergePreview
 from commonplace.knowledge.entities.merging import MergeReceipt as MergeReceipt
 from commonplace.knowledge.entities.names import NameMatch as NameMatch
 from commonplace.knowledge.entities.registry import Entity as Entity
+from commonplace.knowledge.entities.relations import EntityRelation as EntityRelation
 from commonplace.knowledge.entities.resolution import Candidate as Candidate
 from commonplace.knowledge.entities.unmerging import UnmergeReceipt as UnmergeReceipt
 from commonplace.knowledge.episodes import EpisodeDraft as EpisodeDraft

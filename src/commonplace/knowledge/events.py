@@ -25,6 +25,7 @@ class EventType(StrEnum):
     EPISODE_REQUEUED = "episode_requeued"
     FACT_CREATED = "fact_created"
     FACT_SUPERSEDED = "fact_superseded"
+    FACT_LINKED = "fact_linked"
     FACT_CONFIRMED = "fact_confirmed"
     FACT_UNCONFIRMED = "fact_unconfirmed"
     FACT_PINNED = "fact_pinned"

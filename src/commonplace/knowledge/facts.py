@@ -1,7 +1,7 @@
 """Storing facts: one active fact for each key; a new fact supersedes the fact before it."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -14,6 +14,7 @@ from commonplace.knowledge.connection.session import KnowledgeSession, storage_f
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.vectors import Embeddings, embed
 from commonplace.knowledge.drafts import checked, columns, known_sources
+from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Moment
 from commonplace.knowledge.lifecycle.permanence import DECAY_RATES, Permanence
 from commonplace.knowledge.periods import Period, read_period
@@ -41,7 +42,8 @@ class FactDraft:
             :class:`~commonplace.knowledge.lifecycle.permanence.Permanence`.
         scope: ``"global"``, or the butler that the fact is for.
         tags: At most 50, of at most 100 characters.
-        entity_id: The entity of the subject; replaces the subject in the key.
+        entity_id: The entity of the subject; replaces the subject in the key. ``None`` for the entity that the subject
+            names, see :mod:`~commonplace.knowledge.entities.subjects`.
         source_butler: The butler that learned the fact.
         source_episode_id: The episode that the fact was learned from.
         metadata: A JSON object without the key ``status``.
@@ -80,6 +82,7 @@ class FactReceipt:
     Attributes:
         id: Its id.
         superseded_id: The fact of the same key that it replaced, if any.
+        entity_id: The entity of the fact, if any: given, or named by the subject.
         period: The period that was read from the words of the fact, if any.
         contradicts_id: The more trusted fact of the same key; the new fact is held until a person confirms or forgets
             it.
@@ -91,6 +94,7 @@ class FactReceipt:
     period: Period | None = None
     contradicts_id: UUID | None = None
     flags: tuple[str, ...] = ()
+    entity_id: UUID | None = None
 
 
 class FactMethods(KnowledgeSession):
@@ -149,10 +153,12 @@ class FactMethods(KnowledgeSession):
     ) -> list[FactReceipt]:
         """Store up to 5,000 facts with one computation of vectors and one statement, all or none.
 
-        A fact supersedes the active fact of its key, ``(scope, subject, predicate)`` or ``(scope, entity, predicate)``,
-        which ends where the new fact begins; of two drafts with one key the later supersedes the earlier. A fact in the
-        same words inherits the references and the beginning of the fact before it, and its importance, unless the
-        draft has another than the default.
+        A fact without an entity gets the entity that its subject names; see
+        :mod:`~commonplace.knowledge.entities.subjects` for namesakes and new entities. A fact supersedes the active
+        fact of its key, ``(scope, subject, predicate)`` or ``(scope, entity, predicate)``, which ends where the new
+        fact begins; of two drafts with one key the later supersedes the earlier. A fact in the same words inherits the
+        references and the beginning of the fact before it, and its importance, unless the draft has another than the
+        default.
 
         A fact does not supersede a fact that is more trusted, or a fact without flags if it has some itself: it is
         held, and waits for a person. In the same words it inherits the trust of the fact before it.
@@ -174,8 +180,9 @@ class FactMethods(KnowledgeSession):
         facts = [checked_fact(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
         embeddings = await embed(self.engine, [fact_text(fact) for fact in facts])
         async with traced(self, "upsert_memory") as note, self._writing() as sql:
-            await sql.serialise_fact_keys(keys=[fact.key for fact in facts])
-            return note(await insert_facts(sql, facts, embeddings, now=self.clock()))
+            facts, found = await with_entities(sql, facts)
+            await sql.serialise_fact_keys(keys=all_keys(facts))
+            return note(await insert_facts(sql, facts, embeddings, found=found, now=self.clock()))
 
 
 store_fact = storage_function(
@@ -224,15 +231,44 @@ def fact_key(scope: str, predicate: str, about: object) -> str:
     return _SEPARATOR.join((scope, predicate, str(about)))
 
 
+def all_keys(facts: Iterable[FactDraft]) -> list[str]:
+    """Return the keys of facts by entity and by subject: a fact may supersede another that has no entity yet."""
+    return [key for fact in facts for key in {fact.key, fact_key(fact.scope, fact.predicate, fact.subject)}]
+
+
+async def with_entities(sql: Statements, facts: Sequence[FactDraft]) -> tuple[list[FactDraft], Subjects]:
+    """Return facts with the entities that their subjects name, and the entities of all subjects.
+
+    Args:
+        sql: A transaction that has serialised no keys yet.
+        facts: From :func:`checked_fact`.
+    """
+    makers = {
+        fact.subject: kind
+        for fact in facts
+        if fact.entity_id is None and (kind := plain_type(fact.subject, fact.predicate)) is not None
+    }
+    found = await find_subjects(sql, {fact.subject for fact in facts}, makers)
+    entities = found.entities
+    linked = [replace(fact, entity_id=fact.entity_id or entities.get(fact.subject)) for fact in facts]
+    return linked, found
+
+
 async def insert_facts(
-    sql: Statements, facts: Sequence[FactDraft], embeddings: Embeddings, *, now: datetime
+    sql: Statements,
+    facts: Sequence[FactDraft],
+    embeddings: Embeddings,
+    *,
+    found: Subjects,
+    now: datetime,
 ) -> list[FactReceipt]:
     """Insert facts within an open transaction that has serialised their keys.
 
     Args:
         sql: The transaction.
-        facts: From :func:`checked_fact`, at least one.
+        facts: From :func:`with_entities`, at least one.
         embeddings: Of the :func:`fact_text` of each fact.
+        found: The entities of the subjects; an active fact about such a subject is linked before.
         now: The present.
 
     Returns:
@@ -249,9 +285,15 @@ async def insert_facts(
         return [
             receipt
             for fact, part in zip(facts, parts, strict=True)
-            for receipt in await insert_facts(sql, [fact], part, now=now)
+            for receipt in await insert_facts(sql, [fact], part, found=found, now=now)
         ]
     await _require_entities(sql, {UUID(str(fact.entity_id)) for fact in facts if fact.entity_id})
+    named = {
+        (fact.scope, fact.subject, fact.predicate): number
+        for number, fact in enumerate(facts)
+        if fact.entity_id is not None and str(fact.entity_id) == str(found.entities.get(fact.subject))
+    }
+    left = await link_subjects(sql, named, found) if named else {}
     with known_sources(facts):
         stored = await sql.insert_facts(
             **columns(facts, [fact_text(fact) for fact in facts], embeddings),
@@ -259,14 +301,19 @@ async def insert_facts(
             default_importance=DEFAULT_IMPORTANCE,
             now=now,
         )
+    for key, ids in left.items():
+        if key in named and stored[named[key]]["contradicts_id"] is None:
+            for each in ids:
+                await sql.supersede_fact(id=each, by_id=stored[named[key]]["id"], now=now)
     return [
         FactReceipt(
             id=row["id"],
             superseded_id=row["supersedes_id"],
+            entity_id=None if fact.entity_id is None else UUID(str(fact.entity_id)),
             contradicts_id=row["contradicts_id"],
             flags=tuple(row["flags"]),
         )
-        for row in stored
+        for row, fact in zip(stored, facts, strict=True)
     ]
 
 

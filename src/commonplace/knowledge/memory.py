@@ -11,9 +11,11 @@ from commonplace.knowledge.browse.reading import ReadingMethods
 from commonplace.knowledge.connection.outage import OUTAGES
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.consolidation.facade import ConsolidationMethods
+from commonplace.knowledge.entities.candidates import CandidateMethods
 from commonplace.knowledge.entities.merge_preview import MergePreviewMethods
 from commonplace.knowledge.entities.merging import MergingMethods
 from commonplace.knowledge.entities.registry import RegistryMethods
+from commonplace.knowledge.entities.relations import RelationMethods
 from commonplace.knowledge.entities.resolution import ResolutionMethods
 from commonplace.knowledge.entities.unmerging import UnmergingMethods
 from commonplace.knowledge.episodes import EpisodeMethods
@@ -59,6 +61,8 @@ class KnowledgeMemory(
     GraphMethods,
     RegistryMethods,
     ResolutionMethods,
+    RelationMethods,
+    CandidateMethods,
     MergePreviewMethods,
     MergingMethods,
     UnmergingMethods,

@@ -51,8 +51,8 @@ def test_a_doubtful_pair_is_decided_and_taken_back(commonplace: CommandLine) -> 
         (("k1", "forget"), "expected same, refines, corrects, distinct or undo for k1, got forget"),
         (("f:3k7q2",), "expected confirm, forget or undo for f:3k7q2, got nothing"),
         (("f:3k7q2+f:9x2vd", "forget"), "expected same, distinct or undo for f:3k7q2+f:9x2vd, got forget"),
-        (("x:3k7q2", "forget"), "two short ids such as f:3k7q2+f:9x2vd, got 'x:3k7q2'"),
-        (("zz", "same"), "a number, k and a number, a short id such as f:3k7q2, or two short ids"),
+        (("x:3k7q2", "forget"), "such as f:3k7q2+f:9x2vd, or f:3k7q2+UUID, got 'x:3k7q2'"),
+        (("zz", "same"), "a number, k and a number, a short id such as f:3k7q2, two short ids"),
         (("1", "--model"), "expected no ID with --model"),
     ],
 )

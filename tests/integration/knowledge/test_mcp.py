@@ -30,18 +30,21 @@ TOOLS = {
     "memory_store_episode": {"content": ..., "butler": ..., "session_id": None, "importance": 5.0, "source": None},
     "memory_store_fact": {
         "subject": ..., "predicate": ..., "content": ..., "importance": 5.0, "permanence": "standard",
-        "scope": "global", "tags": None, "valid_from": None, "valid_to": None, "source": None,
+        "scope": "global", "tags": None, "entity_id": None, "valid_from": None, "valid_to": None, "source": None,
     },
     "memory_store_rule": {"content": ..., "scope": "global", "tags": None, "source": None},
     "memory_search": {
         "query": ..., "types": None, "scope": None, "mode": "hybrid", "limit": 10, "min_confidence": 0.2,
-        "min_relevance": 0.0, "as_of": None, "valid_at": None, "min_trust": None,
+        "min_relevance": 0.0, "as_of": None, "valid_at": None, "min_trust": None, "tags": None, "since": None,
+        "until": None, "learned_by": None, "entity_id": None,
     },
     "memory_recall": {
         "topic": ..., "scope": None, "limit": 10, "min_relevance": None, "as_of": None, "valid_at": None,
         "min_trust": None,
+        "tags": None, "since": None, "until": None,
+        "learned_by": None, "entity_id": None,
     },
-    "memory_get": {"memory_type": ..., "memory_id": ...},
+    "memory_get": {"memory_type": ..., "memory_id": ..., "as_of": None},
     "memory_context": {
         "trigger_prompt": ..., "butler": ..., "token_budget": 3000, "min_relevance": None, "with_ids": False,
         "with_dates": False, "as_of": None, "valid_at": None, "min_trust": None,
@@ -52,7 +55,9 @@ TOOLS = {
     "entity_create": {
         "canonical_name": ..., "entity_type": ..., "tenant_id": ..., "aliases": None, "metadata": None,
     },
-    "entity_get": {"entity_id": ..., "tenant_id": "default"},
+    "entity_get": {
+        "entity_id": ..., "tenant_id": "default", "scope": None, "as_of": None, "valid_at": None,
+    },
     "entity_update": {
         "entity_id": ..., "canonical_name": None, "aliases": None, "metadata": None, "tenant_id": "default",
     },

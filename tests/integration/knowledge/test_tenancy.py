@@ -78,8 +78,8 @@ async def owned(knowledge_pool: asyncpg.Pool, engine: EmbeddingEngine) -> dict[s
         with request_context(tenant_id=tenant, actor=f"{tenant}'s agent"):
             async with unit_of_work(knowledge_pool) as sql:
                 entity = await sql.connection.fetchval(
-                    "INSERT INTO entities (tenant_id, canonical_name, entity_type)"
-                    " VALUES ($1, 'Ann', 'person') RETURNING id",
+                    "INSERT INTO entities (tenant_id, canonical_name, entity_type, name_keys)"
+                    " VALUES ($1, CAST($1 AS text), 'person', chr(10) || $1 || chr(10)) RETURNING id",
                     tenant,
                 )
             episode = await store_episode(knowledge_pool, engine, content=tenant, butler="b")

@@ -228,6 +228,11 @@ FUNCTIONS: Mapping[str, Call] = {
     "decide_duplicate": lambda m, w: m.decide_duplicate(
         "rule", w.pick("rule"), w.pick("rule"), same=w.dice.choice([True, False])
     ),
+    "list_subject_candidates": lambda m, _: m.list_subject_candidates(),
+    "decide_subject": lambda m, w: m.decide_subject(
+        w.pick("fact"), w.pick("entity"), same=w.dice.choice([True, False])
+    ),
+    "list_relations": lambda m, w: m.list_relations(w.pick("entity")),
     "undo_duplicate": lambda m, w: m.undo_duplicate("rule", w.pick("rule"), w.pick("rule")),
     "list_of_session": lambda m, _: m.list_of_session(UUID(int=1)),
     "list_harmful_rules": lambda m, _: m.list_harmful_rules(),

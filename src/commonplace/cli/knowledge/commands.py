@@ -9,10 +9,17 @@ import typer
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.knowledge import consolidation, entities, history, lists, reembed, upkeep
 from commonplace.cli.knowledge.options import (
+    AboutOption,
+    AsOfOption,
     IdArgument,
+    LearnedOption,
     RelevanceOption,
     ScopeOption,
+    SinceOption,
+    TaggedOption,
     TypeArgument,
+    UntilOption,
+    ValidAtOption,
     opened,
     record,
     results,
@@ -44,13 +51,6 @@ ImportanceOption = Annotated[float, typer.Option(min=0, max=MAX_IMPORTANCE, help
 TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A label; may be given more than once.")]
 StoreScope = Annotated[str, typer.Option("--scope", help="global, or the butler that the memory is for.")]
 LimitOption = Annotated[int, typer.Option(min=1, max=MAX_LIMIT, help="Most results.")]
-AsOfOption = Annotated[
-    str | None,
-    typer.Option("--as-of", metavar="TIME", help="Answer as of this date or time (ISO 8601)."),
-]
-ValidAtOption = Annotated[
-    str | None, typer.Option("--valid-at", metavar="TIME", help="The facts that were true then.")
-]
 MinTrustOption = Annotated[
     Source | None,
     typer.Option("--min-trust", help="Leave out memories that are less trusted than this source."),
@@ -193,6 +193,11 @@ async def search(
     as_of: AsOfOption = None,
     valid_at: ValidAtOption = None,
     min_trust: MinTrustOption = None,
+    tag: TaggedOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    learned_by: LearnedOption = None,
+    entity: AboutOption = None,
     explain: ExplainOption = False,
 ) -> Answer:
     """Find memories, the best first."""
@@ -207,6 +212,11 @@ async def search(
         as_of=as_of,
         valid_at=valid_at,
         min_trust=min_trust,
+        tags=tag,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity_id=entity,
         explain=explain,
     )
     return results(found)
@@ -223,6 +233,11 @@ async def recall(
     as_of: AsOfOption = None,
     valid_at: ValidAtOption = None,
     min_trust: MinTrustOption = None,
+    tag: TaggedOption = None,
+    since: SinceOption = None,
+    until: UntilOption = None,
+    learned_by: LearnedOption = None,
+    entity: AboutOption = None,
     explain: ExplainOption = False,
 ) -> Answer:
     """Recall the facts and rules that matter most for a topic, and count a use of each."""
@@ -234,15 +249,22 @@ async def recall(
         as_of=as_of,
         valid_at=valid_at,
         min_trust=min_trust,
+        tags=tag,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity_id=entity,
         explain=explain,
     )
     return results(found, if_empty="no memory covers this")
 
 
 @command()
-async def get(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument) -> Answer:
-    """Print all fields of a memory, and count a use."""
-    found = await memory.get_memory(memory_type, memory_id)
+async def get(
+    memory: KnowledgeMemory, memory_type: TypeArgument, memory_id: IdArgument, *, as_of: AsOfOption = None
+) -> Answer:
+    """Print all fields of a memory, and count a use unless the command asks for the past."""
+    found = await memory.get_memory(memory_type, memory_id, as_of=as_of)
     return record(json_safe(found), json_fields(found))
 
 

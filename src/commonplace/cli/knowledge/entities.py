@@ -5,9 +5,18 @@ from typing import Annotated, Any
 import typer
 
 from commonplace.cli.command import Answer, commands, listing
-from commonplace.cli.knowledge.options import IdArgument, json_object, opened, record
+from commonplace.cli.knowledge.lists import LimitOption
+from commonplace.cli.knowledge.options import (
+    AsOfOption,
+    IdArgument,
+    ScopeOption,
+    ValidAtOption,
+    json_object,
+    opened,
+    record,
+)
 from commonplace.cli.output import AllowSecrets, plain
-from commonplace.knowledge import EntityType, KnowledgeMemory
+from commonplace.knowledge import LIST_LIMIT, EntityType, KnowledgeMemory, MemoryType, short_id
 
 app = typer.Typer(help="The people, organizations and places that facts are about.", no_args_is_help=True)
 command = commands(app, opened)
@@ -40,10 +49,35 @@ async def create(
 
 
 @command()
-async def get(memory: KnowledgeMemory, entity_id: IdArgument) -> Answer:
+async def get(memory: KnowledgeMemory, entity_id: IdArgument, *, as_of: AsOfOption = None) -> Answer:
     """Print an entity; the survivor_id of a merged entity names the entity that replaced it."""
-    entity = await memory.entity_get(entity_id)
+    entity = await memory.entity_get(entity_id, as_of=as_of)
     return record(entity, plain(entity))
+
+
+@command()
+async def relations(
+    memory: KnowledgeMemory,
+    entity_id: IdArgument,
+    *,
+    scope: ScopeOption = None,
+    as_of: AsOfOption = None,
+    valid_at: ValidAtOption = None,
+    limit: LimitOption = LIST_LIMIT,
+) -> Answer:
+    """List the relations of an entity: facts about one entity that name another."""
+    return listing(
+        "relations",
+        await memory.list_relations(entity_id, scope=scope, as_of=as_of, valid_at=valid_at, limit=limit),
+        ("entity", "relation", "entity", "fact"),
+        lambda each: (
+            each.source_name,
+            each.predicate,
+            each.target_name,
+            short_id(MemoryType.FACT, each.fact_id),
+        ),
+        if_empty="no relations",
+    )
 
 
 @command()

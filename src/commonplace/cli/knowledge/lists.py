@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from commonplace.cli.command import Answer, commands, listing
-from commonplace.cli.knowledge.options import about, opened
+from commonplace.cli.knowledge.options import AsOfOption, ValidAtOption, about, opened
 from commonplace.knowledge import (
     MAX_LIMIT,
     EntityType,
@@ -34,21 +34,30 @@ ScopeOption = Annotated[
 async def facts(
     memory: KnowledgeMemory,
     *,
-    validity: Annotated[Validity, typer.Option(help="State of the facts.")] = Validity.ACTIVE,
+    validity: Annotated[
+        Validity | None, typer.Option(help="State of the facts.", show_default="active, or any in the past")
+    ] = None,
     fading: Annotated[bool, typer.Option("--fading", help="Only facts that fade.")] = False,
     scope: ScopeOption = None,
     subject: Annotated[str | None, typer.Option(help="Only facts about exactly this subject.")] = None,
     predicate: Annotated[str | None, typer.Option(help="Only facts with exactly this predicate.")] = None,
+    entity: Annotated[str | None, typer.Option(help="Only facts about the entity with this id.")] = None,
+    as_of: AsOfOption = None,
+    valid_at: ValidAtOption = None,
     limit: LimitOption = PAGE,
     offset: OffsetOption = 0,
 ) -> Answer:
     """List facts."""
+    is_past = as_of is not None or valid_at is not None
     found = await memory.list_facts(
-        validity=validity,
+        validity=validity or (None if is_past else Validity.ACTIVE),
         fading=fading or None,
         scope=scope,
         subject=subject,
         predicate=predicate,
+        entity_id=entity,
+        as_of=as_of,
+        valid_at=valid_at,
         limit=limit,
         offset=offset,
     )
@@ -74,12 +83,13 @@ async def rules(
     maturity: Annotated[Maturity | None, typer.Option(help="State of the rules.", show_default="all")] = None,
     forgotten: Annotated[bool, typer.Option("--forgotten", help="Only forgotten rules.")] = False,
     scope: ScopeOption = None,
+    as_of: AsOfOption = None,
     limit: LimitOption = PAGE,
     offset: OffsetOption = 0,
 ) -> Answer:
     """List rules."""
     found = await memory.list_rules(
-        maturity=maturity, forgotten=forgotten, scope=scope, limit=limit, offset=offset
+        maturity=maturity, forgotten=forgotten, scope=scope, as_of=as_of, limit=limit, offset=offset
     )
     return listing(
         "rules",

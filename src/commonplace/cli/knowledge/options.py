@@ -30,6 +30,29 @@ ScopeOption = Annotated[
 ButlerOption = Annotated[
     str | None, typer.Option("--butler", help="Only this butler's episodes.", show_default="all butlers")
 ]
+AsOfOption = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="TIME", help="Answer as of this date or time (ISO 8601)."),
+]
+ValidAtOption = Annotated[
+    str | None, typer.Option("--valid-at", metavar="TIME", help="The facts that were true then.")
+]
+TaggedOption = Annotated[
+    list[str] | None, typer.Option("--tag", help="Only memories with this tag; may be given more than once.")
+]
+SinceOption = Annotated[
+    str | None, typer.Option("--since", metavar="TIME", help="Only memories that were stored then or later.")
+]
+UntilOption = Annotated[
+    str | None, typer.Option("--until", metavar="TIME", help="Only memories that were stored before.")
+]
+LearnedOption = Annotated[
+    str | None, typer.Option("--learned-by", metavar="BUTLER", help="Only memories that this butler learned.")
+]
+AboutOption = Annotated[
+    str | None,
+    typer.Option("--entity", metavar="ID", help="Only facts that are about this entity or name it."),
+]
 TypeArgument = Annotated[MemoryType, typer.Argument(metavar="TYPE", help="episode, fact or rule.")]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="A UUID, or a short id: f:3k7q2.")]
 RelevanceOption = Annotated[

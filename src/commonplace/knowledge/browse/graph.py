@@ -8,7 +8,7 @@ from uuid import UUID
 from commonplace.core.errors import NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.kinds import Moment
+from commonplace.knowledge.kinds import GLOBAL_SCOPE, Moment
 from commonplace.storage.database import Row
 
 MOST_ENTITIES: Final = 30
@@ -38,7 +38,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """``relation`` is the relation of a link, or the predicate of a fact about an entity."""
+    """``relation`` is the relation of a link, or the predicate of a fact about an entity or between two entities."""
 
     source: str
     target: str
@@ -74,7 +74,7 @@ class GraphMethods(KnowledgeSession):
         scope: str | None = None,
         since: Moment | None = None,
     ) -> Graph:
-        """Return an entity with its most important active facts and the memories that they are linked to.
+        """Return an entity with its most important active facts, and the entities and memories that they relate it to.
 
         Without an entity: the 30 entities with the most active facts, five facts each.
 
@@ -90,6 +90,8 @@ class GraphMethods(KnowledgeSession):
             StorageUnavailableError: The server cannot be reached.
         """
         key = inputs.optional_id(entity_id, field="entity_id")
+        own = inputs.optional_scope(scope)
+        oldest = inputs.optional_moment(since, field="since")
         async with self._reading() as sql:
             entities = await sql.graph_entities(entity_id=key, limit=MOST_ENTITIES)
             if key is not None and not entities:
@@ -97,11 +99,24 @@ class GraphMethods(KnowledgeSession):
             facts = await sql.graph_facts(
                 entity_ids=[entity["id"] for entity in entities],
                 per_entity=FACTS_OF_EACH if key is None else FACTS_OF_ONE,
-                scope=inputs.optional_scope(scope),
-                since=inputs.optional_moment(since, field="since"),
+                scope=own,
+                since=oldest,
             )
+            if key is None:
+                shown = [fact["id"] for fact in facts]
+                relations = await sql.graph_relations(fact_ids=shown, limit=MOST_LINKS)
+            else:
+                relations = await sql.relations(
+                    entity_id=key,
+                    scopes=None if own is None else [GLOBAL_SCOPE, own],
+                    as_of=None,
+                    valid_at=None,
+                    now=self.clock(),
+                    limit=MOST_LINKS,
+                )
+                relations = [row for row in relations if oldest is None or row["created_at"] >= oldest]
             links = await sql.graph_links(ids=[fact["id"] for fact in facts], limit=MOST_LINKS)
-        graph = _drawn(entities, facts, links)
+        graph = _drawn(entities, facts, relations, links)
         return graph if kinds is None else graph.only(kinds)
 
     async def connect_entities(self, first_id: UUID | str, second_id: UUID | str) -> Graph:
@@ -156,7 +171,7 @@ def _walked(first: UUID, way: Sequence[Row], names: Mapping[UUID, str]) -> Graph
     return graph
 
 
-def _drawn(entities: list[Row], facts: list[Row], links: list[Row]) -> Graph:
+def _drawn(entities: list[Row], facts: list[Row], relations: list[Row], links: list[Row]) -> Graph:
     graph = Graph()
     for entity in entities:
         graph.add(
@@ -166,6 +181,12 @@ def _drawn(entities: list[Row], facts: list[Row], links: list[Row]) -> Graph:
         graph.add(Node(id=str(fact["id"]), kind="fact", label=_label(fact)))
         graph.edges.append(
             Edge(source=str(fact["entity_id"]), target=str(fact["id"]), relation=fact["predicate"])
+        )
+    for row in relations:
+        for end in ("source", "target"):
+            graph.add(Node(id=str(row[f"{end}_id"]), kind="entity", label=row[f"{end}_name"]))
+        graph.edges.append(
+            Edge(source=str(row["source_id"]), target=str(row["target_id"]), relation=row["predicate"])
         )
     for link in links:
         for end in ("source", "target"):

@@ -112,6 +112,7 @@ class ListMethods(KnowledgeSession):
         tag: str | None = None,
         unused: bool | None = None,
         sort: str = RuleOrder.STORED,
+        as_of: Moment | None = None,
         limit: int = LIST_LIMIT,
         offset: int = 0,
         after: str | None = None,
@@ -127,6 +128,8 @@ class ListMethods(KnowledgeSession):
             tag: Return rules with this tag only.
             unused: Return only rules that no search or block has shown, or only other rules.
             sort: A :class:`RuleOrder`.
+            as_of: Return rules that were stored at this moment, with ``forgotten`` as it was then; their fields are
+                those of today.
             limit: Most rules, 1 to 1,000.
             offset: The number of rules to skip.
             after: The cursor of the last rule before the page, from ``cursor_of``; for the default order only.
@@ -147,6 +150,7 @@ class ListMethods(KnowledgeSession):
                 unused=unused,
                 now=self.clock(),
                 sort=order,
+                as_of=inputs.optional_moment(as_of, field="as_of"),
                 limit=limit,
                 offset=offset,
                 **moment_after(after),

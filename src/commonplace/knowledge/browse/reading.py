@@ -9,7 +9,7 @@ from uuid import UUID
 from commonplace.core.errors import NotFoundError
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession
-from commonplace.knowledge.kinds import NOUNS, Episode, Fact, Memory, MemoryType, Rule
+from commonplace.knowledge.kinds import NOUNS, Episode, Fact, Memory, MemoryType, Rule, Validity
 from commonplace.knowledge.short_ids import find_id, parse_id
 from commonplace.storage.database import Row, Statements
 
@@ -51,6 +51,29 @@ async def read_one(sql: Statements, kind: MemoryType, key: UUID, *, now: datetim
         MemoryType.RULE: sql.read_rule,
     }
     return require_found(await read[kind](id=key), kind, key, now=now)
+
+
+async def read_then(sql: Statements, kind: MemoryType, key: UUID, *, as_of: datetime) -> Memory:
+    """Return a memory as it was known at a moment, within a transaction; see :meth:`AnyMemoryMethods.get_memory`.
+
+    Raises:
+        NotFoundError: The memory was not stored yet, or was forgotten or expired by then.
+    """
+    found = await read_one(sql, kind, key, now=as_of)
+    match found:
+        case Fact():
+            state: Row | None = await sql.fact_state(id=key, as_of=as_of)
+            is_known = state is not None and state["validity"] != Validity.RETRACTED
+            if state is not None:
+                row: Row = await sql.read_fact(id=key)
+                found = Fact.from_row({**row, **state}, now=as_of)
+        case Rule():
+            is_known = found.created_at <= as_of and not await sql.rule_forgotten(id=key, as_of=as_of)
+        case Episode():
+            is_known = found.created_at <= as_of and (found.expires_at is None or found.expires_at > as_of)
+    if not is_known:
+        raise NotFoundError(kind, str(key))
+    return found
 
 
 def require_found(row: Row | None, kind: MemoryType, key: UUID, *, now: datetime) -> Memory:

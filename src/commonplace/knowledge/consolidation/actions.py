@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -18,7 +18,8 @@ from commonplace.knowledge.consolidation.policy import OUTAGES
 from commonplace.knowledge.consolidation.runs import ActionKind
 from commonplace.knowledge.consolidation.siblings import plain
 from commonplace.knowledge.consolidation.steps import Confirm, Retract, Step, Steps, StoreFact, StoreRule
-from commonplace.knowledge.facts import GLOBAL_SCOPE, insert_facts
+from commonplace.knowledge.entities.subjects import Subjects
+from commonplace.knowledge.facts import GLOBAL_SCOPE, all_keys, insert_facts, with_entities
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.rules import insert_rules
 from commonplace.storage.database import Statements
@@ -77,10 +78,14 @@ async def do_steps(
         ModelMismatchError: The vectors do not belong to the memories' model, so no step can be stored.
         Exception: The server failed.
     """
+    facts = [step for step in steps.steps if isinstance(step, StoreFact)]
+    drafts, found = await with_entities(sql, [step.draft for step in facts])
+    linked = {step.place: replace(step, draft=draft) for step, draft in zip(facts, drafts, strict=True)}
+    steps = replace(steps, steps=tuple(linked.get(step.place, step) for step in steps.steps))
     await _lock(sql, steps, lease.butler)
     progress = Progress(errors=[*parse_errors, *steps.errors], notes=list(steps.notes))
     for step in steps.steps:
-        await _isolated(sql, step, lease, progress, now)
+        await _isolated(sql, step, lease, progress, found, now)
     return progress
 
 
@@ -90,7 +95,7 @@ async def _lock(sql: Statements, steps: Steps, butler: str) -> None:
     named = [step for step in steps.steps if isinstance(step, Confirm | Retract)]
     targets = {step.target_id for step in facts if step.target_id is not None}
     rules = {step.target_id for step in steps.steps if isinstance(step, StoreRule) and step.target_id}
-    await sql.serialise_fact_keys(keys=[step.draft.key for step in facts])
+    await sql.serialise_fact_keys(keys=all_keys(step.draft for step in facts))
     await sql.lock_facts(
         ids=list(targets | {step.memory_id for step in named if step.memory_type is MemoryType.FACT}),
         scopes=sorted({GLOBAL_SCOPE, butler} | {step.draft.scope for step in facts}),
@@ -102,11 +107,13 @@ async def _lock(sql: Statements, steps: Steps, butler: str) -> None:
     )
 
 
-async def _isolated(sql: Statements, step: Step, lease: Lease, progress: Progress, now: datetime) -> None:
+async def _isolated(
+    sql: Statements, step: Step, lease: Lease, progress: Progress, found: Subjects, now: datetime
+) -> None:
     try:
         async with sql.connection.transaction():
             with refused_vectors():
-                done = await _do(sql, step, lease, now)
+                done = await _do(sql, step, lease, found, now)
             await sql.record_action(run_id=lease.run_id, position=len(progress.steps), **done.columns())
     except OUTAGES:
         raise
@@ -122,12 +129,12 @@ async def _isolated(sql: Statements, step: Step, lease: Lease, progress: Progres
         progress.notes += [f"{step.place}: {done.note}"] if done.note else []
 
 
-async def _do(sql: Statements, step: Step, lease: Lease, now: datetime) -> _Done:
+async def _do(sql: Statements, step: Step, lease: Lease, found: Subjects, now: datetime) -> _Done:
     match step:
         case StoreFact(target_id=None):
-            return await _new_fact(sql, step, lease, now)
+            return await _new_fact(sql, step, lease, found, now)
         case StoreFact():
-            return await _updated_fact(sql, step, now)
+            return await _updated_fact(sql, step, found, now)
         case StoreRule(target_id=None):
             return await _new_rule(sql, step, lease.butler, now)
         case StoreRule():
@@ -138,7 +145,7 @@ async def _do(sql: Statements, step: Step, lease: Lease, now: datetime) -> _Done
             return await _confirm(sql, step.memory_type, step.memory_id, now)
 
 
-async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, now: datetime) -> _Done:
+async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, found: Subjects, now: datetime) -> _Done:
     """Store a new fact, or confirm a fact that says the same; a fact that it supersedes may wait for a review."""
     draft = step.draft
     same = await sql.same_fact(
@@ -150,7 +157,7 @@ async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, now: datetim
     if same is not None:
         await _link(sql, MemoryType.FACT, same, step, now)
         return await _confirm(sql, MemoryType.FACT, same, now)
-    (receipt,) = await insert_facts(sql, [draft], step.embeddings, now=now)
+    (receipt,) = await insert_facts(sql, [draft], step.embeddings, found=found, now=now)
     await _link(sql, MemoryType.FACT, receipt.id, step, now)
     if receipt.superseded_id is None:
         note = "" if receipt.contradicts_id is None else _held(receipt.contradicts_id)
@@ -167,7 +174,7 @@ async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, now: datetim
     )
 
 
-async def _updated_fact(sql: Statements, step: StoreFact, now: datetime) -> _Done:
+async def _updated_fact(sql: Statements, step: StoreFact, found: Subjects, now: datetime) -> _Done:
     """Store a fact in place of its target, or confirm a target that says the same.
 
     Raises:
@@ -176,17 +183,18 @@ async def _updated_fact(sql: Statements, step: StoreFact, now: datetime) -> _Don
     """
     draft, target_id = step.draft, step.target_id
     target = await sql.standing_fact(id=target_id)
-    if target is None or target["entity_id"] != draft.entity_id:
+    if target is None or (target["entity_id"] not in {None, draft.entity_id} and draft.entity_id is not None):
         raise InvalidInputError(
             "target_id", "a fact that has not changed since the model was shown it", str(target_id)
         )
+    draft = replace(draft, entity_id=draft.entity_id or target["entity_id"])
     same_key = (target["subject"], target["predicate"]) == (draft.subject, draft.predicate)
     if not same_key:
         await _require_rank(sql, MemoryType.FACT, target["id"])
     if same_key and plain(target["content"]) == plain(draft.content):
         await _link(sql, MemoryType.FACT, target["id"], step, now)
         return await _confirm(sql, MemoryType.FACT, target["id"], now)
-    (receipt,) = await insert_facts(sql, [draft], step.embeddings, now=now)
+    (receipt,) = await insert_facts(sql, [draft], step.embeddings, found=found, now=now)
     superseded = [] if receipt.superseded_id is None else [receipt.superseded_id]
     if receipt.contradicts_id is not None:
         await _link(sql, MemoryType.FACT, receipt.id, step, now)

@@ -4,16 +4,16 @@ A change and its event are one transaction. The database keeps name and type uni
 entity at once get one entity and one error.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Final, Self
 from uuid import UUID
 
 import asyncpg
 
-from commonplace.core.clock import format_timestamp
-from commonplace.core.errors import InvalidInputError
+from commonplace.core.clock import format_timestamp, parse_timestamp
+from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.entities.fields import (
     MERGED_INTO,
@@ -23,11 +23,15 @@ from commonplace.knowledge.entities.fields import (
     require_name,
     require_type,
 )
-from commonplace.knowledge.entities.names import fold_names
+from commonplace.knowledge.entities.names import fold_names, without_repeats
 from commonplace.knowledge.events import EventType, record_event
-from commonplace.knowledge.inputs import require_id, require_metadata
+from commonplace.knowledge.inputs import optional_moment, require_id, require_metadata
+from commonplace.knowledge.kinds import Moment
 from commonplace.storage.database import Row, Statements
 from commonplace.storage.nouns import Noun, read_row
+
+MADE_FROM: Final = "made_from"
+"""The metadata key of an entity that a fact made, and that nobody has created since."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +69,15 @@ class Entity(Noun):
         survivor = row.get("survivor_id") or UUID(row["metadata"].get(MERGED_INTO) or str(row["id"]))
         return read_row(cls, row, survivor_id=survivor)
 
+    def restored(self, images: Iterable[Mapping[str, Any] | None]) -> "Entity":
+        """Return the entity before some changes, from the fields that each change replaced, the latest first."""
+        row = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "survivor_id"}
+        for image in images:
+            row |= image or {}
+        if isinstance(row["updated_at"], str):
+            row["updated_at"] = parse_timestamp(row["updated_at"])
+        return Entity.from_row(row)
+
     def image(self) -> dict[str, Any]:
         """Return the fields that can change, for an event."""
         return {
@@ -98,7 +111,7 @@ class RegistryMethods(KnowledgeSession):
         metadata: Mapping[str, Any] | None = None,
         allow_secrets: bool = False,
     ) -> Entity:
-        """Add an entity.
+        """Add an entity, or take over the entity of this name and type that a fact made.
 
         Args:
             canonical_name: 1 to 500 characters.
@@ -129,22 +142,36 @@ class RegistryMethods(KnowledgeSession):
                 name_keys=fold_names(name, others),
             )
             if row is None:
-                raise await _name_taken(sql, name, kind)
+                return await _take_over(sql, name, kind, others, data)
             entity = Entity.from_row(row)
-            await record_event(sql, EventType.ENTITY_CREATED, payload=_change(entity.id, None, entity))
+            await record_change(sql, EventType.ENTITY_CREATED, None, entity)
             return entity
 
-    async def entity_get(self, entity_id: UUID | str, *, tenant_id: str | None = None) -> Entity:
+    async def entity_get(
+        self, entity_id: UUID | str, *, tenant_id: str | None = None, as_of: Moment | None = None
+    ) -> Entity:
         """Return an entity; the ``survivor_id`` of a merged entity names the entity that replaced it.
+
+        Args:
+            entity_id: The entity.
+            tenant_id: The request's tenant, if given.
+            as_of: Return the entity with the names, the metadata and the merge of this moment.
 
         Raises:
             InvalidInputError: The id is malformed, or the tenant is not the request's.
-            NotFoundError: The entity does not exist.
+            NotFoundError: The entity does not exist, or did not exist at that moment.
         """
         require_tenant(self.tenant_id, tenant_id)
         wanted = require_id(entity_id, field="entity_id")
+        moment = optional_moment(as_of, field="as_of")
         async with self._reading() as sql:
-            return Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))
+            entity = Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))
+            if moment is None:
+                return entity
+            if entity.created_at > moment:
+                raise NotFoundError("entity", str(wanted))
+            replaced = await sql.entity_images(id=str(wanted), as_of=moment)
+            return entity.restored(row["before"] for row in replaced)
 
     async def entity_update(
         self,
@@ -192,7 +219,7 @@ class RegistryMethods(KnowledgeSession):
                     metadata=_merged(before.metadata, data),
                 )
                 after = await write_entity(sql, changed)
-                await record_event(sql, EventType.ENTITY_UPDATED, payload=_change(wanted, before, after))
+                await record_change(sql, EventType.ENTITY_UPDATED, before, after)
                 return after
         except asyncpg.UniqueViolationError:
             async with self._reading() as sql:
@@ -237,6 +264,25 @@ def _merged(metadata: Mapping[str, Any], changes: Mapping[str, Any]) -> Mapping[
     return require_metadata({**metadata, **changes}, allow_secrets=True) if changes else metadata
 
 
+async def _take_over(
+    sql: Statements, name: str, kind: EntityType, aliases: Sequence[str], metadata: Mapping[str, Any]
+) -> Entity:
+    """Give an entity that a fact made the aliases and metadata of its creator.
+
+    Raises:
+        InvalidInputError: A person or agent created the entity of this name and type before.
+    """
+    row = await sql.entity_named(canonical_name=name, entity_type=kind)
+    held = None if row is None else (await lock_entities(sql, row["id"])).get(row["id"])
+    if held is None or MADE_FROM not in held.metadata or held.merged_into is not None:
+        raise await _name_taken(sql, name, kind)
+    own = {key: value for key, value in held.metadata.items() if key != MADE_FROM}
+    known = [*held.aliases, *without_repeats(aliases, known=held.aliases)]
+    after = await write_entity(sql, replace(held, aliases=tuple(known), metadata={**own, **metadata}))
+    await record_change(sql, EventType.ENTITY_UPDATED, held, after)
+    return after
+
+
 async def _name_taken(sql: Statements, name: str, entity_type: EntityType) -> InvalidInputError:
     row = await sql.entity_named(canonical_name=name, entity_type=entity_type)
     expected = f"a name that no other {entity_type} has"
@@ -248,13 +294,14 @@ async def _name_taken(sql: Statements, name: str, entity_type: EntityType) -> In
     return InvalidInputError("canonical_name", expected, name)
 
 
-def _change(entity_id: UUID, before: Entity | None, after: Entity) -> dict[str, Any]:
-    """Return an event's payload; an update lists only the fields that differ."""
+async def record_change(sql: Statements, event_type: EventType, before: Entity | None, after: Entity) -> None:
+    """Write the event of a new or changed entity; an update lists only the fields that differ."""
     new = after.image()
     old = before.image() if before else {}
     changed = [key for key in new if key not in old or old[key] != new[key]]
-    return {
-        "entity_id": str(entity_id),
+    payload = {
+        "entity_id": str(after.id),
         "before": {key: old[key] for key in changed} if before else None,
         "after": {key: new[key] for key in changed} | ({} if before else {"entity_type": after.entity_type}),
     }
+    await record_event(sql, event_type, payload=payload)

@@ -13,11 +13,11 @@ from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
 from commonplace.core.sources import Source
 from commonplace.knowledge import inputs
-from commonplace.knowledge.browse.reading import read_one, require_found
+from commonplace.knowledge.browse.reading import read_one, read_then, require_found
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.facts import fact_key
-from commonplace.knowledge.kinds import Fact, Memory, MemoryType, Validity
+from commonplace.knowledge.kinds import Fact, Memory, MemoryType, Moment, Validity
 from commonplace.knowledge.short_ids import find_id, parse_id
 from commonplace.storage.database import Statements
 
@@ -25,8 +25,16 @@ from commonplace.storage.database import Statements
 class AnyMemoryMethods(KnowledgeSession):
     """The methods of knowledge memory for a memory of any kind."""
 
-    async def get_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
+    async def get_memory(
+        self, memory_type: str, memory_id: UUID | str, *, as_of: Moment | None = None
+    ) -> Memory:
         """Count one use of a memory, and return it.
+
+        Args:
+            memory_type: ``"episode"``, ``"fact"`` or ``"rule"``.
+            memory_id: The id or the short id.
+            as_of: Return what was known at this moment, without counting a use. Validity, scope, predicate, entity,
+                period and confirmation of a fact are those of that moment; other fields are those of today.
 
         Returns:
             The memory after counting; also a fact that was superseded or has expired.
@@ -38,8 +46,15 @@ class AnyMemoryMethods(KnowledgeSession):
 
         Source: KNW-05.6, R-KNW-7.
         """
+        moment = inputs.optional_moment(as_of, field="as_of")
         async with traced(self, "search_memory") as note:
-            return note(await self._get(memory_type, memory_id))
+            if moment is None:
+                return note(await self._get(memory_type, memory_id))
+            kind = inputs.require_memory_type(memory_type)
+            wanted = parse_id(memory_id, kind, field="memory_id")
+            async with self._reading() as sql:
+                key = await find_id(sql, wanted, kind, field="memory_id")
+                return note(await read_then(sql, kind, key, as_of=moment))
 
     async def _get(self, memory_type: str, memory_id: UUID | str, *, retracted: bool = False) -> Memory:
         now = self.clock()

@@ -7,7 +7,14 @@ from uuid import UUID
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.browse.reading import ReadingMethods, read_one
 from commonplace.knowledge.connection.vectors import embed
-from commonplace.knowledge.facts import FactDraft, checked_fact, fact_text, insert_facts
+from commonplace.knowledge.facts import (
+    FactDraft,
+    all_keys,
+    checked_fact,
+    fact_text,
+    insert_facts,
+    with_entities,
+)
 from commonplace.knowledge.kinds import Episode, Fact, Memory, MemoryType, Rule, Validity
 from commonplace.knowledge.rules import RESERVED_METADATA, RuleDraft, checked_rule, insert_rules
 
@@ -59,9 +66,10 @@ class EditingMethods(ReadingMethods):
         embeddings = await embed(self.engine, [fact_text(fact)])
         now = self.clock()
         async with self._writing() as sql:
-            await sql.serialise_fact_keys(keys=[fact.key])
+            facts, found = await with_entities(sql, [fact])
+            await sql.serialise_fact_keys(keys=all_keys(facts))
             _standing(await read_one(sql, MemoryType.FACT, old.id, now=now))
-            (receipt,) = await insert_facts(sql, [fact], embeddings, now=now)
+            (receipt,) = await insert_facts(sql, facts, embeddings, found=found, now=now)
             return await read_one(sql, MemoryType.FACT, receipt.id, now=now)
 
     async def _edit_rule(self, old: Rule, content: str, *, allow_secrets: bool) -> Memory:

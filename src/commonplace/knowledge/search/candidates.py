@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from commonplace.knowledge.kinds import COLUMNS, Memory, MemoryType
+from commonplace.knowledge.search.filters import NO_FILTERS
 from commonplace.knowledge.search.request import SearchRequest, parameters
 from commonplace.knowledge.search.statements import (
     PRODUCTS,
@@ -96,6 +97,7 @@ async def find_candidates(
         scoped=request.scope is not None,
         past=request.is_past,
         guarded=request.is_guarded,
+        filtered=request.filters != NO_FILTERS,
     )
     rows = await Statements(queries, sql.connection).ranked_candidates(**parameters(request))
     return _joined([_from_row(row) for row in rows]) if rows else None

@@ -1,7 +1,9 @@
 """Recall: memories about a topic, by relevance, importance, recency and confidence together (KNW-08)."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
+from uuid import UUID
 
 from commonplace.core.clock import Clock
 from commonplace.embedding import EmbeddingEngine
@@ -11,6 +13,7 @@ from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.kinds import Episode, Memory, MemoryType, Moment
 from commonplace.knowledge.search.candidates import Candidates, ReadMemories, read_candidates
 from commonplace.knowledge.search.explanation import explain_recall
+from commonplace.knowledge.search.filters import NO_FILTERS, Filters
 from commonplace.knowledge.search.folding import folded
 from commonplace.knowledge.search.found import Found, Scores
 from commonplace.knowledge.search.relevance import DEPTH, Relevance, relevant
@@ -50,6 +53,11 @@ class RecallMethods(KnowledgeSession):
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
         min_trust: str | None = None,
+        tags: Sequence[str] | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        learned_by: str | None = None,
+        entity_id: UUID | str | None = None,
         explain: bool = False,
         count: bool = True,
     ) -> list[Found]:
@@ -69,6 +77,11 @@ class RecallMethods(KnowledgeSession):
             valid_at: Recall the facts that were true at this moment, also superseded facts.
             min_trust: Leave out memories that are less trusted than this source: ``person``, ``agent``, ``import``,
                 ``document``, ``tool`` or ``web``.
+            tags: Recall memories with all of these tags.
+            since: Recall memories that were stored at this moment or later.
+            until: Recall memories that were stored before this moment.
+            learned_by: Recall memories that this butler learned.
+            entity_id: Recall facts that are about this entity or name it.
             explain: Whether to explain each result.
             count: Whether to count a use of each result; a recall of the past counts none.
 
@@ -98,6 +111,9 @@ class RecallMethods(KnowledgeSession):
             valid_at=valid_at,
             min_trust=min_trust,
             quarantine=retrieval.quarantine,
+            filters=Filters.of(
+                tags=tags, since=since, until=until, learned_by=learned_by, entity_id=entity_id
+            ),
             clock=self.clock,
         )
         count = count and not request.is_past
@@ -125,6 +141,7 @@ async def prepare_recall(
     valid_at: Moment | None = None,
     min_trust: str | None = None,
     quarantine: bool = True,
+    filters: Filters = NO_FILTERS,
     clock: Clock,
 ) -> SearchRequest:
     """Check a recall and compute the topic's vector, before a connection is taken; see :func:`recall`.
@@ -142,6 +159,7 @@ async def prepare_recall(
         valid_at=valid_at,
         min_trust=min_trust,
         with_flagged=not quarantine,
+        filters=filters,
         now=clock(),
     )
     if not request.text:

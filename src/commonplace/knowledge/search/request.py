@@ -25,6 +25,7 @@ from commonplace.knowledge.config import MAX_LIMIT
 from commonplace.knowledge.connection.vectors import VectorModel, model_of, warn_of_other_model
 from commonplace.knowledge.inputs import optional_moment, require_scope
 from commonplace.knowledge.kinds import GLOBAL_SCOPE
+from commonplace.knowledge.search.filters import NO_FILTERS, Filters
 from commonplace.knowledge.search.found import Found, Scores
 from commonplace.knowledge.search.search_text import search_query_text
 from commonplace.knowledge.search.statements import Reach, SearchTable, search_queries
@@ -64,6 +65,7 @@ class SearchRequest:
         valid_at: Find the facts that were true at this moment; ``None`` for the facts that hold.
         trusts: The sources of which a memory must be trusted like one.
         with_flagged: Whether memories with flags are found that no person stands for.
+        filters: By tag, time, butler and entity.
     """
 
     query: str
@@ -86,6 +88,8 @@ class SearchRequest:
         """Whether memories are left out because of their trust or their flags."""
         return not self.with_flagged or len(self.trusts) < len(Source)
 
+    filters: Filters = NO_FILTERS
+
     @property
     def is_past(self) -> bool:
         """Whether the request is about an earlier moment."""
@@ -104,6 +108,7 @@ def make_request(
     valid_at: object = None,
     min_trust: object = None,
     with_flagged: bool = True,
+    filters: Filters = NO_FILTERS,
     now: datetime,
 ) -> SearchRequest:
     """Check a request.
@@ -128,6 +133,7 @@ def make_request(
         valid_at=optional_moment(valid_at, field="valid_at"),
         trusts=tuple(Source) if least is None else at_least(least),
         with_flagged=with_flagged,
+        filters=filters,
     )
 
 
@@ -177,10 +183,16 @@ async def search_table(
         scoped=request.scope is not None,
         past=request.is_past,
         guarded=request.is_guarded,
+        filtered=request.filters != NO_FILTERS,
     )
     rows: list[Row] = await getattr(Statements(queries, sql.connection), statement)(**parameters(request))
     return [
-        Found(memory=table.noun.from_row(row, now=request.now), scores=Scores.from_row(row)) for row in rows
+        Found(
+            memory=table.noun.from_row(row, now=request.now),
+            scores=Scores.from_row(row),
+            is_stale=row["is_stale"],
+        )
+        for row in rows
     ]
 
 
@@ -198,6 +210,7 @@ def parameters(request: SearchRequest) -> dict[str, object]:
         "valid_at": request.valid_at,
         "trusts": list(request.trusts),
         "with_flagged": request.with_flagged,
+        **request.filters.parameters(),
     }
 
 

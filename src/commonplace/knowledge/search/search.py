@@ -18,9 +18,11 @@ from commonplace.knowledge.inputs import require_memory_type
 from commonplace.knowledge.kinds import Memory, MemoryType, Moment
 from commonplace.knowledge.search.candidates import read_candidates
 from commonplace.knowledge.search.explanation import explain_context, explain_search
+from commonplace.knowledge.search.filters import Filters
 from commonplace.knowledge.search.folding import folded
 from commonplace.knowledge.search.found import Found, Scores
 from commonplace.knowledge.search.ranking import ContextualScore, rank_by_context
+from commonplace.knowledge.search.recall import STALE_WEIGHT
 from commonplace.knowledge.search.relevance import above_floor
 from commonplace.knowledge.search.request import (
     DEFAULT_LIMIT,
@@ -152,6 +154,11 @@ class SearchMethods(KnowledgeSession):
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
         min_trust: str | None = None,
+        tags: Sequence[str] | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        learned_by: str | None = None,
+        entity_id: UUID | str | None = None,
         explain: bool = False,
         fold: bool = True,
     ) -> list[Found]:
@@ -172,13 +179,19 @@ class SearchMethods(KnowledgeSession):
             valid_at: Find the facts that were true at this moment, also superseded facts.
             min_trust: Leave out memories that are less trusted than this source: ``person``, ``agent``, ``import``,
                 ``document``, ``tool`` or ``web``.
+            tags: Find memories with all of these tags; episodes have none.
+            since: Find memories that were stored at this moment or later.
+            until: Find memories that were stored before this moment.
+            learned_by: Find memories that this butler learned.
+            entity_id: Find facts that are about this entity or name it.
             explain: Adds ``explanation`` to each result: its ranks, scores and decay, and why it was found.
             fold: Leave out repetitions: of facts about one subject, or rules, with equal texts return the best alone.
 
         Returns:
-            Memories with the scores of the mode; the best first, of equal ones the later, then the lower id. An
-            empty list for an empty query. Where the memories have moved to another model than the engine's, words
-            alone count: ``similarity`` is ``None``, ``semantic`` finds what ``keyword`` does.
+            Memories with the scores of the mode; the best first, of equal ones the later, then the lower id. A stale
+            memory is ranked by seven tenths of its score. An empty list for an empty query. Where the memories have
+            moved to another model than the engine's, words alone count: ``similarity`` is ``None``, ``semantic`` finds
+            what ``keyword`` does.
 
         Raises:
             InvalidInputError: A value is not of its kind or range.
@@ -198,6 +211,9 @@ class SearchMethods(KnowledgeSession):
             as_of=as_of,
             valid_at=valid_at,
             min_trust=min_trust,
+            filters=Filters.of(
+                tags=tags, since=since, until=until, learned_by=learned_by, entity_id=entity_id
+            ),
             now=self.clock(),
         )
         if not request.text or not tables:
@@ -216,9 +232,10 @@ class SearchMethods(KnowledgeSession):
                     found = await _search_tables(sql, known_mode, tables, wide, explain=explain)
                 told = folded(found, scoped=False) if fold else found
                 has_room = len(told) < min(request.limit, len(found))
-                if not has_room or len(found) < wide.limit or wide.limit == MAX_LIMIT:
+                is_stale = wide is request and any(each.is_stale for each in told[: request.limit])
+                if not (has_room or is_stale) or len(found) < wide.limit or wide.limit == MAX_LIMIT:
                     return note(told[: request.limit])
-                # Repetitions took the places of other memories.
+                # Repetitions or stale memories took the places of other memories.
                 wide = widened(wide)
 
     async def _search_one(self, statement: Statement, table: str, request: SearchRequest) -> list[Found]:
@@ -234,17 +251,18 @@ hybrid_search = storage_function(SearchMethods, SearchMethods.hybrid_search, lim
 memory_search = storage_function(SearchMethods, SearchMethods.search, needs_engine=True, limit=DEFAULT_LIMIT)
 
 
-def _order(mode: SearchMode, scores: Scores) -> tuple[float, ...]:
+def _order(mode: SearchMode, found: Found) -> tuple[float, ...]:
     """Return the key that orders the results of all tables."""
+    scores, weight = found.scores, STALE_WEIGHT if found.is_stale else 1.0
     match mode:
         case SearchMode.SEMANTIC:
-            return (-(scores.similarity or 0.0),)
+            return (-weight * (scores.similarity or 0.0),)
         case SearchMode.KEYWORD:
-            return (-(scores.rank or 0.0),)
+            return (-weight * (scores.rank or 0.0),)
         case SearchMode.HYBRID:
-            return (-(scores.rrf_score or 0.0), scores.semantic_rank or 0)
+            return (-weight * (scores.rrf_score or 0.0), scores.semantic_rank or 0)
         case SearchMode.CONTEXTUAL:
-            return (-(scores.contextual_score or 0.0),)
+            return (-weight * (scores.contextual_score or 0.0),)
         case _:
             assert_never(mode)
 
@@ -292,7 +310,7 @@ async def _search_tables(
     found = [each for table in tables for each in await search_table(sql, STATEMENTS[mode], table, request)]
     if mode is SearchMode.HYBRID and len(tables) > 1:
         found = _fused(found, request.limit)
-    found.sort(key=lambda each: (*_order(mode, each.scores), *tie_break(each.memory)))
+    found.sort(key=lambda each: (*_order(mode, each), *tie_break(each.memory)))
     return [_explained(each, request) if explain else each for each in found]
 
 
@@ -321,7 +339,8 @@ async def _search_by_context(
         for each in best
         if each.place in read.by_place
     ]
-    return [replace(each, is_stale=True) if each.memory.id in read.stale else each for each in found]
+    found = [replace(each, is_stale=each.memory.id in read.stale) for each in found]
+    return sorted(found, key=lambda each: _order(SearchMode.CONTEXTUAL, each))
 
 
 def _found_by_context(

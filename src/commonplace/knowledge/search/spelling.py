@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from commonplace.knowledge.search.candidates import Candidates, find_candidates
+from commonplace.knowledge.search.filters import NO_FILTERS
 from commonplace.knowledge.search.relevance import is_common
 from commonplace.knowledge.search.request import SearchRequest, parameters
 from commonplace.knowledge.search.statements import SearchTable, spelling_queries
@@ -33,8 +34,9 @@ async def find_meant(
     One round trip, two if the memories lack a word of the request, and three if the word was a slip.
     """
     candidates = await find_candidates(sql, tables, request, seeds=seeds)
-    # The words that are kept are those of the present.
-    unknown = [] if candidates is None or request.is_past else _unknown(candidates)
+    # The words that are kept are those of all memories of the present.
+    is_exact = request.is_past or request.filters != NO_FILTERS
+    unknown = [] if candidates is None or is_exact else _unknown(candidates)
     if not unknown:
         return candidates
     readings = {word: list(readings_of(word)) for word in unknown}

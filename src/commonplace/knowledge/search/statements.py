@@ -17,6 +17,7 @@ from aiosql.queries import Queries
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.config import MAX_LIMIT
 from commonplace.knowledge.kinds import COLUMNS, DEFAULT_IMPORTANCE, Episode, Fact, Memory, MemoryType, Rule
+from commonplace.knowledge.search.filters import FILTERED
 from commonplace.knowledge.search.scoring import RRF_K
 
 PRODUCTS: Final = ("product_0", "product_1", "product_2", "product_3", "product_4")
@@ -73,6 +74,13 @@ class SearchTable:
     has_confidence: bool = True
     importance: str = "m.importance"
     scope_then: str = ""
+
+    @property
+    def stale(self) -> str:
+        """Whether the source of a row no longer holds, in SQL."""
+        if self.memory_type is MemoryType.EPISODE:
+            return "false"
+        return f"commonplace_is_stale('{self.memory_type}', m.id, m.last_confirmed_at)"
 
     def live(self, *, past: bool, guarded: bool) -> str:
         """Return which rows are found now, or were found at an earlier moment, in SQL."""
@@ -155,7 +163,13 @@ def _step(number: int) -> int:
 
 @cache
 def search_queries(
-    table: SearchTable, reach: Reach, *, scoped: bool, past: bool = False, guarded: bool = False
+    table: SearchTable,
+    reach: Reach,
+    *,
+    scoped: bool,
+    past: bool = False,
+    guarded: bool = False,
+    filtered: bool = False,
 ) -> Queries:
     """Return the named statements that search one table; made once.
 
@@ -166,20 +180,28 @@ def search_queries(
             index serves a condition that may be absent.
         past: Whether rows of an earlier moment are found.
         guarded: Whether rows of little trust, or with flags, are left out.
+        filtered: Whether rows pass :data:`~.filters.FILTERED`; all rows that pass are compared.
     """
-    return _queries(
-        _read("searches").substitute(_gaps(table, reach, scoped=scoped, past=past, guarded=guarded))
-    )
+    gaps = _gaps(table, reach, scoped=scoped, past=past, guarded=guarded, filtered=filtered)
+    return _queries(_read("searches").substitute(gaps))
 
 
 @cache
 def ranking_queries(
-    tables: tuple[SearchTable, ...], reach: Reach, *, scoped: bool, past: bool = False, guarded: bool = False
+    tables: tuple[SearchTable, ...],
+    reach: Reach,
+    *,
+    scoped: bool,
+    past: bool = False,
+    guarded: bool = False,
+    filtered: bool = False,
 ) -> Queries:
     """Return the statement ``ranked_candidates``, with a row for each table; made once. See :func:`search_queries`."""
     parts = (
         _read("ranked_of_table").substitute(
-            _session_gaps(table, _gaps(table, reach, scoped=scoped, past=past, guarded=guarded))
+            _session_gaps(
+                table, _gaps(table, reach, scoped=scoped, past=past, guarded=guarded, filtered=filtered)
+            )
         )
         for table in tables
     )
@@ -229,7 +251,10 @@ def _scope(table: SearchTable, *, past: bool) -> str:
     return (table.scope_then if past else "") or table.scope
 
 
-def _gaps(table: SearchTable, reach: Reach, *, scoped: bool, past: bool, guarded: bool) -> dict[str, str]:
+def _gaps(
+    table: SearchTable, reach: Reach, *, scoped: bool, past: bool, guarded: bool, filtered: bool
+) -> dict[str, str]:
+    live = table.live(past=past, guarded=guarded)
     gaps = {
         "memories": table.memories,
         "words": f"{table.memory_type}_words",
@@ -237,13 +262,15 @@ def _gaps(table: SearchTable, reach: Reach, *, scoped: bool, past: bool, guarded
         "own_words": _own(table, "scope", scoped=scoped),
         "matches": str(reach.matches),
         "neighbours": str(reach.neighbours),
-        "live": table.live(past=past, guarded=guarded),
+        "live": f"{live} AND {FILTERED[table.memory_type]}" if filtered else live,
+        "stale": table.stale,
         "countable": table.countable,
         "importance": table.importance,
         "rrf_k": str(RRF_K),
         "columns": ", ".join(f"m.{column}" for column in COLUMNS[table.memory_type]),
     }
-    return gaps | {"candidates": _read("candidates_then" if past else "candidates").substitute(gaps)}
+    part = "candidates_then" if past or filtered else "candidates"
+    return gaps | {"candidates": _read(part).substitute(gaps)}
 
 
 def _session_gaps(table: SearchTable, gaps: Mapping[str, str]) -> dict[str, str]:

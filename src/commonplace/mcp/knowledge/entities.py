@@ -10,12 +10,21 @@ from commonplace.core.context import DEFAULT_TENANT
 from commonplace.knowledge import (
     Candidate,
     Entity,
+    EntityRelation,
     EntityType,
     KnowledgeMemory,
     MergeReceipt,
     json_safe,
 )
-from commonplace.mcp.knowledge.parameters import EntityId, EntityKind, Metadata, TenantId
+from commonplace.mcp.knowledge.parameters import (
+    AsOf,
+    EntityId,
+    EntityKind,
+    Metadata,
+    ScopeFilter,
+    TenantId,
+    ValidAt,
+)
 from commonplace.mcp.parameters import JSON
 from commonplace.mcp.tool import Offer
 
@@ -45,6 +54,12 @@ class ShownEntity(TypedDict):
     created_at: str
     updated_at: str
     survivor_id: str
+
+
+class RelatedEntity(ShownEntity):
+    """An entity with its relations to other entities, the latest first."""
+
+    relations: list[EntityRelation]
 
 
 class Candidates(TypedDict):
@@ -83,10 +98,22 @@ async def entity_create(
 
 
 async def entity_get(
-    memory: KnowledgeMemory, *, entity_id: EntityId, tenant_id: TenantId = DEFAULT_TENANT
-) -> ShownEntity:
-    """Read one entity by its id. Of one that was merged into another, survivor_id says which one it is now."""
-    return _shown(await memory.entity_get(entity_id, tenant_id=tenant_id))
+    memory: KnowledgeMemory,
+    *,
+    entity_id: EntityId,
+    tenant_id: TenantId = DEFAULT_TENANT,
+    scope: ScopeFilter = None,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
+) -> RelatedEntity:
+    """Read one entity by its id, with its relations to other entities: facts about one that name the other.
+
+    Of one that was merged into another, survivor_id says which one it is now. Each of the relations has predicate,
+    source, target, fact_id and text; scope, as_of and valid_at choose the facts.
+    """
+    entity = await memory.entity_get(entity_id, tenant_id=tenant_id, as_of=as_of)
+    relations = await memory.list_relations(entity_id, scope=scope, as_of=as_of, valid_at=valid_at)
+    return {**_shown(entity), "relations": relations}
 
 
 async def entity_update(

@@ -92,6 +92,17 @@ MinTrust = Annotated[
         description="Leave out memories that are less trusted than this source; the order is that of the list."
     ),
 ]
+OnlyTags = Annotated[list[str] | None, JSON, Field(description="Only memories with all of these tags.")]
+Since = Annotated[
+    str | None, Field(description="A date or time (ISO 8601): only memories that were stored then or later.")
+]
+Until = Annotated[
+    str | None, Field(description="A date or time (ISO 8601): only memories that were stored before.")
+]
+LearnedBy = Annotated[str | None, Field(description="Only memories that this butler (agent) learned.")]
+OnlyEntity = Annotated[
+    str | None, Field(description="The id of an entity: only facts that are about it or name it.")
+]
 TenantId = Annotated[
     str, Field(description="Your own tenant; leave it out where you may. You cannot reach another tenant.")
 ]

@@ -21,13 +21,18 @@ from commonplace.knowledge import (
 from commonplace.mcp.knowledge.parameters import (
     AsOf,
     Kind,
+    LearnedBy,
     Limit,
     MemoryId,
     MemoryTypeName,
     MinRelevance,
     MinTrust,
     Mode,
+    OnlyEntity,
+    OnlyTags,
     ScopeFilter,
+    Since,
+    Until,
     ValidAt,
 )
 from commonplace.mcp.parameters import JSON, bounds
@@ -73,6 +78,11 @@ async def memory_search(
     as_of: AsOf = None,
     valid_at: ValidAt = None,
     min_trust: MinTrust = None,
+    tags: OnlyTags = None,
+    since: Since = None,
+    until: Until = None,
+    learned_by: LearnedBy = None,
+    entity_id: OnlyEntity = None,
 ) -> Results:
     """Find memories that match a query: past episodes, facts and rules.
 
@@ -100,6 +110,11 @@ async def memory_search(
         as_of=as_of,
         valid_at=valid_at,
         min_trust=min_trust,
+        tags=tags,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity_id=entity_id,
     )
     return _listed(found)
 
@@ -114,6 +129,11 @@ async def memory_recall(
     as_of: AsOf = None,
     valid_at: ValidAt = None,
     min_trust: MinTrust = None,
+    tags: OnlyTags = None,
+    since: Since = None,
+    until: Until = None,
+    learned_by: LearnedBy = None,
+    entity_id: OnlyEntity = None,
 ) -> Results:
     """Recall the facts and rules that matter most for a topic.
 
@@ -132,17 +152,24 @@ async def memory_recall(
         as_of=as_of,
         valid_at=valid_at,
         min_trust=min_trust,
+        tags=tags,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity_id=entity_id,
     )
     return _listed(found)
 
 
-async def memory_get(memory: KnowledgeMemory, *, memory_type: MemoryTypeName, memory_id: MemoryId) -> Memory:
+async def memory_get(
+    memory: KnowledgeMemory, *, memory_type: MemoryTypeName, memory_id: MemoryId, as_of: AsOf = None
+) -> Memory:
     """Read one memory whole, by its type and id, and count that it was used.
 
     Use it if a search result was cut (content_is_cut), or for a fact that was superseded. Returns all fields of the
     memory. It is an error if the memory does not exist or was forgotten.
     """
-    return await memory.get_memory(memory_type, memory_id)
+    return await memory.get_memory(memory_type, memory_id, as_of=as_of)
 
 
 async def memory_context(

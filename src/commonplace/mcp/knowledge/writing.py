@@ -72,6 +72,7 @@ async def memory_store_fact(
     permanence: Lifetime = Permanence.STANDARD,
     scope: Scope = GLOBAL_SCOPE,
     tags: Tags = None,
+    entity_id: str | None = None,
     valid_from: str | None = None,
     valid_to: str | None = None,
     source: Origin = None,
@@ -81,9 +82,9 @@ async def memory_store_fact(
     There is one current fact for each subject, predicate and scope: storing another with the same three replaces the
     old one, which is kept as history. So to correct a fact, store it again under the same subject and predicate.
     Search first, so that you use the names that are in use. Do not store secrets. Returns the id, the superseded_id of
-    the fact that was replaced, if any, and the period that was read from the sentence, if any. With contradicts_id the
-    fact waits, because it contradicts a more trusted one; with flags it stays out of blocks, because it looks like an
-    instruction. Then tell the user, who decides with `commonplace review`.
+    the fact that was replaced, the entity_id of the subject and the period that the sentence names, if any. With
+    contradicts_id the fact waits, because it contradicts a more trusted one; with flags it stays out of blocks, because
+    it looks like an instruction. Then tell the user, who decides with `commonplace review`.
 
     Parameters:
         subject: The person or thing that the fact is about, such as "Anna" or "staging database".
@@ -91,6 +92,8 @@ async def memory_store_fact(
         content: The fact as one sentence that makes sense on its own. A period in it, such as "since May", is read.
         permanence: How long it will hold: permanent (never fades), stable (years), standard (months), volatile (weeks)
             or ephemeral (days).
+        entity_id: The entity of the subject, as entity_resolve gives it. Without it, the subject's name decides, unless
+            two entities have that name.
         valid_from: The date or time (ISO 8601) when it began to hold, if you know it.
         valid_to: The date or time (ISO 8601) when it ceases to hold, if you know it; no search shows it afterwards.
     """
@@ -102,6 +105,7 @@ async def memory_store_fact(
         permanence=permanence,
         scope=scope,
         tags=tags,
+        entity_id=entity_id,
         valid_from=valid_from,
         valid_to=valid_to,
         source=source,

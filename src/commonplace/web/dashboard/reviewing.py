@@ -41,6 +41,7 @@ NAMES: Final = {
     Topic.DUPLICATE: "Duplicate",
     Topic.HELD: "Held fact",
     Topic.FLAGGED: "Flagged memory",
+    Topic.SUBJECT: "Unclear subject",
     Topic.FADING: "Fading memory",
     Topic.STALE: "Lost source",
     Topic.HARMFUL: "Harmful rule",

@@ -1,6 +1,7 @@
 """What was known when, and what was true when."""
 
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -12,7 +13,7 @@ from commonplace.core.clock import ManualClock, utc_now
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.consolidation.runs import RunState
 from commonplace.knowledge.events import EventType
-from commonplace.knowledge.kinds import Validity
+from commonplace.knowledge.kinds import Fact, Validity
 from commonplace.knowledge.memory import KnowledgeMemory
 from support.consolidation import Spawner, answer, fact
 
@@ -47,6 +48,7 @@ class History:
             [
                 *(self.store, self.store, self.store, self.confirm, self.forget),
                 *(self.merge, self.unmerge, self.consolidate, self.undo, self.undo),
+                *(self.store_rule, self.forget_rule, self.rename),
             ]
         )
         try:
@@ -62,6 +64,22 @@ class History:
             predicate=self.choices.choice("pq"),
             content=str(self.choices.random()),
             entity_id=about,
+        )
+
+    async def store_rule(self) -> None:
+        """Store a rule."""
+        await self.memory.store_rule(content=str(self.choices.random()))
+
+    async def forget_rule(self) -> None:
+        """Forget a rule that may be forgotten."""
+        rules = await self.memory.list_rules()
+        await self.memory.forget_memory("rule", self.choices.choice(rules).id)
+
+    async def rename(self) -> None:
+        """Change the names of an entity."""
+        name = f"Anna {self.choices.random()}"
+        await self.memory.entity_update(
+            self.choices.choice(self.entities), canonical_name=name, aliases=[name[:7]], metadata={"n": name}
         )
 
     async def any_fact(self) -> UUID:
@@ -108,6 +126,23 @@ class History:
             await self.memory.undo_run(runs[0].id)
 
 
+async def known(memory: KnowledgeMemory, entities: list[UUID], **when: Any) -> tuple[object, ...]:  # noqa: ANN401
+    """Return what the reads show: rules, facts in any state by their ids, and entities."""
+    rules = {each.id for each in await memory.list_rules(forgotten=False, limit=1_000, **when)}
+    facts = await memory.list_facts(validity=None, limit=1_000)
+    states: dict[UUID, object] = {}
+    for each in facts:
+        try:
+            found = each if not when else await memory.get_memory("fact", each.id, **when)
+        except LookupError:
+            continue
+        assert isinstance(found, Fact)
+        if found.validity is not Validity.RETRACTED:
+            states[each.id] = (found.validity, found.scope, found.predicate, found.entity_id, found.valid_to)
+    named = [replace(await memory.entity_get(each, **when), survivor_id=each) for each in entities]
+    return rules, states, named
+
+
 async def replayed(memory: KnowledgeMemory, until: datetime) -> set[UUID]:
     """Return the facts that are active after the events until a moment."""
     events = await memory.list_events(until=until, limit=10_000)
@@ -138,14 +173,19 @@ async def test_what_was_known_is_what_the_audit_trail_says(
     history = History(knowledge, random.Random(seed))  # noqa: S311 - no secret
     await history.begin()
     moments: list[tuple[datetime, set[UUID]]] = []
+    shown: list[tuple[datetime, tuple[object, ...]]] = []
     for _ in range(STEPS):
         await history.step()
         active = {each.id for each in await knowledge.list_facts(validity="active", limit=1_000)}
         moments.append((await knowledge_pool.fetchval("SELECT clock_timestamp()"), active))
+        if len(moments) % 20 == 0:
+            shown.append((moments[-1][0], await known(knowledge, history.entities)))
     assert {event.event_type for event in await knowledge.list_events(limit=1_000)} >= CHANGES
     for moment, active in moments:
-        known = {each.id for each in await knowledge.list_facts(as_of=moment, limit=1_000)}
-        assert known == active == await replayed(knowledge, moment)
+        listed = {each.id for each in await knowledge.list_facts(as_of=moment, limit=1_000)}
+        assert listed == active == await replayed(knowledge, moment)
+    for moment, expected in shown:
+        assert await known(knowledge, history.entities, as_of=moment) == expected
 
 
 @pytest.mark.parametrize("mode", MODES)

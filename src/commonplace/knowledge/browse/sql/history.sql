@@ -44,6 +44,33 @@ WHERE before <> after
 ORDER BY created_at, id
 LIMIT :limit OFFSET :offset;
 
+-- name: fact_state(id, as_of)^
+-- The state of a fact as it was known at a moment.
+SELECT validity, scope, predicate, entity_id, valid_from, valid_to, last_confirmed_at FROM fact_states
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND fact_id = :id AND known_at <= :as_of
+ORDER BY known_at DESC, place DESC
+LIMIT 1;
+
+-- name: rule_forgotten(id, as_of)$
+-- Whether a rule was forgotten at a moment.
+SELECT commonplace_rule_forgotten(id, metadata, CAST(:as_of AS timestamptz)) FROM rules
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
+
+-- name: entity_images(id, as_of)
+-- What changes of an entity after a moment replaced, the latest first.
+SELECT CASE
+  WHEN payload ->> 'entity_id' = CAST(:id AS text) THEN payload -> 'before'
+  WHEN payload ->> 'source_entity_id' = CAST(:id AS text) THEN payload -> 'before' -> 'source'
+  ELSE payload -> 'before' -> 'target'
+END AS before
+FROM memory_events
+WHERE tenant_id = current_setting('commonplace.tenant_id') AND created_at > :as_of
+  AND event_type IN ('entity_updated', 'entity_merge', 'entity_unmerge')
+  AND CAST(:id AS text) IN (
+    payload ->> 'entity_id', payload ->> 'source_entity_id', payload ->> 'target_entity_id'
+  )
+ORDER BY created_at DESC, id;
+
 -- name: timeline(subject, entity_id, limit, offset)
 -- The facts of a subject or an entity that were not forgotten, in the order in which they began to hold.
 SELECT ${fact_columns} FROM facts

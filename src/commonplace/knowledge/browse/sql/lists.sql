@@ -80,15 +80,17 @@ WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND id IN (SELECT id FROM older UNION SELECT id FROM newer)
 ORDER BY created_at DESC, id;
 
--- name: list_rules(maturity, forgotten, scope, text, tag, unused, now, sort, limit, offset, after_at, after_id)
--- Rules in an order; NULL turns a filter off.
+-- name: list_rules(maturity, forgotten, scope, text, tag, unused, as_of, now, sort, limit, offset, after_at, after_id)
+-- Rules in an order; NULL turns a filter off. as_of finds the rules that were stored then, forgotten or not then.
 WITH matching AS NOT MATERIALIZED (
   SELECT * FROM rules
   WHERE tenant_id = current_setting('commonplace.tenant_id')
     AND (CAST(:maturity AS text) IS NULL OR maturity = :maturity)
     AND (
-      CAST(:forgotten AS boolean) IS NULL OR :forgotten = ((metadata -> 'forgotten') IS NOT DISTINCT FROM 'true')
+      CAST(:forgotten AS boolean) IS NULL
+      OR :forgotten = commonplace_rule_forgotten(id, metadata, CAST(:as_of AS timestamptz))
     )
+    AND (CAST(:as_of AS timestamptz) IS NULL OR created_at <= :as_of)
     AND (CAST(:scope AS text) IS NULL OR scope = :scope)
     AND (CAST(:text AS text) IS NULL OR strpos(lower(content), lower(:text)) > 0)
     AND (CAST(:tag AS text) IS NULL OR tags @> jsonb_build_array(CAST(:tag AS text)))
@@ -207,6 +209,20 @@ CROSS JOIN LATERAL (
   LIMIT :per_entity
 ) AS facts
 ORDER BY facts.entity_id, importance DESC, facts.created_at DESC, facts.id;
+
+-- name: graph_relations(fact_ids, limit)
+-- The other entities that the given facts name.
+SELECT
+  facts.entity_id AS source_id, source.canonical_name AS source_name, facts.predicate, target.id AS target_id,
+  target.canonical_name AS target_name
+FROM facts
+JOIN entities AS source ON source.tenant_id = facts.tenant_id AND source.id = facts.entity_id
+CROSS JOIN LATERAL commonplace_mentioned(facts.id) AS named
+JOIN entities AS target ON target.tenant_id = facts.tenant_id AND target.id = named
+WHERE facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.id = ANY(CAST(:fact_ids AS uuid[]))
+  AND named <> facts.entity_id
+ORDER BY facts.importance DESC, facts.created_at DESC, facts.id, target.canonical_name
+LIMIT :limit;
 
 -- name: graph_links(ids, limit)
 -- Links of the given memories in either direction, with the beginning of the text at each end.

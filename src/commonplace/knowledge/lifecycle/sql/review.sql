@@ -66,12 +66,21 @@ LIMIT :limit;
 
 -- name: list_duplicates(likeness, latest, facts, rules, limit)
 -- Pairs of active facts, and of rules, of one scope that may say the same, and that no person told apart: keys that
--- differ in spelling alone, equal texts, or vectors at least as near as :likeness about one subject. The latest first.
--- Each of the :latest newest facts and rules is compared with the :facts newest facts or the :rules newest rules.
+-- differ in spelling alone, equal texts, or vectors at least as near as :likeness about one subject or entity. The latest
+-- first. Each of the :latest newest facts and rules is compared with the :facts newest facts or the :rules newest rules.
 WITH keyed AS MATERIALIZED (
   SELECT
     id, scope, created_at, embedding, subject || ' ' || predicate || ': ' || content AS text,
-    coalesce(CAST(entity_id AS text), lower(regexp_replace(subject, '[\s_./-]+', '', 'g'))) AS about,
+    coalesce(
+      CAST(entity_id AS text),
+      (
+        SELECT min(CAST(names.entity_id AS text)) FROM entity_names AS names
+        WHERE names.tenant_id = current_setting('commonplace.tenant_id')
+          AND names.name_key = commonplace_plain(facts.subject)
+        HAVING count(*) = 1
+      ),
+      lower(regexp_replace(subject, '[\s_./-]+', '', 'g'))
+    ) AS about,
     lower(regexp_replace(predicate, '[\s_./-]+', '', 'g')) AS said,
     row_number() OVER (ORDER BY created_at DESC, id DESC) AS place
   FROM facts

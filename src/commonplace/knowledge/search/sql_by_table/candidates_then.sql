@@ -1,5 +1,5 @@
--- What a search of the past begins with, in the place of candidates.sql: the words that are kept and the index on vectors
--- are of the present, so all memories of that time are compared.
+-- What a search of the past or with filters begins with, in the place of candidates.sql: the words that are kept and the
+-- index on vectors are of all memories of the present, so all memories of that time, or that pass, are compared.
 known AS MATERIALIZED (SELECT m.id FROM ${memories} AS m WHERE ${own} AND ${live}),
 asked AS MATERIALIZED (
   SELECT

@@ -1,14 +1,14 @@
 -- name: semantic_search
 -- The nearest memories by the cosine of their vectors, the nearest first.
 WITH ${candidates}
-SELECT ${columns}, 1 - (m.embedding <=> CAST(:embedding AS vector(384))) AS similarity
+SELECT ${columns}, ${stale} AS is_stale, 1 - (m.embedding <=> CAST(:embedding AS vector(384))) AS similarity
 FROM semantic, LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = semantic.id OFFSET 0) AS m
 ORDER BY semantic.place;
 
 -- name: keyword_search
 -- The memories that hold a word of the query, by ts_rank.
 WITH ${candidates}
-SELECT ${columns}, ts_rank(m.search_vector, asked.any_word) AS rank
+SELECT ${columns}, ${stale} AS is_stale, ts_rank(m.search_vector, asked.any_word) AS rank
 FROM asked, keyword, LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = keyword.id OFFSET 0) AS m
 ORDER BY keyword.place;
 
@@ -23,7 +23,7 @@ fused AS MATERIALIZED (
   FROM semantic FULL JOIN keyword USING (id)
 )
 SELECT
-  ${columns}, 1 - (m.embedding <=> CAST(:embedding AS vector(384))) AS similarity,
+  ${columns}, ${stale} AS is_stale, 1 - (m.embedding <=> CAST(:embedding AS vector(384))) AS similarity,
   ts_rank(m.search_vector, asked.any_word) AS rank, fused.semantic_rank, fused.keyword_rank,
   1 / CAST(${rrf_k} + fused.semantic_rank AS float8) + 1 / CAST(${rrf_k} + fused.keyword_rank AS float8) AS rrf_score
 FROM asked, fused, LATERAL (SELECT * FROM ${memories} AS m WHERE m.id = fused.id OFFSET 0) AS m

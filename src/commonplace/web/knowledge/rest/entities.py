@@ -6,11 +6,17 @@ from uuid import UUID
 
 from fastapi import Path, Query
 
-from commonplace.knowledge import Entity, EntityType, MergeReceipt, UnmergeReceipt
+from commonplace.knowledge import LIST_LIMIT, MAX_LIMIT, Entity, EntityType, MergeReceipt, UnmergeReceipt
 from commonplace.web.access import KnowledgeOfCaller, admin, reader, writer
 from commonplace.web.api import Api
-from commonplace.web.knowledge.rest.memories import BODY
-from commonplace.web.knowledge.rest.shapes import CandidatesShape, ChangedEntity, NewEntity, WantedMerge
+from commonplace.web.knowledge.rest.memories import BODY, AsOf, Scope, ValidAt
+from commonplace.web.knowledge.rest.shapes import (
+    CandidatesShape,
+    ChangedEntity,
+    NewEntity,
+    RelationsShape,
+    WantedMerge,
+)
 from commonplace.web.problems import NOT_FOUND
 
 EntityId = Annotated[UUID, Path(alias="entityId", description="the id of an entity")]
@@ -52,12 +58,32 @@ async def resolve_entity(
 
 
 @api("GET /{entityId}", reader, "The entity", NOT_FOUND)
-async def get_entity(memory: KnowledgeOfCaller, entity_id: EntityId) -> Entity:
+async def get_entity(memory: KnowledgeOfCaller, entity_id: EntityId, as_of: AsOf = None) -> Entity:
     """Read one entity.
 
     The `survivorId` of a merged entity names the entity that replaced it.
     """
-    return await memory.entity_get(entity_id)
+    return await memory.entity_get(entity_id, as_of=as_of)
+
+
+@api("GET /{entityId}/relations", reader, "The relations", NOT_FOUND)
+async def list_relations(
+    memory: KnowledgeOfCaller,
+    entity_id: EntityId,
+    scope: Scope = None,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
+    limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = LIST_LIMIT,
+) -> RelationsShape:
+    """List the relations of an entity.
+
+    Facts about one entity that name another, in either direction, the latest first.
+
+    Parameters:
+        limit: the number of relations, at most
+    """
+    found = await memory.list_relations(entity_id, scope=scope, as_of=as_of, valid_at=valid_at, limit=limit)
+    return RelationsShape.model_validate({"relations": found})
 
 
 @api("PATCH /{entityId}", writer, "The changed entity", NOT_FOUND, *BODY)

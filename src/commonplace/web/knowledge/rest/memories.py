@@ -2,6 +2,7 @@
 
 from http import HTTPStatus
 from typing import Annotated, Final
+from uuid import UUID
 
 from fastapi import Path, Query
 
@@ -10,6 +11,7 @@ from commonplace.knowledge import (
     DEFAULT_MIN_CONFIDENCE,
     MAX_LIMIT,
     MAX_QUERY_CHARS,
+    MAX_TAGS,
     EpisodeReceipt,
     FactReceipt,
     Found,
@@ -81,6 +83,25 @@ MinTrust = Annotated[
     Query(alias="minTrust", description="leave out memories that are less trusted than this source"),
 ]
 
+OnlyTags = Annotated[
+    list[str] | None,
+    Query(alias="tag", max_length=MAX_TAGS, description="only memories with all of these tags"),
+]
+Since = Annotated[
+    str | None,
+    Query(max_length=40, description="a date or time: only memories that were stored then or later"),
+]
+Until = Annotated[
+    str | None, Query(max_length=40, description="a date or time: only memories that were stored before")
+]
+LearnedBy = Annotated[
+    str | None,
+    Query(alias="learnedBy", max_length=200, description="a butler: only memories that it learned"),
+]
+OnlyEntity = Annotated[
+    UUID | None, Query(alias="entityId", description="an entity: only facts that are about it or name it")
+]
+
 api = rest.Api("/api/v1/knowledge", "knowledge memory")
 
 
@@ -134,6 +155,11 @@ async def search_knowledge(
     as_of: AsOf = None,
     valid_at: ValidAt = None,
     min_trust: MinTrust = None,
+    tags: OnlyTags = None,
+    since: Since = None,
+    until: Until = None,
+    learned_by: LearnedBy = None,
+    entity_id: OnlyEntity = None,
     *,
     explain: Explain = False,
 ) -> shapes.FindingsShape:
@@ -158,6 +184,11 @@ async def search_knowledge(
         as_of=as_of,
         valid_at=valid_at,
         min_trust=min_trust,
+        tags=tags,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity_id=entity_id,
         explain=explain,
     )
     return _findings(found)
@@ -174,6 +205,11 @@ async def recall_knowledge(
     as_of: AsOf = None,
     valid_at: ValidAt = None,
     min_trust: MinTrust = None,
+    tags: OnlyTags = None,
+    since: Since = None,
+    until: Until = None,
+    learned_by: LearnedBy = None,
+    entity_id: OnlyEntity = None,
     *,
     explain: Explain = False,
 ) -> shapes.FindingsShape:
@@ -194,6 +230,11 @@ async def recall_knowledge(
         as_of=as_of,
         valid_at=valid_at,
         min_trust=min_trust,
+        tags=tags,
+        since=since,
+        until=until,
+        learned_by=learned_by,
+        entity_id=entity_id,
         explain=explain,
     )
     return _findings(found)
@@ -248,12 +289,14 @@ async def knowledge_stats(memory: KnowledgeOfCaller, scope: Scope = None) -> sha
 
 
 @api("GET /memories/{memoryType}/{memoryId}", reader, "The memory", NOT_FOUND)
-async def get_knowledge(memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId) -> Memory:
+async def get_knowledge(
+    memory: KnowledgeOfCaller, kind: Kind, memory_id: MemoryId, as_of: AsOf = None
+) -> Memory:
     """Read one memory.
 
-    Count a use. A superseded fact is found, a forgotten memory is not.
+    Count a use, unless `asOf` asks for the past. A superseded fact is found, a forgotten memory is not.
     """
-    return await memory.get_memory(kind, memory_id)
+    return await memory.get_memory(kind, memory_id, as_of=as_of)
 
 
 @api("DELETE /memories/{memoryType}/{memoryId}", writer, "The memory is forgotten", NOT_FOUND)

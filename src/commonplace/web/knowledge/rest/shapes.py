@@ -15,6 +15,7 @@ from commonplace.knowledge import (
     CleanupReceipt,
     DecayReceipt,
     Entity,
+    EntityRelation,
     EntityType,
     EpisodeReceipt,
     Event,
@@ -124,6 +125,7 @@ class StoredFactShape(Shape):
         contradicts_id: the more trusted fact that it contradicts; the new fact is held until a person decides
         flags: reasons why the text looks like an instruction
         period: the period that was read from the words of the fact, if none was given
+        entity_id: the entity of the subject, given or named by it
     """
 
     period: PeriodShape | None
@@ -300,6 +302,24 @@ class CandidatesShape(Shape):
     """Candidates for a name, the likeliest first."""
 
     candidates: list[CandidateShape]
+
+
+@shows(EntityRelation)
+class RelationShape(Shape):
+    """A relation of two entities.
+
+    Attributes:
+        predicate: the predicate of the fact, the name of the relation
+        source_id: the entity that the fact is about
+        target_id: the entity that the text of the fact names
+        text: the first 300 characters of the fact
+    """
+
+
+class RelationsShape(Shape):
+    """Relations of an entity, the latest fact first."""
+
+    relations: list[RelationShape]
 
 
 class WantedMerge(Wanted):

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "mem_026"
-down_revision = "mem_021"
+revision = "mem_023"
+down_revision = "mem_022"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,103 @@
+"""Subjects of facts that may name an entity: a person decides."""
+
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from commonplace.core.errors import NotFoundError
+from commonplace.knowledge import inputs
+from commonplace.knowledge.config import LIST_LIMIT
+from commonplace.knowledge.connection.session import KnowledgeSession
+from commonplace.knowledge.entities.fields import EntityType
+from commonplace.knowledge.entities.names import fold_name
+from commonplace.knowledge.entities.registry import lock_entities, record_change, require_living, write_entity
+from commonplace.knowledge.entities.subjects import Subjects, link_subjects
+from commonplace.knowledge.events import EventType, record_event
+from commonplace.knowledge.facts import fact_key
+from commonplace.knowledge.kinds import MemoryType
+from commonplace.knowledge.short_ids import find_id, parse_id
+from commonplace.storage.database import Statements
+from commonplace.storage.nouns import Noun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectCandidate(Noun):
+    """An entity that the subject of a fact may name; ``text`` is the beginning of the newest fact of the subject."""
+
+    fact_id: UUID
+    subject: str
+    text: str
+    entity_id: UUID
+    canonical_name: str
+    entity_type: EntityType
+
+
+class CandidateMethods(KnowledgeSession):
+    """The methods of knowledge memory that ask a person which entity a subject names."""
+
+    async def list_subject_candidates(self, *, limit: int = LIST_LIMIT) -> list[SubjectCandidate]:
+        """Return subjects of facts without an entity that may name an entity, the newest fact first.
+
+        Several entities have the name, or the subject and a name begin with the same words.
+
+        Raises:
+            StorageUnavailableError: The server cannot be reached.
+        """
+        async with self._reading() as sql:
+            return SubjectCandidate.from_rows(await sql.subject_candidates(limit=limit))
+
+    async def decide_subject(self, fact_id: UUID | str, entity_id: UUID | str, *, same: bool) -> None:
+        """Decide whether the subject of a fact is an entity.
+
+        If it is, all active facts of the subject without an entity get the entity, of two facts of one key the newer
+        supersedes the older, and the subject becomes an alias of the entity. If not, the pair is not listed again.
+
+        Args:
+            fact_id: The id or the short id of a fact.
+            entity_id: The entity.
+            same: Whether the subject is the entity.
+
+        Raises:
+            InvalidInputError: An id is malformed, or the entity does not exist or was merged.
+            NotFoundError: The fact is not active.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        given = parse_id(fact_id, MemoryType.FACT, field="fact_id")
+        wanted = inputs.require_id(entity_id, field="entity_id")
+        now = self.clock()
+        async with self._writing() as sql:
+            key = await find_id(sql, given, MemoryType.FACT, field="fact_id")
+            row = await sql.standing_fact(id=key)
+            if row is None:
+                raise NotFoundError(MemoryType.FACT, str(key))
+            if same:
+                await self._link(sql, row["subject"], wanted)
+            else:
+                require_living((await lock_entities(sql, wanted)).get(wanted), wanted)
+                await sql.tell_apart(first_id=key, second_id=wanted, now=now)
+            after = {"other": str(wanted), "decision": "same" if same else "distinct"}
+            payload = {"memory_type": MemoryType.FACT, "memory_id": str(key), "before": None, "after": after}
+            await record_event(sql, EventType.REVIEW_DECIDED, payload=payload)
+
+    async def _link(self, sql: Statements, subject: str, entity_id: UUID) -> None:
+        rows = await sql.unlinked_keys(subjects=[subject])
+        keys = {(row["scope"], row["subject"], row["predicate"]) for row in rows}
+        await sql.serialise_fact_keys(
+            keys=[
+                fact_key(scope, predicate, about)
+                for scope, _, predicate in keys
+                for about in (subject, entity_id)
+            ]
+        )
+        entity = require_living((await lock_entities(sql, entity_id)).get(entity_id), entity_id)
+        found = Subjects(entities={subject: entity_id})
+        left = await link_subjects(sql, keys, found) if keys else {}
+        for (scope, _, predicate), ids in left.items():
+            for each in ids:
+                pair = await sql.by_age(id=each, entity_id=entity_id, scope=scope, predicate=predicate)
+                older, newer = (row["id"] for row in pair)
+                await sql.supersede_fact(id=older, by_id=newer, now=self.clock())
+        if left:
+            await link_subjects(sql, left.keys(), found)
+        if not await sql.subject_entities(keys=[fold_name(subject)]):
+            named = await write_entity(sql, replace(entity, aliases=(*entity.aliases, subject)))
+            await record_change(sql, EventType.ENTITY_UPDATED, entity, named)

@@ -1,0 +1,81 @@
+"""Relations between entities: a fact about one entity whose text names another.
+
+Relations are read from the facts and from the names of entities, so that a superseded or forgotten fact ends its
+relation, and a merge moves it. A name that several entities share makes no relation.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from commonplace.knowledge import inputs
+from commonplace.knowledge.browse.lists import require_page
+from commonplace.knowledge.config import LIST_LIMIT
+from commonplace.knowledge.connection.session import KnowledgeSession
+from commonplace.knowledge.entities.registry import Entity
+from commonplace.knowledge.kinds import GLOBAL_SCOPE, Moment
+from commonplace.storage.nouns import Noun
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityRelation(Noun):
+    """A relation of two entities.
+
+    Attributes:
+        predicate: The predicate of the fact, the name of the relation.
+        source_id: The entity that the fact is about.
+        target_id: The entity that the text of the fact names.
+        fact_id: The fact.
+        text: The first 300 characters of the fact.
+        scope: The scope of the fact.
+    """
+
+    predicate: str
+    source_id: UUID
+    source_name: str
+    target_id: UUID
+    target_name: str
+    fact_id: UUID
+    text: str
+    scope: str
+
+
+class RelationMethods(KnowledgeSession):
+    """The method of knowledge memory that lists relations between entities."""
+
+    async def list_relations(
+        self,
+        entity_id: UUID | str,
+        *,
+        scope: str | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
+        limit: int = LIST_LIMIT,
+    ) -> list[EntityRelation]:
+        """Return the relations of an entity in either direction, the latest fact first.
+
+        Args:
+            entity_id: The entity; of a merged entity, the entity that replaced it.
+            scope: Relations by facts of this scope and global facts only; ``None`` for all.
+            as_of: Relations that were known at this moment, between the entities of today.
+            valid_at: Relations that were true at this moment.
+            limit: Most relations, 1 to 1,000.
+
+        Raises:
+            InvalidInputError: A parameter is malformed.
+            NotFoundError: The entity does not exist.
+            StorageUnavailableError: The server cannot be reached.
+        """
+        require_page(limit, 0)
+        wanted = inputs.require_id(entity_id, field="entity_id")
+        own = inputs.optional_scope(scope)
+        async with self._reading() as sql:
+            entity = Entity.existing(await sql.entity_by_id(id=wanted), str(wanted))
+            rows = await sql.relations(
+                entity_id=entity.survivor_id,
+                scopes=None if own is None else [GLOBAL_SCOPE, own],
+                as_of=inputs.optional_moment(as_of, field="as_of"),
+                valid_at=inputs.optional_moment(valid_at, field="valid_at"),
+                now=self.clock(),
+                limit=limit,
+            )
+            return EntityRelation.from_rows(rows)

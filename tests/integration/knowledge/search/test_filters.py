@@ -1,0 +1,92 @@
+"""Filters by tag, time, butler and entity in every mode, and stale memories behind fresh ones."""
+
+from typing import Any
+
+import pytest
+
+from commonplace.core.clock import ManualClock, utc_now
+from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.memory import KnowledgeMemory
+
+pytestmark = pytest.mark.usefixtures("tenant")
+
+MODES = ("semantic", "keyword", "hybrid", "contextual", "recall")
+
+
+async def found(memory: KnowledgeMemory, mode: str, **filters: Any) -> list[str]:  # noqa: ANN401
+    """Return the last words of what a search or a recall for tea finds."""
+    if mode == "recall":
+        results = await memory.recall("green tea", min_relevance=0.0, count=False, limit=1, **filters)
+    else:
+        results = await memory.search("green tea", mode=mode, limit=1, **filters)
+    return [each.memory.content.split()[-1] for each in results]
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_filters_hold_before_the_ranking(
+    knowledge: KnowledgeMemory, clock: ManualClock, mode: str
+) -> None:
+    """The only memory that passes is found, though many that do not pass are nearer."""
+    anna = await knowledge.entity_create(canonical_name="Anna", entity_type="person")
+    for number in range(30):
+        await knowledge.store_fact(subject="tea", predicate=f"p{number}", content=f"green tea green {number}")
+    clock.advance(days=1)
+    moment = clock.now
+    await knowledge.store_fact(
+        subject="cup",
+        predicate="holds",
+        content="tea of Anna, last",
+        tags=["kitchen", "blue"],
+        source_butler="cook",
+    )
+    clock.advance(days=1)
+    await knowledge.store_fact(subject="Anna", predicate="drinks", content="Anna has coffee, or tea, newest")
+    assert await found(knowledge, mode, tags=["blue", "kitchen"]) == ["last"]
+    assert await found(knowledge, mode, tags=["blue", "red"]) == []
+    assert await found(knowledge, mode, since=moment, until=clock.now) == ["last"]
+    assert await found(knowledge, mode, learned_by="cook") == ["last"]
+    assert await found(knowledge, mode, entity_id=anna.id, until=clock.now) == ["last"]
+    assert await found(knowledge, mode, entity_id=str(anna.id), since=clock.now) == ["newest"]
+    assert await found(knowledge, mode, entity_id=anna.id, as_of="2000-01-01") == []
+    with pytest.raises(InvalidInputError, match="until: expected a moment after since"):
+        await found(knowledge, mode, since=moment, until=moment)
+
+
+async def test_episodes_and_rules_are_filtered_too(knowledge: KnowledgeMemory) -> None:
+    """Episodes by their butler; rules by their tags; neither has an entity."""
+    anna = await knowledge.entity_create(canonical_name="Anna", entity_type="person")
+    await knowledge.store_episode(content="Anna made green tea", butler="cook")
+    await knowledge.store_episode(content="green tea arrived", butler="shop")
+    await knowledge.store_rule(content="Serve green tea hot", tags=["kitchen"])
+
+    async def types(**filters: Any) -> list[str]:  # noqa: ANN401 - filters
+        return [
+            str(each.memory.memory_type) for each in await knowledge.search("green tea", limit=9, **filters)
+        ]
+
+    assert await types(learned_by="cook") == ["episode"]
+    assert await types(tags=["kitchen"]) == ["rule"]
+    assert await types(entity_id=anna.id) == []
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_stale_memory_ranks_lower_until_it_is_confirmed(
+    knowledge: KnowledgeMemory, mode: str
+) -> None:
+    """In every mode, also where the caller asks for one result."""
+    knowledge.clock = utc_now
+    source = await knowledge.store_fact(subject="shop", predicate="sells", content="leaves")
+    await knowledge.store_fact(subject="pot", predicate="has", content="green tea and much else, fresh")
+    derived = await knowledge.store_fact(subject="pot", predicate="holds", content="green tea, stale")
+    await knowledge.create_link(
+        source_type="fact",
+        source_id=derived.id,
+        target_type="fact",
+        target_id=source.id,
+        relation="derived_from",
+    )
+    assert await found(knowledge, mode) == ["stale"]
+    await knowledge.forget_memory("fact", source.id)
+    assert await found(knowledge, mode) == ["fresh"]
+    await knowledge.confirm_memory("fact", derived.id)
+    assert await found(knowledge, mode) == ["stale"]
