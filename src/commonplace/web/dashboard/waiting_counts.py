@@ -5,7 +5,6 @@ when the overview or the review page listed the items.
 """
 
 import logging
-from typing import Any, cast
 
 from fastapi import Request
 
@@ -45,4 +44,4 @@ def _counts(request: Request) -> dict[str, int]:
     state = request.app.state
     if not hasattr(state, "waiting_counts"):
         state.waiting_counts = dict[str, int]()
-    return cast("Any", state).waiting_counts
+    return state.waiting_counts
