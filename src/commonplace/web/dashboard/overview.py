@@ -1,11 +1,12 @@
 """The overview: health, counts, new memories, fading memories and failures.
 
-The cards of operational, app and workspace memory are part of the page. The cards of knowledge memory, whose server
-may be starting or down, and of health, which takes a while, load themselves.
+The problems and news of operational, app and workspace memory are part of the page. The cards of knowledge memory,
+whose server may be starting or down, and those that take a while load themselves.
 """
 
+from collections import Counter
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, timedelta
 from http import HTTPStatus
 from typing import Annotated, Any, Final, cast
 
@@ -38,19 +39,36 @@ async def health(request: Request) -> dict[str, Any]:
     return {"parts": parts, "state": state_of(parts)}
 
 
+async def start(request: Request) -> dict[str, Any]:
+    """Return a value if no memory and no session is stored yet, so that the card with the first commands shows."""
+    all_four = memories(request)
+    if await learning.latest(all_four, limit=1) or (await all_four.operational.views.sessions(limit=1)).items:
+        return {}
+    knowledge = await knowledge_of(request).stats()
+    stored = knowledge.episodes.total or knowledge.facts.active or knowledge.rules.candidate
+    return {} if stored else {"is_empty": True}
+
+
 async def operations(request: Request) -> dict[str, Any]:
-    """Read the counts of operational memory."""
-    return {"figures": await memories(request).operational.views.figures()}
+    """Read the counts of operational memory, and its new memories of each day."""
+    views = memories(request).operational.views
+    since = learning.first_day(views.now())
+    days = learning.per_day(await views.learned_by_day(since=since), since)
+    return {"figures": await views.figures(), "days": days}
 
 
 async def agents(request: Request) -> dict[str, Any]:
-    """Read the counts of app and workspace memory."""
+    """Read the counts of app and workspace memory, and their new memories of each day."""
     both = memories(request)
-    facts = await both.workspace.search(limit=None)
+    facts = (await both.workspace.search(limit=None)).memories
+    since = learning.first_day(both.operational.views.now())
+    stored = Counter(one.created_at.astimezone(UTC).date() for one in facts)
     return {
         "apps": await both.apps.statistics(),
-        "facts": len(facts.memories),
+        "facts": len(facts),
         "config": both.workspace.config,
+        "digest_days": learning.per_day(await both.apps.views.created_by_day(since=since), since),
+        "note_days": learning.per_day(stored, since),
     }
 
 
@@ -108,21 +126,34 @@ HEALTH: Final = Card(
     timeout_s=HEALTH_S,
 )
 
-FIGURES: Final = [
-    Card(title="Operations", template="cards/operations.html", read=operations, url="/sessions"),
-    Card(title="Apps and workspace", template="cards/agents.html", read=agents, url="/apps"),
-    knowledge_cards.FIGURES,
-]
-"""Rows of figures, over the whole width."""
-
-CHART: Final = Card(
-    title="New memories per day",
-    template="cards/learning.html",
-    read=learning.by_day,
-    url="/week",
-    key="chart",
+START: Final = Card(
+    title="Start here",
+    template="cards/start.html",
+    read=start,
+    url="",
+    key="start",
+    hides_empty=True,
     is_starting=knowledge_cards.is_starting,
 )
+
+FIGURES: Final = [
+    Card(
+        title="Operations",
+        template="cards/operations.html",
+        read=operations,
+        url="/sessions",
+        key="operations",
+    ),
+    Card(
+        title="Apps and workspace",
+        template="cards/agents.html",
+        read=agents,
+        url="/apps",
+        key="agents",
+    ),
+    knowledge_cards.FIGURES,
+]
+"""One line of figures, with the new memories of each day."""
 
 PROBLEMS: Final = [
     Card(
@@ -174,7 +205,7 @@ NEWS: Final = [
 ]
 """Cards below the figures, in this order."""
 
-APART: Final = {card.key: card for card in (HEALTH, CHART, *FIGURES, *PROBLEMS, *NEWS) if card.apart}
+APART: Final = {card.key: card for card in (HEALTH, START, *FIGURES, *PROBLEMS, *NEWS) if card.apart}
 
 CHANGED: Final = "overview-changed"
 """The event on which cards that load themselves load again."""
@@ -197,15 +228,15 @@ async def overview(
     stamp = await stamp_of(request)
     if shown == stamp and wants_fragment(request):
         return Response(status_code=HTTPStatus.NO_CONTENT, headers=NOT_KEPT)
-    first, *figures, chart = await read_cards([HEALTH, *FIGURES, CHART], request)
+    first, started, *figures = await read_cards([HEALTH, START, *FIGURES], request)
     return render(
         request,
         "overview.html",
         headers=None if is_same_state(shown, stamp) else events({CHANGED: None}),
         url=link("/", stamp=stamp),
         health=first,
+        start=started,
         rows=figures,
-        chart=chart,
         problems=await _shown(PROBLEMS, request),
         news=await _shown(NEWS, request),
     )
