@@ -132,7 +132,6 @@ START: Final = Card(
     read=start,
     url="",
     key="start",
-    every_s=60,
     hides_empty=True,
     is_starting=knowledge_cards.is_starting,
 )
