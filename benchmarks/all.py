@@ -22,6 +22,7 @@ BENCHMARKS = (
     "digests.py",
     "compaction.py",
     "consolidation.py",
+    "poisoning.py",
 )
 
 

@@ -40,6 +40,10 @@ class Topic(StrEnum):
     REPLACED = "replaced"
     """A fact of a consolidation that replaced an important fact."""
     DUPLICATE = "duplicate"
+    HELD = "held"
+    """A fact that contradicts a more trusted one."""
+    FLAGGED = "flagged"
+    """A memory that looks like an instruction."""
     FADING = "fading"
     STALE = "stale"
     HARMFUL = "harmful"
@@ -65,6 +69,8 @@ ONE: Final = (Answer.CONFIRM, Answer.FORGET)
 FAILURE: Final = (Answer.RETRY, Answer.FORGET)
 
 _REASONS: Final = {
+    Topic.HELD: "It contradicts a more trusted fact; confirmed, it replaces that fact.",
+    Topic.FLAGGED: "It looks like an instruction, so blocks leave it out; confirmed, it is shown.",
     Topic.FADING: "It was used, and it fades within 14 days.",
     Topic.STALE: "The memory that it was derived from no longer holds.",
     Topic.HARMFUL: "It did harm since it was last confirmed.",

@@ -22,6 +22,9 @@ _COMMON: dict[str, Any] = {
     "reference_count": 0,
     "tags": [],
     "metadata": {},
+    "source": "agent",
+    "trust": "agent",
+    "flags": [],
 }
 
 

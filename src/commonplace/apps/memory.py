@@ -26,6 +26,7 @@ from commonplace.apps.store import OPERATOR, SQL_DIRECTORY, actor, memories_lock
 from commonplace.apps.views import AppViews
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.quarantine import Quarantine
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import preprocess_search_query
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions
@@ -63,7 +64,10 @@ class AppMemory:
         timeout_s: float = DEFAULT_TIMEOUT_S,
         on_receipt: Callable[[DigestReceipt], None] | None = None,
         zone: tzinfo = UTC,
+        quarantine: Quarantine = Quarantine(),  # noqa: B008 - frozen
     ) -> None:
+        self.quarantine = quarantine
+        """The texts that blocks leave out."""
         self._store = store = Store(database, SQL_DIRECTORY, clock)
         self._metrics = metrics = Metrics()
         self.energy = EnergyBudget(store, energy or EnergyPolicy(), metrics)
@@ -74,7 +78,9 @@ class AppMemory:
             store, model, engine, self.energy, metrics, timeout_s=timeout_s, zone=zone
         )
         """Creates, compacts, reads and deletes memories."""
-        self.loop = SensitiveLoop(store, self.subagent, self.energy, metrics, on_receipt=on_receipt)
+        self.loop = SensitiveLoop(
+            store, self.subagent, self.energy, metrics, on_receipt=on_receipt, holds=quarantine.holds
+        )
         """Ends conversations, and puts memories into the context of later ones."""
         self.views = AppViews(store, self.subagent.vectors)
         """The figures and lists that operators look at."""
@@ -128,6 +134,7 @@ class AppMemory:
                 timeout_s=_timeout_s(settings) if timeout_s is None else timeout_s,
                 on_receipt=on_receipt,
                 zone=settings.zone,
+                quarantine=Quarantine.of(settings),
             )
             try:
                 yield memory
@@ -250,7 +257,7 @@ class AppMemory:
             InvalidInputError: The id of the user is malformed.
         """
         app = await self.registry.get(app_id)
-        shown = await self.subagent.get_memories(app_id, user_id=optional_user(user_id))
+        shown = await self.loop.get_memories_for_app(app_id, user_id=optional_user(user_id))
         text = format_memories(app.name, shown, today=self._store.now().date())
         return MemoryContext(text=text, memories=tuple(shown))
 

@@ -48,6 +48,9 @@ ENERGY: Final = EnergyPolicy(reserve=-1.0)
 MODEL: Final = "language model"
 """The name of the one check that may cost tokens."""
 QUESTION: Final = "Which of these words is the name of a colour: river, green, seven?"
+DOUBTFUL: Final = frozenset({"held", "flagged"})
+"""The reasons for which a memory waits that an attacker may have caused."""
+MOST_WAITING: Final = 1_000
 TENANT: Final = "commonplace-doctor"
 """The tenant of the check of knowledge memory, which touches no other memories."""
 
@@ -198,6 +201,7 @@ async def check_knowledge(settings: Settings) -> str:
     """Write, read, search and delete an episode of a separate tenant."""
     async with KnowledgeMemory.open(settings) as memory:
         stats, expiring = await memory.stats(), await memory.expiring_episodes()
+        doubtful = sum(each.reason in DOUBTFUL for each in await memory.list_waiting(limit=MOST_WAITING))
         scratch = memory.acting_for(tenant_id=TENANT, actor="doctor")
         stored = await scratch.store_episode(content=WORD, butler="doctor")
         if stored.id is None:
@@ -217,6 +221,8 @@ async def check_knowledge(settings: Settings) -> str:
         plural(stats.rules.total - stats.rules.forgotten, "rule"),
     ]
     found = f"wrote, read, searched, deleted; {', '.join(counts)} in {where}"
+    if doubtful:
+        found += f"; {plural(doubtful, 'memory', 'memories')} held or flagged: commonplace review"
     return f"{found}; {expiring.advice}" if expiring.episodes else found
 
 

@@ -1,4 +1,4 @@
-"""``commonplace erase``: delete for good what the memories hold about a subject."""
+"""``commonplace erase``: delete memories for good."""
 
 from collections.abc import Iterable
 from typing import Annotated
@@ -79,7 +79,7 @@ async def erase_memories(
     yes: Annotated[bool, typer.Option("--yes", help="Erase without asking.")] = False,
     as_json: JsonOption = False,
 ) -> Answer:
-    """Delete for good what all four memories hold about a subject, of a source or of a session.
+    """Delete for good all memories about a subject, of a source, of a session or of a tenant.
 
     The command shows what it found and asks first. Afterwards it searches all tables and files of the home for the
     erased texts and prints what remains, such as backups. Nothing can bring erased memories back.

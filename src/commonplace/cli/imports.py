@@ -9,12 +9,13 @@ import typer
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import AllowSecrets, table
 from commonplace.cli.run import settings
+from commonplace.core.sources import Source as Trust
 from commonplace.core.text import collapse_whitespace
-from commonplace.knowledge import GLOBAL_SCOPE, FactDraft, KnowledgeMemory, RuleDraft
+from commonplace.knowledge import GLOBAL_SCOPE, EpisodeDraft, FactDraft, KnowledgeMemory, RuleDraft
 from commonplace.operational import OperationalMemory
 from commonplace.portability.importers import IMPORTERS, Source, source_of
 from commonplace.portability.importing import Imported, Importer, Outcome, counts
-from commonplace.portability.items import Read
+from commonplace.portability.items import Item, Read, Unreadable
 from commonplace.storage.backup.archive import disk_errors
 from commonplace.workspace import WorkspaceMemory
 
@@ -30,25 +31,34 @@ async def import_memories(
     ],
     *,
     source: Annotated[
-        Source | None, typer.Option("--from", help="Where it is from; judged by its contents if not given.")
+        Source | None,
+        typer.Option("--from", help="The form of the source; judged by its contents if not given."),
     ] = None,
     scope: Annotated[
         str | None, typer.Option(help="The scope of facts and rules that would be global; a project, say.")
     ] = None,
     tenant: Annotated[str | None, typer.Option(help="Tenant that gets the memories.")] = None,
+    keep_sources: Annotated[
+        bool,
+        typer.Option(
+            "--keep-sources", help="Trust the sources that the items name, for an export of your own."
+        ),
+    ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show what becomes of each item; store nothing.")
+        bool, typer.Option("--dry-run", help="Show the outcome of each item; store nothing.")
     ] = False,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
-    """Store the memories of an export or of another program. What is known already is left as it is.
+    """Store the memories of an export or of another program. Memories that are stored already stay as they are.
 
     An import can be repeated. A fact with the same subject and predicate and another text replaces the old one, which
-    stays as superseded. Text that looks like a secret is refused. Exit status 1 if an item was refused.
+    stays as superseded; if the old one is more trusted, the new one is held until you decide with commonplace review.
+    What is imported counts as an import, whatever source it names, unless --keep-sources is given. Text that looks like
+    a secret is refused. Exit status 1 if an item was refused.
     """
     found = source_of(path, source)
     with disk_errors(path):
-        items = list(_scoped(IMPORTERS[found](path), scope))
+        items = [_sourced(item) for item in _scoped(IMPORTERS[found](path), scope)]
     if not items:
         return replace(
             _answer(found, [], dry_run=dry_run),
@@ -57,7 +67,7 @@ async def import_memories(
         )
     configured = settings()
     async with (
-        KnowledgeMemory.open(configured) as knowledge,
+        KnowledgeMemory.open(configured, source=Trust.PERSON if keep_sources else Trust.IMPORT) as knowledge,
         OperationalMemory.open(configured) as operational,
         WorkspaceMemory.open(configured) as workspace,
     ):
@@ -73,6 +83,12 @@ def _scoped(items: Read, scope: str | None) -> Read:
     for item in items:
         is_global = isinstance(item, FactDraft | RuleDraft) and item.scope == GLOBAL_SCOPE
         yield replace(item, scope=scope) if scope is not None and is_global else item
+
+
+def _sourced(item: Item | Unreadable) -> Item | Unreadable:
+    """Return an item with a source: that of an import, unless it names another one."""
+    is_sourced = isinstance(item, FactDraft | RuleDraft | EpisodeDraft)
+    return replace(item, source=item.source or Trust.IMPORT) if is_sourced else item
 
 
 def _answer(source: str, done: list[Imported], *, dry_run: bool) -> Answer:

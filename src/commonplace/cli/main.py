@@ -33,7 +33,7 @@ class Commands(LazyGroup):
         ),
         "host": Entry("host", "A minimal host: sessions with memory, configured by butler.toml."),
         "mcp": Entry("mcp", "MCP servers on standard input and output."),
-        "project": Entry("project", "Projects: whose memory it is; rename, merge, promote."),
+        "project": Entry("project", "Projects, the owners of memories: list, rename, merge, promote."),
         "install": Entry(
             "install",
             "Connect agent hosts, such as Claude Code or Codex, to the memories.",

@@ -1,4 +1,4 @@
-"""``commonplace project``: whose memory it is."""
+"""``commonplace project``: the owners of memories."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -18,7 +18,7 @@ from commonplace.core.text import plural
 from commonplace.knowledge import GLOBAL_SCOPE, KnowledgeMemory, ScopeMove
 from commonplace.projects import Project, Projects
 
-app = typer.Typer(add_completion=False, help="Projects: whose memory it is.", no_args_is_help=True)
+app = typer.Typer(add_completion=False, help="Projects, the owners of memories.", no_args_is_help=True)
 
 ProjectArgument = Annotated[str, typer.Argument(metavar="PROJECT", help="Id of a project, or its name.")]
 TypeArgument = Annotated[Literal["fact", "rule"], typer.Argument(metavar="TYPE", help="The kind of memory.")]
@@ -36,7 +36,7 @@ plain, on_knowledge = commands(app), commands(app, knowledge)
 
 @app.callback()
 def group() -> None:
-    """Projects: whose memory it is.
+    """Projects, the owners of memories.
 
     A project has a random id, which is its butler and its scope in knowledge memory. Git worktrees share it, a move
     keeps it, and a new clone gets another one.

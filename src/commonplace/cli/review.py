@@ -9,8 +9,9 @@ from rich.console import Console
 from commonplace import waiting
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.output import console, shown
-from commonplace.cli.run import ACTOR, settings
+from commonplace.cli.run import ACTOR, settings, source
 from commonplace.core.errors import InvalidInputError, NotFoundError, SettingsError, StorageError
+from commonplace.core.sources import Source
 from commonplace.knowledge import (
     DeadLetter,
     DuplicatePair,
@@ -20,8 +21,10 @@ from commonplace.knowledge import (
     WaitingMemory,
     short_id,
 )
-from commonplace.llm import names_language_model
+from commonplace.llm import Script, names_language_model
+from commonplace.memories import Memories
 from commonplace.operational import GENERAL, Decision, OperationalMemory, Review, decide_after_session
+from commonplace.quarantined import LETTERS, Quarantined, decide, list_quarantined
 
 UNDO: Final = "undo"
 OF_FACTS: Final = "k"
@@ -43,6 +46,7 @@ class _Found:
     fact_reviews: list[FactReview] = field(default_factory=list[FactReview])
     duplicates: list[DuplicatePair] = field(default_factory=list[DuplicatePair])
     waiting: list[WaitingMemory] = field(default_factory=list[WaitingMemory])
+    quarantined: list[Quarantined] = field(default_factory=list[Quarantined])
     dead_letters: list[DeadLetter] = field(default_factory=list[DeadLetter])
 
     def lines(self) -> list[str]:
@@ -52,6 +56,7 @@ class _Found:
             *map(fact_text, self.fact_reviews),
             *map(pair_text, self.duplicates),
             *map(waiting_text, self.waiting),
+            *map(quarantined_text, self.quarantined),
             *map(failure_text, self.dead_letters),
         ]
 
@@ -60,7 +65,9 @@ class _Found:
 async def review(
     review_id: Annotated[
         str | None,
-        typer.Argument(metavar="ID", help="The ID that the list shows: 7, k7, f:3k7q2, f:3k7q2+f:9x2vd."),
+        typer.Argument(
+            metavar="ID", help="The ID that the list shows: 7, k7, f:3k7q2, f:3k7q2+f:9x2vd, o:12."
+        ),
     ] = None,
     verdict: Annotated[
         Word | None,
@@ -80,8 +87,9 @@ async def review(
 
     A pair is of two observations, of a known fact and the fact of a consolidation that superseded it, or of two facts
     or rules that may say the same. The decision is applied to both memories and remembered. A single memory waits if it
-    was used and will fade soon, if the memory that it was derived from no longer holds, or if the rule did harm:
-    confirm it, or forget it. An episode waits if it could not be consolidated: retry it, or forget it.
+    contradicts a more trusted fact (held), if it looks like an instruction (flagged), if it was used and will fade
+    soon, if the memory that it was derived from no longer holds, or if the rule did harm: confirm it, or forget it. An
+    episode waits if it could not be consolidated: retry it, or forget it.
     """
     if review_id is not None:
         _check_use(review_id, verdict, by_model=by_model)
@@ -128,6 +136,8 @@ def _verdicts_of(review_id: str) -> tuple[str, ...]:
     """Return the verdicts that an ID can get."""
     if review_id.removeprefix(OF_FACTS).isdecimal():
         return (*Decision, UNDO)
+    if review_id[:1] in LETTERS and review_id[1:2] == ":":
+        return ("confirm", "forget")
     try:
         return (*waiting.answers_of(review_id), UNDO)
     except InvalidInputError:
@@ -140,10 +150,13 @@ async def _listed(*, decided: bool) -> _Found:
     found = _Found()
     async with OperationalMemory.open(loaded) as memory:
         found.reviews = await memory.reviews(decided=decided, limit=MOST)
+    if not decided:
+        async with Memories.open(loaded, model=Script().model()) as memories:
+            found.quarantined = await list_quarantined(memories)
     if loaded.postgres_url is None and not loaded.postgres_directory.exists():
         return found
     try:
-        async with KnowledgeMemory.open(loaded, actor=ACTOR) as knowledge:
+        async with KnowledgeMemory.open(loaded, actor=ACTOR, source=source()) as knowledge:
             found.fact_reviews = await knowledge.reviews(decided=decided, limit=MOST)
             if not decided:
                 found.duplicates = await knowledge.list_duplicates()
@@ -156,7 +169,13 @@ async def _listed(*, decided: bool) -> _Found:
 
 async def _decide_memory(review_id: str, verdict: Word) -> Answer:
     """Decide about a memory, or about a pair of memories, by their short ids."""
-    async with KnowledgeMemory.open(settings(), actor=ACTOR) as memory:
+    if review_id[0] in LETTERS:
+        if source() is not Source.PERSON:
+            raise InvalidInputError("id", "a memory that an agent may decide about; ask the user", review_id)
+        async with Memories.open(settings(), model=Script().model()) as memories:
+            await decide(memories, review_id, confirm=verdict == "confirm")
+        return Answer({"id": review_id, "decision": verdict}, f"{review_id}: {verdict}")
+    async with KnowledgeMemory.open(settings(), actor=ACTOR, source=source()) as memory:
         if verdict == UNDO:
             await waiting.undo(memory, review_id)
         else:
@@ -173,7 +192,7 @@ async def _decide(review_id: int, verdict: Word) -> Review:
 
 async def _decide_fact(review_id: str, verdict: Word) -> FactReview:
     number = int(review_id.removeprefix(OF_FACTS))
-    async with KnowledgeMemory.open(settings(), actor=ACTOR) as memory:
+    async with KnowledgeMemory.open(settings(), actor=ACTOR, source=source()) as memory:
         try:
             if verdict == UNDO:
                 return await memory.undo_decision(number)
@@ -207,6 +226,11 @@ def review_text(found: Review) -> str:
 def waiting_text(found: WaitingMemory) -> str:
     """Return a memory to confirm or forget as a line of console markup."""
     return f"[bold]{short_id(found.memory_type, found.id)}[/] {found.reason}: {shown(found.text)}"
+
+
+def quarantined_text(found: Quarantined) -> str:
+    """Return a memory in quarantine as a line of console markup."""
+    return f"[bold]{found.id}[/] flagged ({', '.join(found.flags)}): {shown(found.text)}"
 
 
 def failure_text(found: DeadLetter) -> str:

@@ -2,16 +2,20 @@
 
 import asyncio
 import logging
+import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from commonplace.core.context import request_context
 from commonplace.core.settings import Settings, load_settings
+from commonplace.core.sources import Source
 
 ACTOR = "operator"
+AGENT_VARIABLES: Final = ("CLAUDECODE", "GEMINI_CLI", "CURSOR_AGENT", "OPENCODE", "CODEX_SANDBOX")
+"""Variables that the shells of coding agents set."""
 
 M = TypeVar("M")
 T = TypeVar("T")
@@ -28,12 +32,17 @@ def settings() -> Settings:
     return loaded
 
 
-def run(work: Coroutine[None, None, T]) -> T:
-    """Run the work of a command as the operator of the default tenant.
+def source() -> Source:
+    """Return the source of what a command writes: a person, unless an agent's shell runs the command."""
+    return Source.AGENT if any(os.environ.get(name) for name in AGENT_VARIABLES) else Source.PERSON
+
+
+def run(work: Coroutine[None, None, T], *, of: Source | None = None) -> T:
+    """Run the work of a command as the operator of the default tenant; ``of`` is another source than :func:`source`.
 
     SIGTERM cancels the work, so that it releases what it has claimed; the exit status is then 143.
     """
-    with request_context(actor=ACTOR):
+    with request_context(actor=ACTOR, source=of or source()):
         try:
             return asyncio.run(_woken_by_signals(work))
         except asyncio.CancelledError:

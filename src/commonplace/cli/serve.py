@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from commonplace.cli.run import run, settings
+from commonplace.core.sources import Source
 from commonplace.web.loopback import is_loopback, listen
 from commonplace.web.security import SecurityOptions
 from commonplace.web.serving import serve as serve_until_stopped
@@ -58,7 +59,8 @@ def serve(
     run(
         serve_until_stopped(
             settings(), listener, security=security, worker=worker, drain_s=drain, on_ready=_announce
-        )
+        ),
+        of=Source.AGENT,
     )
 
 

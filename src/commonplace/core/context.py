@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.sources import Source
 
 DEFAULT_TENANT = "default"
 MAX_TENANT_CHARS: Final = 64
@@ -16,10 +17,11 @@ _TENANT: Final = re.compile(rf"[A-Za-z0-9_.-]{{1,{MAX_TENANT_CHARS}}}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestContext:
-    """The tenant whose data is used and the actor who uses it; both go into the audit trail."""
+    """The tenant whose data is used, the actor who uses it, and the source of what the actor writes."""
 
     tenant_id: str
     actor: str
+    source: Source = Source.AGENT
 
 
 _current: ContextVar[RequestContext | None] = ContextVar("commonplace_request_context", default=None)
@@ -31,9 +33,11 @@ def current_context() -> RequestContext | None:
 
 
 @contextmanager
-def request_context(*, tenant_id: str = DEFAULT_TENANT, actor: str) -> Generator[RequestContext]:
-    """Set tenant and actor for the work inside the ``with`` block and everything that it awaits."""
-    context = RequestContext(tenant_id=tenant_id, actor=actor)
+def request_context(
+    *, tenant_id: str = DEFAULT_TENANT, actor: str, source: Source = Source.AGENT
+) -> Generator[RequestContext]:
+    """Set tenant, actor and source for the work inside the ``with`` block and everything that it awaits."""
+    context = RequestContext(tenant_id=tenant_id, actor=actor, source=source)
     token = _current.set(context)
     try:
         yield context

@@ -132,6 +132,13 @@ class Settings(BaseModel):
         default=DEFAULT_MIN_RELEVANCE,
         description="likeness that the best memory of a recall or block must have; 0 for no floor",
     )
+    quarantine: bool = Field(
+        default=True,
+        description="leave memories that look like instructions out of blocks until a person confirms them",
+    )
+    show_sources: bool = Field(
+        default=False, description="name the source of each fact and rule in blocks, such as agent or web"
+    )
     sweep_cron: str = Field(
         default="0 3 * * *", description="when facts and rules decay (cron, UTC); off: never"
     )
@@ -154,6 +161,9 @@ class Settings(BaseModel):
     otel_endpoint: str | None = Field(
         default=None,
         description="URL for traces of the service (OTLP over HTTP); needs the extra otel; unset: no traces",
+    )
+    otel_content: bool = Field(
+        default=False, description="put the texts of queries into the spans of searches"
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="WARNING", description="least severe log records that are printed"

@@ -1,7 +1,10 @@
 """Spans of traces. They cost nothing unless tracing is on.
 
-Attributes are ids, counts and names of our own. The text of a memory, a query, a requested address or a token never
-goes into a span.
+Attributes are ids, counts and names of our own. A requested address or a token never goes into a span; the text of a
+query only if the caller of :func:`trace_with` asks for content.
+
+Operations on memories follow OpenTelemetry's conventions for generative AI (in development): the span is named like its
+``gen_ai.operation.name``.
 """
 
 from collections.abc import Generator, Mapping
@@ -36,12 +39,18 @@ class Tracer(Protocol):
 
 _NO_SPAN: Final = _NoSpan()
 _tracer: Tracer | None = None
+_with_content = False
 
 
-def trace_with(tracer: Tracer | None) -> None:
-    """Send the spans of this process to a tracer from now on; ``None`` turns tracing off."""
-    global _tracer  # noqa: PLW0603 - one process has one tracer, and every layer makes spans
-    _tracer = tracer
+def trace_with(tracer: Tracer | None, *, with_content: bool = False) -> None:
+    """Send the spans of this process to a tracer from now on; ``None`` turns tracing off.
+
+    Args:
+        tracer: Such as ``opentelemetry.trace.get_tracer("commonplace")``.
+        with_content: Whether spans hold the texts of queries.
+    """
+    global _tracer, _with_content
+    _tracer, _with_content = tracer, with_content
 
 
 @contextmanager
@@ -56,4 +65,20 @@ def span(name: str, **attributes: str | float | bool) -> Generator[Span]:
         yield _NO_SPAN
         return
     with _tracer.start_as_current_span(name, attributes=attributes) as traced:
+        yield traced
+
+
+@contextmanager
+def memory_span(operation: str, *, store: str, query: str | None = None) -> Generator[Span]:
+    """Trace an operation on memories.
+
+    Args:
+        operation: ``search_memory``, ``create_memory``, ``upsert_memory``, ``update_memory`` or ``delete_memory``.
+        store: The memory and the tenant, such as ``knowledge/default``.
+        query: The text of a search; it goes into the span only if content is traced.
+    """
+    attributes = {"gen_ai.operation.name": operation, "gen_ai.memory.store.id": store}
+    if _with_content and query is not None:
+        attributes["gen_ai.memory.query.text"] = query
+    with span(operation, **attributes) as traced:
         yield traced

@@ -133,7 +133,7 @@ _Work = Callable[[Rows, Finder, str | None], Awaitable[None]]
 
 
 async def preview(settings: Settings, selection: Selection) -> tuple[Part, ...]:
-    """Return what :func:`erase` would erase; nothing is changed.
+    """Return the parts that :func:`erase` would erase; change nothing.
 
     Raises:
         StorageError: A database or a file cannot be read.
@@ -200,7 +200,7 @@ async def erase(settings: Settings, selection: Selection, *, clock: Clock = utc_
 async def _in_databases(
     settings: Settings, found: dict[str, Server], selection: Selection, work: _Work
 ) -> None:
-    """Do some work in a transaction of each database, and of each tenant."""
+    """Run some work in a transaction of each database and each tenant."""
     if not settings.database_is_postgres and settings.database_path.exists():
         await _in_sqlite(settings.database_path, selection, work)
     for server in found.values():
@@ -224,7 +224,7 @@ async def _in_sqlite(path: Path, selection: Selection, work: _Work) -> None:
 
 
 async def _in_postgres(server: Server, selection: Selection, work: _Work) -> None:
-    """Do some work as the owner of the tables, to whom the security of rows applies as well."""
+    """Run some work as the owner of the tables; row-level security applies to the owner too."""
     where = describe_url(server.url)
     if server.admin_url:
         await separate_roles(server.url)
@@ -261,7 +261,7 @@ async def _record(
     tenant: str | None,
     clock: Clock,
 ) -> None:
-    """Keep that something was erased, and not what."""
+    """Record the erasure and its counts, without the erased texts."""
     deleted = {each.table.name: len(each.rows) for each in found}
     tables = await rows.columns()
     if "memory_events" in tables and tenant is not None:

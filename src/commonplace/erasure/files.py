@@ -32,7 +32,7 @@ class Texts:
         self._pieces = [piece.encode() for piece in sorted(pieces, key=len, reverse=True)[:MAX_NEEDLES]]
 
     def are_in(self, content: bytes) -> bool:
-        """Return whether a content has one of them."""
+        """Return whether some bytes contain one of the texts."""
         if any(piece in content for piece in self._pieces):
             return True
         lowered = content.lower()
@@ -43,7 +43,7 @@ class Texts:
         )
 
     def are_in_file(self, path: Path) -> bool:
-        """Return whether a file has one of them; a compressed file is read unpacked.
+        """Return whether a file contains one of the texts; a compressed file is read unpacked.
 
         Raises:
             OSError: The file cannot be read.

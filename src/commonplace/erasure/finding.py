@@ -54,7 +54,7 @@ def _quoted(name: str) -> str:
 
 
 class Finder:
-    """Finds what a selection names in one database, and erases it; the caller opens the transaction."""
+    """Finds and erases the rows of a selection in one database; the caller opens the transaction."""
 
     def __init__(self, rows: Rows, selection: Selection, columns: Mapping[str, Mapping[str, bool]]) -> None:
         self._rows = rows

@@ -1,8 +1,9 @@
+from commonplace.knowledge.browse.cursors import cursor_of as cursor_of
+from commonplace.knowledge.browse.entries import ListedEntity as ListedEntity
 from commonplace.knowledge.browse.graph import Edge as Edge
 from commonplace.knowledge.browse.graph import Graph as Graph
 from commonplace.knowledge.browse.graph import Node as Node
 from commonplace.knowledge.browse.history import KnowledgeDiff as KnowledgeDiff
-from commonplace.knowledge.browse.lists import ListedEntity as ListedEntity
 from commonplace.knowledge.browse.orders import FactOrder as FactOrder
 from commonplace.knowledge.browse.orders import RuleOrder as RuleOrder
 from commonplace.knowledge.browse.reading import Linked as Linked

@@ -54,6 +54,10 @@ class RetrievalConfig(BaseModel):
     default_mode: SearchMode = SearchMode.HYBRID
     min_relevance: Annotated[float, Field(ge=0.0, le=1.0)] = DEFAULT_MIN_RELEVANCE
     """The floor of recalls and blocks: likeness that the best memory must have; 0 for no floor."""
+    quarantine: bool = True
+    """Whether recalls and blocks leave out memories with flags until a person confirms them."""
+    show_sources: bool = False
+    """Whether lines of blocks name the source of the memory."""
     score_weights: ScoreWeights = ScoreWeights()
     section_quotas: ContextQuotas = ContextQuotas()
     """The most that facts and rules may each take of the block."""
@@ -80,6 +84,11 @@ class MemoryModuleConfig(BaseModel):
 
     @classmethod
     def of(cls, settings: Settings, *, default_mode: SearchMode = SearchMode.HYBRID) -> Self:
-        """Return the configuration outside of a host: the defaults, with the floor of the settings."""
-        retrieval = RetrievalConfig(default_mode=default_mode, min_relevance=settings.min_relevance)
+        """Return the configuration outside of a host: the defaults, and what the settings say of blocks."""
+        retrieval = RetrievalConfig(
+            default_mode=default_mode,
+            min_relevance=settings.min_relevance,
+            quarantine=settings.quarantine,
+            show_sources=settings.show_sources,
+        )
         return cls(retrieval=retrieval)

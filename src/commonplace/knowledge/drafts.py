@@ -1,14 +1,17 @@
 """Drafts of memories: their checks, and the parameters of the statements that store them."""
 
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import uuid4
 
 import asyncpg
 
+from commonplace.core.choices import optional_one_of
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.instructions import find_flags
+from commonplace.core.sources import Source
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.vectors import Embeddings
 from commonplace.knowledge.lifecycle.permanence import require_permanence
@@ -45,26 +48,34 @@ def checked(draft: _D, *, reserved: Collection[str] = (), allow_secrets: bool) -
 def _checked(field: str, value: object, *, allow_secrets: bool) -> object:
     match field:
         case "subject" | "predicate":
-            clean = inputs.require_key(value, field=field, allow_secrets=allow_secrets)
+            return inputs.require_key(value, field=field, allow_secrets=allow_secrets)
         case "content":
-            clean = inputs.require_content(value, allow_secrets=allow_secrets)
-        case "importance":
-            clean = inputs.require_importance(value)
-        case "permanence":
-            clean = require_permanence(value)
+            return inputs.require_content(value, allow_secrets=allow_secrets)
         case "scope" | "butler":
-            clean = inputs.require_scope(value, field=field, allow_secrets=allow_secrets)
+            return inputs.require_scope(value, field=field, allow_secrets=allow_secrets)
         case "source_butler":
-            clean = inputs.optional_scope(value, field=field, allow_secrets=allow_secrets)
-        case "session_id" | "entity_id" | "source_episode_id":
-            clean = inputs.optional_id(value, field=field)
+            return inputs.optional_scope(value, field=field, allow_secrets=allow_secrets)
         case "tags":
-            clean = inputs.require_tags(value, allow_secrets=allow_secrets)
-        case "created_at" | "valid_from" | "valid_to":
-            clean = inputs.optional_moment(value, field=field)
+            return inputs.require_tags(value, allow_secrets=allow_secrets)
         case _:
-            clean = value
-    return clean
+            check = _CHECKS.get(field)
+            return value if check is None else check(value, field)
+
+
+_CHECKS: Final[Mapping[str, Callable[[object, str], object]]] = {
+    "importance": lambda value, _: inputs.require_importance(value),
+    "permanence": lambda value, _: require_permanence(value),
+    "source": lambda value, field: optional_one_of(Source, value, field=field),
+    **dict.fromkeys(
+        ("session_id", "entity_id", "source_episode_id"),
+        lambda value, field: inputs.optional_id(value, field=field),
+    ),
+    **dict.fromkeys(
+        ("created_at", "valid_from", "valid_to"),
+        lambda value, field: inputs.optional_moment(value, field=field),
+    ),
+}
+"""Checks that take the value and the name of its field."""
 
 
 def columns(
@@ -82,6 +93,7 @@ def columns(
         by_name[name] = [inputs.json_text(value) for value in by_name[name]]
     return by_name | {
         "id": [uuid4() for _ in drafts],
+        "flags": [inputs.json_text(find_flags(text)) for text in texts],
         "search_text": [search_text(text) for text in texts],
         "embedding": embeddings.vectors,
         "model": embeddings.model,

@@ -17,6 +17,7 @@ from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.outage import OUTAGES
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.vectors import embed
 from commonplace.knowledge.drafts import checked, columns
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE
@@ -41,6 +42,8 @@ class EpisodeDraft:
         importance: 0.0 to 10.0.
         metadata: A JSON object.
         created_at: When the event happened (aware); now if ``None``. The lifetime starts at the storing in any case.
+        source: Where the event comes from, if that is less trusted than the session that stores it: a
+            :class:`~commonplace.core.sources.Source`.
     """
 
     content: str
@@ -49,6 +52,7 @@ class EpisodeDraft:
     importance: float = DEFAULT_IMPORTANCE
     metadata: Mapping[str, Any] | None = None
     created_at: datetime | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +97,7 @@ class EpisodeMethods(KnowledgeSession):
         importance: float = DEFAULT_IMPORTANCE,
         metadata: Mapping[str, Any] | None = None,
         created_at: datetime | None = None,
+        source: str | None = None,
         allow_secrets: bool = False,
         fail_open: bool = True,
     ) -> EpisodeReceipt:
@@ -116,6 +121,7 @@ class EpisodeMethods(KnowledgeSession):
             importance=importance,
             metadata=metadata,
             created_at=created_at,
+            source=source,
         )
         try:
             (receipt,) = await self._unless_out_of_reach(
@@ -145,7 +151,8 @@ class EpisodeMethods(KnowledgeSession):
         if not drafts:
             return []
         prepared = await self._prepare(drafts, allow_secrets=allow_secrets)
-        return [EpisodeReceipt(id=stored) for stored in await self._insert(prepared)]
+        async with traced(self, "create_memory") as note:
+            return note([EpisodeReceipt(id=stored) for stored in await self._insert(prepared)])
 
     async def import_episodes(
         self,
@@ -219,6 +226,7 @@ async def store_episode(
     importance: float = DEFAULT_IMPORTANCE,
     metadata: Mapping[str, Any] | None = None,
     created_at: datetime | None = None,
+    source: str | None = None,
     allow_secrets: bool = False,
     clock: Clock = utc_now,
 ) -> UUID:
@@ -233,6 +241,7 @@ async def store_episode(
         importance=importance,
         metadata=metadata,
         created_at=created_at,
+        source=source,
     )
     (receipt,) = await store_episodes(pool, engine, [draft], allow_secrets=allow_secrets, clock=clock)
     return receipt.id

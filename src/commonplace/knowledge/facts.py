@@ -1,5 +1,6 @@
 """Storing facts: one active fact for each key; a new fact supersedes the fact before it."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -7,8 +8,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.instructions import find_flags
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.vectors import Embeddings, embed
 from commonplace.knowledge.drafts import checked, columns, known_sources
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Moment
@@ -45,6 +48,8 @@ class FactDraft:
         valid_from: When the fact began to hold; when it was stored if ``None``.
         valid_to: When the fact ceases to hold, after ``valid_from``; from then on only reads with ``valid_at``
             find it.
+        source: Where the statement comes from, if that is less trusted than the session that stores it: a
+            :class:`~commonplace.core.sources.Source`. A memory that names an episode is no more trusted than it.
     """
 
     subject: str
@@ -60,6 +65,7 @@ class FactDraft:
     metadata: Mapping[str, Any] | None = None
     valid_from: Moment | None = None
     valid_to: Moment | None = None
+    source: str | None = None
 
     @property
     def key(self) -> str:
@@ -75,11 +81,16 @@ class FactReceipt:
         id: Its id.
         superseded_id: The fact of the same key that it replaced, if any.
         period: The period that was read from the words of the fact, if any.
+        contradicts_id: The more trusted fact of the same key; the new fact is held until a person confirms or forgets
+            it.
+        flags: The reasons why the text looks like an instruction; blocks leave the fact out until a person confirms it.
     """
 
     id: UUID
     superseded_id: UUID | None
     period: Period | None = None
+    contradicts_id: UUID | None = None
+    flags: tuple[str, ...] = ()
 
 
 class FactMethods(KnowledgeSession):
@@ -101,6 +112,7 @@ class FactMethods(KnowledgeSession):
         metadata: Mapping[str, Any] | None = None,
         valid_from: Moment | None = None,
         valid_to: Moment | None = None,
+        source: str | None = None,
         allow_secrets: bool = False,
     ) -> FactReceipt:
         """Store a fact; it supersedes the active fact of the same key.
@@ -126,6 +138,7 @@ class FactMethods(KnowledgeSession):
             metadata=metadata,
             valid_from=valid_from,
             valid_to=valid_to,
+            source=source,
         )
         draft, period = with_period(draft, self.clock())
         (receipt,) = await self.store_facts([draft], allow_secrets=allow_secrets)
@@ -140,6 +153,9 @@ class FactMethods(KnowledgeSession):
         which ends where the new fact begins; of two drafts with one key the later supersedes the earlier. A fact in the
         same words inherits the references and the beginning of the fact before it, and its importance, unless the
         draft has another than the default.
+
+        A fact does not supersede a fact that is more trusted, or a fact without flags if it has some itself: it is
+        held, and waits for a person. In the same words it inherits the trust of the fact before it.
 
         Returns:
             A receipt for each draft, in the order of the drafts.
@@ -157,9 +173,9 @@ class FactMethods(KnowledgeSession):
             return []
         facts = [checked_fact(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
         embeddings = await embed(self.engine, [fact_text(fact) for fact in facts])
-        async with self._writing() as sql:
+        async with traced(self, "upsert_memory") as note, self._writing() as sql:
             await sql.serialise_fact_keys(keys=[fact.key for fact in facts])
-            return await insert_facts(sql, facts, embeddings, now=self.clock())
+            return note(await insert_facts(sql, facts, embeddings, now=self.clock()))
 
 
 store_fact = storage_function(
@@ -226,6 +242,15 @@ async def insert_facts(
         InvalidInputError: A fact names an entity or episode that does not exist; roll back the transaction or
             savepoint.
     """
+    if len(facts) > 1 and _differ_in_trust(facts):
+        parts = [
+            replace(embeddings, vectors=embeddings.vectors[place : place + 1]) for place in range(len(facts))
+        ]
+        return [
+            receipt
+            for fact, part in zip(facts, parts, strict=True)
+            for receipt in await insert_facts(sql, [fact], part, now=now)
+        ]
     await _require_entities(sql, {UUID(str(fact.entity_id)) for fact in facts if fact.entity_id})
     with known_sources(facts):
         stored = await sql.insert_facts(
@@ -234,7 +259,22 @@ async def insert_facts(
             default_importance=DEFAULT_IMPORTANCE,
             now=now,
         )
-    return [FactReceipt(id=row["id"], superseded_id=row["supersedes_id"]) for row in stored]
+    return [
+        FactReceipt(
+            id=row["id"],
+            superseded_id=row["supersedes_id"],
+            contradicts_id=row["contradicts_id"],
+            flags=tuple(row["flags"]),
+        )
+        for row in stored
+    ]
+
+
+def _differ_in_trust(facts: Sequence[FactDraft]) -> bool:
+    """Return whether some facts of one key differ in source or flags, so that one may be held because of another."""
+    keys = Counter(fact.key for fact in facts)
+    rivals = [fact for fact in facts if keys[fact.key] > 1]
+    return len({(fact.source, bool(find_flags(fact_text(fact)))) for fact in rivals}) > 1
 
 
 async def _require_entities(sql: Statements, ids: set[UUID]) -> None:

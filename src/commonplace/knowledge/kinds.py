@@ -12,6 +12,7 @@ from typing import Any, Final, Self
 from uuid import UUID
 
 from commonplace.core.confidence import effective_confidence
+from commonplace.core.sources import Source
 from commonplace.knowledge.lifecycle.maturity import Maturity
 from commonplace.knowledge.lifecycle.permanence import Permanence
 from commonplace.storage.database import Row
@@ -42,6 +43,8 @@ class Validity(StrEnum):
     SUPERSEDED = "superseded"
     EXPIRED = "expired"
     RETRACTED = "retracted"
+    HELD = "held"
+    """The fact contradicts a more trusted one and waits for a person."""
 
 
 class EpisodeStatus(StrEnum):
@@ -54,7 +57,21 @@ class EpisodeStatus(StrEnum):
 
 
 class _Read:
+    """What the three kinds share.
+
+    ``source`` is where the text comes from. ``trust`` is that source, or ``person`` once a person confirmed the memory.
+    ``flags`` are the reasons why the text looks like an instruction, of :class:`~commonplace.core.instructions.Flag`.
+    """
+
     __slots__ = ()
+
+    trust: Source
+    flags: tuple[str, ...]
+
+    @property
+    def is_quarantined(self) -> bool:
+        """Whether the memory has flags and no person stands for it, so that it is left out of blocks."""
+        return bool(self.flags) and self.trust is not Source.PERSON
 
     @classmethod
     def from_row(cls, row: Row, *, now: datetime) -> Self:
@@ -96,6 +113,9 @@ class Episode(_Read):
     reference_count: int
     last_referenced_at: datetime | None
     metadata: Mapping[str, Any]
+    source: Source = Source.AGENT
+    trust: Source = Source.AGENT
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,6 +157,9 @@ class Fact(_Read):
     last_referenced_at: datetime | None
     tags: tuple[str, ...]
     metadata: Mapping[str, Any]
+    source: Source = Source.AGENT
+    trust: Source = Source.AGENT
+    flags: tuple[str, ...] = ()
 
     @property
     def is_fading(self) -> bool:
@@ -180,6 +203,9 @@ class Rule(_Read):
     last_referenced_at: datetime | None
     tags: tuple[str, ...]
     metadata: Mapping[str, Any]
+    source: Source = Source.AGENT
+    trust: Source = Source.AGENT
+    flags: tuple[str, ...] = ()
 
     @property
     def is_forgotten(self) -> bool:

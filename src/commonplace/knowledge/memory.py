@@ -9,6 +9,7 @@ from commonplace.knowledge.browse.history import HistoryMethods
 from commonplace.knowledge.browse.lists import ListMethods
 from commonplace.knowledge.browse.reading import ReadingMethods
 from commonplace.knowledge.connection.outage import OUTAGES
+from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.consolidation.facade import ConsolidationMethods
 from commonplace.knowledge.entities.merge_preview import MergePreviewMethods
 from commonplace.knowledge.entities.merging import MergingMethods
@@ -19,6 +20,7 @@ from commonplace.knowledge.episodes import EpisodeMethods
 from commonplace.knowledge.facts import FactMethods
 from commonplace.knowledge.kinds import Moment
 from commonplace.knowledge.lifecycle.any_memory import AnyMemoryMethods
+from commonplace.knowledge.lifecycle.editing import EditingMethods
 from commonplace.knowledge.lifecycle.feedback import FeedbackMethods
 from commonplace.knowledge.lifecycle.origins import OriginMethods
 from commonplace.knowledge.lifecycle.review import ReviewMethods
@@ -45,6 +47,7 @@ class KnowledgeMemory(
     RuleMethods,
     LinkMethods,
     AnyMemoryMethods,
+    EditingMethods,
     FeedbackMethods,
     ReviewMethods,
     OriginMethods,
@@ -89,6 +92,7 @@ class KnowledgeMemory(
         with_dates: bool = False,
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
+        min_trust: str | None = None,
         fail_open: bool = True,
     ) -> str:
         """Return the block for a prompt; if the database or the model is out of reach, log that and return "".
@@ -104,6 +108,7 @@ class KnowledgeMemory(
             with_dates: Whether facts have the date of their last confirmation.
             as_of: Show what was known at this moment.
             valid_at: Show the facts that were true at this moment.
+            min_trust: Leave out memories that are less trusted than this source, such as ``agent``.
             fail_open: Whether the session goes on during an outage; ``False`` raises the error of the outage.
 
         Raises:
@@ -130,11 +135,15 @@ class KnowledgeMemory(
                 with_dates=with_dates,
                 as_of=as_of,
                 valid_at=valid_at,
+                min_trust=min_trust,
+                quarantine=retrieval.quarantine,
+                with_sources=retrieval.show_sources,
                 clock=self.clock,
             )
 
         try:
-            return await self._unless_out_of_reach(assemble)
+            async with traced(self, "search_memory", trigger_prompt) as note:
+                return note(await self._unless_out_of_reach(assemble))
         except OUTAGES as error:
             if not fail_open:
                 raise

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.connection.vectors import Embeddings, embed
 from commonplace.knowledge.drafts import checked, columns, known_sources
 from commonplace.knowledge.kinds import GLOBAL_SCOPE
@@ -33,6 +34,8 @@ class RuleDraft:
         source_butler: The butler that learned the rule.
         source_episode_id: The episode that the rule was learned from.
         metadata: A JSON object without the keys of :data:`RESERVED_METADATA`.
+        source: Where the guidance comes from, if that is less trusted than the session that stores it: a
+            :class:`~commonplace.core.sources.Source`. A memory that names an episode is no more trusted than it.
     """
 
     content: str
@@ -41,13 +44,20 @@ class RuleDraft:
     source_butler: str | None = None
     source_episode_id: UUID | str | None = None
     metadata: Mapping[str, Any] | None = None
+    source: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleReceipt:
-    """The outcome of storing a rule."""
+    """The outcome of storing a rule.
+
+    Attributes:
+        id: The rule.
+        flags: The reasons why the text looks like an instruction; blocks leave the rule out until a person confirms it.
+    """
 
     id: UUID
+    flags: tuple[str, ...] = ()
 
 
 class RuleMethods(KnowledgeSession):
@@ -62,6 +72,7 @@ class RuleMethods(KnowledgeSession):
         source_butler: str | None = None,
         source_episode_id: UUID | str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        source: str | None = None,
         allow_secrets: bool = False,
     ) -> RuleReceipt:
         """Store a rule as a candidate; for the parameters see :class:`RuleDraft`, for the errors :meth:`store_rules`.
@@ -75,6 +86,7 @@ class RuleMethods(KnowledgeSession):
             source_butler=source_butler,
             source_episode_id=source_episode_id,
             metadata=metadata,
+            source=source,
         )
         (receipt,) = await self.store_rules([draft], allow_secrets=allow_secrets)
         return receipt
@@ -98,8 +110,8 @@ class RuleMethods(KnowledgeSession):
             return []
         rules = [checked_rule(draft, allow_secrets=allow_secrets) for draft in inputs.require_batch(drafts)]
         embeddings = await embed(self.engine, [rule.content for rule in rules])
-        async with self._writing() as sql:
-            return await insert_rules(sql, rules, embeddings, now=self.clock())
+        async with traced(self, "create_memory") as note, self._writing() as sql:
+            return note(await insert_rules(sql, rules, embeddings, now=self.clock()))
 
 
 store_rule = storage_function(
@@ -132,5 +144,6 @@ async def insert_rules(
     """
     parameters = columns(rules, [rule.content for rule in rules], embeddings)
     with known_sources(rules):
-        await sql.insert_rules(**parameters, decay_rate=DECAY_RATE, now=now)
-    return [RuleReceipt(id=rule_id) for rule_id in parameters["id"]]
+        stored = await sql.insert_rules(**parameters, decay_rate=DECAY_RATE, now=now)
+    flags = {row["id"]: tuple(row["flags"]) for row in stored}
+    return [RuleReceipt(id=rule_id, flags=flags[rule_id]) for rule_id in parameters["id"]]

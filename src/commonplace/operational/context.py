@@ -7,7 +7,7 @@ Source: OPS-06, OPS-07, OPS-15, R-OPS-3, R-OPS-4.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -56,7 +56,11 @@ class MemoryContext:
 
 
 async def build_memory_context(
-    sql: Statements, *, budget_tokens: int, services: Sequence[str] = ()
+    sql: Statements,
+    *,
+    budget_tokens: int,
+    services: Sequence[str] = (),
+    holds: Callable[[str], bool] = lambda _: False,
 ) -> MemoryContext:
     """Read memories until the budget is spent, and render them.
 
@@ -64,10 +68,11 @@ async def build_memory_context(
         sql: One consistent view, so that pages fit together.
         budget_tokens: For the whole block; 0 and less hold no memory.
         services: The services of the next session; their memories are chosen first.
+        holds: Whether a text is in quarantine; such a memory is not eligible.
     """
     threshold = float(ACTIVE_THRESHOLD)
     builder = BlockBuilder(
-        eligible=await sql.count_eligible(threshold=threshold), budget_tokens=budget_tokens
+        eligible=await sql.count_eligible(threshold=threshold), budget_tokens=budget_tokens, holds=holds
     )
     if services:
         names = f",{','.join(services).lower()},"
@@ -121,10 +126,15 @@ class BlockBuilder:
     Args:
         eligible: How many memories are eligible altogether; the header counts them.
         budget_tokens: For the whole block with its header; 0 and less hold no memory.
+        holds: Whether a text is in quarantine; such a memory is not shown and not counted as eligible.
     """
 
-    def __init__(self, *, eligible: int, budget_tokens: int) -> None:
+    def __init__(
+        self, *, eligible: int, budget_tokens: int, holds: Callable[[str], bool] = lambda _: False
+    ) -> None:
         self._eligible = eligible
+        self._holds = holds
+        self._held: set[int] = set()
         self._budget_tokens = budget_tokens
         longest_header = f"{TITLE} ({eligible} of {eligible} memories, ~{budget_tokens:,} tokens)"
         self._room = budget_chars(budget_tokens) - len(longest_header)
@@ -138,19 +148,25 @@ class BlockBuilder:
         return self._room - SHORTEST_BULLET_CHARS + 1
 
     def offer(self, candidate: Candidate) -> None:
-        """Take a memory if it fits together with the heading of its service; skip one that was taken before."""
+        """Take a memory if it fits together with the heading of its service; skip one that was taken or is held."""
         name = candidate.service or GENERAL
         key = name.casefold()
         bullet = render_bullet(candidate)
         cost = len(bullet) + 1
         if key not in self._bullets:
             cost += len(f"\n\n{render_heading(name)}")
-        if cost > self._room or candidate.id in self._ids:
+        if cost > self._room or candidate.id in self._ids or self._is_held(candidate):
             return
         self._room -= cost
         self._bullets.setdefault(key, []).append(bullet)
         self._names.setdefault(key, name)
         self._ids.append(candidate.id)
+
+    def _is_held(self, candidate: Candidate) -> bool:
+        if candidate.id not in self._held and self._holds(candidate.observation):
+            self._held.add(candidate.id)
+            self._eligible -= 1
+        return candidate.id in self._held
 
     def build(self) -> MemoryContext:
         """Render the memories that were taken."""

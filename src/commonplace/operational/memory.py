@@ -11,6 +11,7 @@ from commonplace.core.clock import Clock, parse_timestamp, utc_now
 from commonplace.core.confidence import clamp
 from commonplace.core.context import current_context
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.quarantine import Quarantine
 from commonplace.core.safe_text import refuse_secret, require_safe_text
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import plural
@@ -58,8 +59,10 @@ class OperationalMemory:
         budget_tokens: int = 2000,
         asks_model: bool = False,
         home: Path | None = None,
+        quarantine: Quarantine = Quarantine(),  # noqa: B008 - frozen
     ) -> None:
         self._home, self._clock = home, clock
+        self.quarantine = quarantine
         self._store = store = Store(database, SQL_DIRECTORY, clock)
         self._recorder = partial(Recorder, store, asks_model=asks_model)
         self._budget_tokens = budget_tokens
@@ -86,6 +89,7 @@ class OperationalMemory:
                 budget_tokens=settings.memory_budget,
                 asks_model=settings.judge == "model",
                 home=settings.home,
+                quarantine=Quarantine.of(settings),
             )
         finally:
             await database.close()
@@ -174,7 +178,9 @@ class OperationalMemory:
         """
         budget = self._budget_tokens if budget_tokens is None else budget_tokens
         async with self._store.reading() as sql:
-            return await build_memory_context(sql, budget_tokens=budget, services=services)
+            return await build_memory_context(
+                sql, budget_tokens=budget, services=services, holds=self.quarantine.holds
+            )
 
     async def run_decay(self) -> list[Effect]:
         """Lower the confidence of active memories that were not reinforced; see :mod:`.decay`.
@@ -238,6 +244,7 @@ class OperationalMemory:
         name = require_service(service)
         refuse_secret(name or "", field="service", allow_secrets=allow_secrets)
         value = _require_confidence(confidence)
+        self.quarantine.release_own(text)
         async with self._store.writing() as sql:
             memory = await memories.create(
                 sql,
@@ -275,6 +282,7 @@ class OperationalMemory:
             raise InvalidInputError("observation", "exactly one memory to change", f"{len(ids)} memories")
         text = None if observation is None else _require_observation(observation, allow_secrets=allow_secrets)
         value = None if confidence is None else _require_confidence(confidence)
+        self.quarantine.release_own(text or "")
         async with self._store.writing() as sql:
             found = [await memories.lock(sql, memory_id) for memory_id in sorted(set(ids))]
             author = self._author()

@@ -20,7 +20,7 @@ T = TypeVar("T")
 async def export(
     knowledge: KnowledgeMemory, operational: OperationalMemory, workspace: WorkspaceMemory
 ) -> AsyncIterator[Item]:
-    """Yield what can be found in three memories: no superseded, retracted, expired or forgotten memory.
+    """Yield the current memories of three kinds, without superseded, retracted, expired and forgotten ones.
 
     Memories of apps have an export of their own.
 
@@ -66,6 +66,7 @@ async def export_knowledge(memory: KnowledgeMemory) -> AsyncIterator[Item]:
             metadata=_own(fact.metadata),
             valid_from=fact.valid_from,
             valid_to=fact.valid_to,
+            source=fact.trust,
         )
     async for rule in _all(lambda offset: memory.list_rules(forgotten=False, limit=PAGE, offset=offset)):
         yield RuleDraft(
@@ -74,6 +75,7 @@ async def export_knowledge(memory: KnowledgeMemory) -> AsyncIterator[Item]:
             tags=rule.tags,
             source_butler=rule.source_butler,
             metadata=_own(rule.metadata),
+            source=rule.trust,
         )
     async for episode in _all(lambda offset: memory.list_episodes(live=True, limit=PAGE, offset=offset)):
         yield EpisodeDraft(
@@ -83,6 +85,7 @@ async def export_knowledge(memory: KnowledgeMemory) -> AsyncIterator[Item]:
             importance=episode.importance,
             metadata=_own(episode.metadata),
             created_at=episode.created_at,
+            source=episode.trust,
         )
 
 

@@ -1,4 +1,4 @@
-"""Import of items: what is known already stays as it is, so an import can be repeated."""
+"""Import of items. Memories that are stored already stay as they are, so an import can be repeated."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -30,18 +30,20 @@ BATCH: Final = 500
 
 
 class Outcome(StrEnum):
-    """What an import does with an item."""
+    """The outcome of the import of one item."""
 
     NEW = "new"
     REPLACES = "replaces"
     """A fact whose subject and predicate are known with other content; the old fact is kept as superseded."""
+    HELD = "held"
+    """A fact that contradicts a more trusted one; it waits for a person."""
     KNOWN = "known"
     REFUSED = "refused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """An item and what the import did with it; ``reason`` says why it was refused."""
+    """An item with the outcome of its import; ``reason`` says why it was refused."""
 
     item: Item | Unreadable
     outcome: Outcome
@@ -93,9 +95,9 @@ class Importer:
         self._same: dict[str, str] = {}
 
     async def plan(self, read: Iterable[Item | Unreadable]) -> list[Imported]:
-        """Say what an import would do with each item; nothing is written.
+        """Return the outcome that an import would have for each item; write nothing.
 
-        What could not be read comes first, then the items in the order in which they are stored.
+        Unreadable parts come first, then the items in the order in which they are stored.
 
         Raises:
             StorageError: A memory cannot be read.
@@ -141,7 +143,7 @@ class Importer:
         return Imported(item=item, outcome=Outcome.REPLACES if is_replacing else Outcome.NEW)
 
     async def store(self, planned: Sequence[Imported]) -> list[Imported]:
-        """Store the items of a plan that are new, and return what happened to each.
+        """Store the new items of a plan, and return the outcome of each item.
 
         Raises:
             StorageError: A memory cannot be written. What was stored before stays; the import can be repeated.
@@ -161,24 +163,30 @@ class Importer:
     async def _store_batch(self, batch: list[Imported]) -> list[Imported]:
         """Store items of one kind together. If one of them is refused, nothing is stored, and each is tried alone."""
         try:
-            await self._store_items([each.item for each in batch if not isinstance(each.item, Unreadable)])
+            held = await self._store_items(
+                [each.item for each in batch if not isinstance(each.item, Unreadable)]
+            )
         except (InvalidInputError, SecretRefusedError) as error:
             if len(batch) == 1:
                 return [replace(batch[0], outcome=Outcome.REFUSED, reason=str(error))]
             return [done for each in batch for done in await self._store_batch([each])]
-        return batch
+        return [
+            replace(each, outcome=Outcome.HELD) if place in held else each for place, each in enumerate(batch)
+        ]
 
-    async def _store_items(self, items: Sequence[Item]) -> None:
+    async def _store_items(self, items: Sequence[Item]) -> set[int]:
+        """Store items of one kind, and return the places of the facts that are held."""
         allow = self._allow_secrets
         facts = [self._with_entity(item) for item in items if isinstance(item, FactDraft)]
         rules = [item for item in items if isinstance(item, RuleDraft)]
         episodes = [item for item in items if isinstance(item, EpisodeDraft)]
-        await self._knowledge.store_facts(facts, allow_secrets=allow)
+        receipts = await self._knowledge.store_facts(facts, allow_secrets=allow)
         await self._knowledge.store_rules(rules, allow_secrets=allow)
         await self._knowledge.store_episodes(episodes, allow_secrets=allow)
         for item in items:
             if isinstance(item, EntityItem | OperationalItem | WorkspaceItem):
                 await self._store_one(item)
+        return {place for place, receipt in enumerate(receipts) if receipt.contradicts_id is not None}
 
     async def _store_one(self, item: EntityItem | OperationalItem | WorkspaceItem) -> None:
         allow = self._allow_secrets

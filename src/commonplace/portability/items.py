@@ -1,4 +1,4 @@
-"""Items: what is exported and imported, and its JSON form.
+"""Items: the units of exports and imports, and their JSON form.
 
 An item is an object with ``kind`` and the fields below; fields with ``?`` may be missing. Unknown fields are ignored.
 
@@ -6,9 +6,10 @@ An item is an object with ``kind`` and the fields below; fields with ``?`` may b
 ``entity``      ``id``, ``name``, ``entity_type`` (person, organization, place, other), ``aliases``?, ``metadata``?
 ``fact``        ``subject``, ``predicate``, ``content``, ``scope``?, ``importance``?, ``permanence``?, ``tags``?,
                 ``entity_id``? (the ``id`` of an entity above), ``source_butler``?, ``valid_from``?, ``valid_to``?,
-                ``metadata``?
-``rule``        ``content``, ``scope``?, ``tags``?, ``source_butler``?, ``metadata``?
-``episode``     ``content``, ``butler``, ``session_id``?, ``importance``?, ``created_at``?, ``metadata``?
+                ``metadata``?, ``source``? (person, agent, import, document, tool or web)
+``rule``        ``content``, ``scope``?, ``tags``?, ``source_butler``?, ``metadata``?, ``source``?
+``episode``     ``content``, ``butler``, ``session_id``?, ``importance``?, ``created_at``?, ``metadata``?,
+                ``source``?
 ``operational``  ``category``, ``observation``, ``service``?, ``confidence``?
 ``workspace``   ``text``, ``scope``?, ``tags``?
 ==============  =====================================================================================================
@@ -61,7 +62,7 @@ Item = EntityItem | FactDraft | RuleDraft | EpisodeDraft | OperationalItem | Wor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
-    """A part of a source that is no item.
+    """A line, file or row of a source that cannot be read as an item.
 
     Attributes:
         place: The line, file or row.
@@ -99,7 +100,7 @@ def kind_of(item: Item) -> str:
 
 
 def identity(item: Item) -> tuple[object, ...]:
-    """Return what makes two items the same memory, wherever and whenever they were stored."""
+    """Return the key by which two items are the same memory, wherever and whenever they were stored."""
     match item:
         case EntityItem():
             return ("entity", item.name.casefold(), item.entity_type)

@@ -20,7 +20,7 @@ def read(path: Path) -> Read:
 
 
 def read_lines(path: Path, items_of: Callable[[object], Iterator[Item]]) -> Read:
-    """Yield the items of each line, or why it has none.
+    """Yield the items of each line, or the reason why the line cannot be read.
 
     Args:
         path: The file.

@@ -1,4 +1,4 @@
-"""Predicates for texts that have none."""
+"""Predicates for facts whose source has none."""
 
 import hashlib
 import re

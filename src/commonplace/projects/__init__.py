@@ -1,4 +1,4 @@
-"""Projects: whose memory it is.
+"""Projects and their identities.
 
 A project has an identity that two projects of one name never share. Its id is its butler and its scope in knowledge
 memory. Import from here: the names below are public, and each one loads when it is first used.

@@ -26,7 +26,7 @@ class Clues:
 
     @classmethod
     def of(cls, directory: Path) -> "Clues":
-        """Return the clues of Git's common directory; no clues of a directory that is none."""
+        """Return the clues in Git's common directory; empty clues for any other directory."""
         try:
             found = _REMOTE.search((directory / "config").read_text(encoding="utf-8"))
         except (OSError, ValueError):

@@ -64,7 +64,7 @@ class Projects:
         self._clock = clock
 
     def at(self, directory: Path) -> Project:
-        """Return the project of a directory; a directory without one gets one, for its whole repository.
+        """Return the project of a directory; create one for its whole repository if there is none.
 
         A project that was moved keeps its identity. A copy of a project gets an identity of its own.
 
@@ -133,7 +133,7 @@ class Projects:
         return project
 
     def list_projects(self) -> list[Project]:
-        """Return the projects, the one that was seen last first."""
+        """Return the projects, the most recently seen one first."""
         return sorted(self._read().values(), key=lambda each: (each.seen_at, each.id), reverse=True)
 
     def get(self, name: str) -> Project:

@@ -17,6 +17,7 @@ from starlette.requests import HTTPConnection
 
 from commonplace.access import LOCAL, Principal, Role
 from commonplace.core.context import request_context
+from commonplace.core.sources import Source
 from commonplace.knowledge import KnowledgeMemory
 from commonplace.memories import Memories
 from commonplace.web.problems import FORBIDDEN, FORGED, LOGIN, UNAUTHENTICATED, ProblemError
@@ -104,13 +105,20 @@ def actor_of(principal: Principal) -> str:
     return "web" if principal == LOCAL else principal.name
 
 
+def source_of(connection: HTTPConnection) -> Source:
+    """Return the source of what a request writes: a person on the dashboard, an agent over REST and MCP."""
+    path: str = connection.scope["path"]
+    return Source.AGENT if path.startswith(("/api/", "/mcp")) else Source.PERSON
+
+
 async def acting(connection: HTTPConnection) -> AsyncGenerator[None]:
     """Run a request in the context of its caller: the tenant that it may touch and the actor of its changes."""
     caller = known_caller(connection)
     if caller is None:  # a public path
         yield
         return
-    with request_context(tenant_id=caller.principal.tenant_id, actor=actor_of(caller.principal)):
+    who = caller.principal
+    with request_context(tenant_id=who.tenant_id, actor=actor_of(who), source=source_of(connection)):
         yield
 
 
@@ -126,7 +134,9 @@ def knowledge_of(request: Request) -> KnowledgeMemory:
         ProblemError: The caller is unknown: 401.
     """
     who = caller_of(request).principal
-    return memories(request).knowledge.acting_for(tenant_id=who.tenant_id, actor=actor_of(who))
+    return memories(request).knowledge.acting_for(
+        tenant_id=who.tenant_id, actor=actor_of(who), source=source_of(request)
+    )
 
 
 OpenMemories = Annotated[Memories, Depends(memories)]

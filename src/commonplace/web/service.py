@@ -20,7 +20,7 @@ from commonplace.web.dashboard import assets
 from commonplace.web.dashboard.routes import router as dashboard
 from commonplace.web.guards import BodyLimit, KnownHostsOnly, SecurityHeaders
 from commonplace.web.idempotency import Idempotency
-from commonplace.web.knowledge.rest import consolidation, entities, upkeep
+from commonplace.web.knowledge.rest import consolidation, entities, lists, upkeep
 from commonplace.web.knowledge.rest import memories as knowledge
 from commonplace.web.mcp import McpServers
 from commonplace.web.metrics.requests import RequestFigures
@@ -102,7 +102,8 @@ def _router() -> APIRouter:
     router = APIRouter(dependencies=[Depends(acting), Depends(refuse_forgery)])
     answers = may_answer(FOREIGN_HOST, UNAUTHENTICATED, FORBIDDEN, FORGED, TOO_MANY, STORAGE_UNAVAILABLE)
     apps = (admin, rest, conversations)
-    for part in (*apps, operational, workspace, knowledge, entities, upkeep, consolidation, briefing):
+    knowing = (knowledge, lists, entities, upkeep, consolidation)
+    for part in (*apps, operational, workspace, *knowing, briefing):
         router.include_router(part.api.router, responses=answers)
     router.include_router(health.router, responses=may_answer(FOREIGN_HOST, TOO_MANY))
     router.include_router(monitoring.router, responses=answers, dependencies=[Depends(installation_reader)])

@@ -129,7 +129,9 @@ async def serve(
     url = url_of(listener)
     with listener:
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(tracing(settings.otel_endpoint))
+            await stack.enter_async_context(
+                tracing(settings.otel_endpoint, with_content=settings.otel_content)
+            )
             tokens = await stack.enter_async_context(Tokens.open(settings))
             if security is not None and security.login_required:
                 await _require_admin(tokens)

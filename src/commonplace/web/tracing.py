@@ -23,11 +23,12 @@ EXPORT_TIMEOUT_S: Final = 5
 
 
 @asynccontextmanager
-async def tracing(endpoint: str | None) -> AsyncGenerator[None]:
+async def tracing(endpoint: str | None, *, with_content: bool = False) -> AsyncGenerator[None]:
     """Send traces of this process to an endpoint while the block runs; without an endpoint, do nothing.
 
     Args:
         endpoint: An address of OTLP over HTTP, such as ``http://127.0.0.1:4318/v1/traces``.
+        with_content: Whether spans hold the texts of queries.
 
     Raises:
         SettingsError: The extra is not installed.
@@ -36,7 +37,7 @@ async def tracing(endpoint: str | None) -> AsyncGenerator[None]:
         yield
         return
     provider = _provider(endpoint)
-    trace_with(provider.get_tracer(SERVICE, version(SERVICE)))
+    trace_with(provider.get_tracer(SERVICE, version(SERVICE)), with_content=with_content)
     try:
         yield
     finally:

@@ -9,6 +9,7 @@ from typing import Self, TypeVar
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.quarantine import Quarantine
 from commonplace.core.safe_text import refuse_secret
 from commonplace.core.settings import Settings, load_settings
 from commonplace.core.text import require_text
@@ -39,11 +40,20 @@ class WorkspaceMemory:
     arguments at run time, because they often come from a model.
     """
 
-    def __init__(self, store: MemoryStore, config: MemoryConfig, *, clock: Clock) -> None:
+    def __init__(
+        self,
+        store: MemoryStore,
+        config: MemoryConfig,
+        *,
+        clock: Clock,
+        quarantine: Quarantine = Quarantine(),  # noqa: B008 - frozen
+    ) -> None:
         self._store = store
         self._clock = clock
         self.config = config
         """The settings in ``agent.json``."""
+        self.quarantine = quarantine
+        """The texts that the block leaves out."""
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="workspace-memory")
 
     @classmethod
@@ -59,7 +69,7 @@ class WorkspaceMemory:
         """Open the memory of a workspace for the ``async with`` block. Nothing is written before the first store.
 
         Args:
-            settings: Their ``workspace`` is used if none is given; loaded if they are ``None``.
+            settings: Their ``workspace`` is used if none is given, and their quarantine; loaded if they are ``None``.
             workspace: A directory, with or without ``agent.json`` and ``.aegis``.
             clock: Returns the current time.
             lock_timeout_s: How long a call waits for another process.
@@ -68,11 +78,11 @@ class WorkspaceMemory:
             InvalidInputError: The workspace is not a directory.
             SettingsError: ``agent.json`` cannot be used.
         """
-        if workspace is None:
-            workspace = (settings or load_settings().settings).workspace
+        settings = settings or load_settings().settings
+        workspace = workspace or settings.workspace
         config = await asyncio.to_thread(load_config, workspace)
         store = MemoryStore(workspace, max_total=config.max_total, lock_timeout_s=lock_timeout_s)
-        memory = cls(store, config, clock=clock)
+        memory = cls(store, config, clock=clock, quarantine=Quarantine.of(settings))
         try:
             yield memory
         finally:
@@ -113,6 +123,7 @@ class WorkspaceMemory:
         )
         for field, value in (("text", draft.text), *(("tags", tag) for tag in draft.tags)):
             refuse_secret(value, field=field, allow_secrets=allow_secrets)
+        self.quarantine.release_own(draft.text)
         return await self._run(lambda: self._store.store(draft))
 
     async def get(self, memory_id: str) -> Memory:
@@ -166,7 +177,12 @@ class WorkspaceMemory:
             StorageUnavailableError: The file cannot be read.
         """
         now = self._clock()
-        return await self._run(lambda: render(select(self._store.load().memories, message, self.config, now)))
+
+        def block() -> str:
+            shown = [one for one in self._store.load().memories if not self.quarantine.holds(one.text)]
+            return render(select(shown, message, self.config, now))
+
+        return await self._run(block)
 
     async def assemble(self, messages: Sequence[Message]) -> list[Message]:
         """Return chat messages with the block right after the system prompt; call this before every model call.

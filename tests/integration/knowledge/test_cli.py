@@ -55,6 +55,9 @@ def test_what_is_stored_is_found(knowledge: Knowledge) -> None:
     assert (read["supersedes_id"], read["importance"]) == (first["id"], 9.0)
     assert "It listens on 5434" in knowledge("get", "fact", fact_id).out
     assert knowledge("search", "nothing like it", "--mode", "keyword").out == "no memories\n"
+    edited = knowledge("edit", "fact", fact_id, "It listens on 5435")
+    assert edited.out.startswith(f"fact {fact_id} is now fact ")
+    assert "It listens on 5435" in knowledge("get", "fact", edited.out.split()[-1]).out
 
 
 @pytest.mark.requirement("KNW-05.7", "KNW-05.8", "KNW-12.3", "KNW-15.3", "KNW-21.1", "KNW-22.1")

@@ -27,23 +27,24 @@ from support.mcp import ask, refused, text
 from support.workers import fetch
 
 TOOLS = {
-    "memory_store_episode": {"content": ..., "butler": ..., "session_id": None, "importance": 5.0},
+    "memory_store_episode": {"content": ..., "butler": ..., "session_id": None, "importance": 5.0, "source": None},
     "memory_store_fact": {
         "subject": ..., "predicate": ..., "content": ..., "importance": 5.0, "permanence": "standard",
-        "scope": "global", "tags": None, "valid_from": None, "valid_to": None,
+        "scope": "global", "tags": None, "valid_from": None, "valid_to": None, "source": None,
     },
-    "memory_store_rule": {"content": ..., "scope": "global", "tags": None},
+    "memory_store_rule": {"content": ..., "scope": "global", "tags": None, "source": None},
     "memory_search": {
         "query": ..., "types": None, "scope": None, "mode": "hybrid", "limit": 10, "min_confidence": 0.2,
-        "min_relevance": 0.0, "as_of": None, "valid_at": None,
+        "min_relevance": 0.0, "as_of": None, "valid_at": None, "min_trust": None,
     },
     "memory_recall": {
         "topic": ..., "scope": None, "limit": 10, "min_relevance": None, "as_of": None, "valid_at": None,
+        "min_trust": None,
     },
     "memory_get": {"memory_type": ..., "memory_id": ...},
     "memory_context": {
         "trigger_prompt": ..., "butler": ..., "token_budget": 3000, "min_relevance": None, "with_ids": False,
-        "with_dates": False, "as_of": None, "valid_at": None,
+        "with_dates": False, "as_of": None, "valid_at": None, "min_trust": None,
     },
     "memory_confirm": {"memory_type": ..., "memory_id": ...},
     "memory_mark_helpful": {"rule_id": ...},

@@ -218,6 +218,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "context": lambda m, w: m.context(w.word(), "ops"),
     "confirm_memory": lambda m, w: m.confirm_memory(*w.memory()),
     "pin_memory": lambda m, w: m.pin_memory(*w.memory()),
+    "edit_memory": lambda m, w: m.edit_memory(*w.memory(), w.text()),
     "mark_helpful": lambda m, w: m.mark_helpful(w.pick("rule")),
     "mark_harmful": lambda m, w: m.mark_harmful(w.pick("rule"), reason=w.text()),
     "invert_to_anti_pattern": lambda m, w: m.invert_to_anti_pattern(w.pick("rule")),
@@ -260,6 +261,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "read_memory": lambda m, w: m.read_memory(*w.memory()),
     "knowledge_graph": lambda m, w: m.knowledge_graph(entity_id=w.dice.choice([None, w.pick("entity")])),
     "connect_entities": lambda m, w: m.connect_entities(w.pick("entity"), w.pick("entity")),
+    "change_stamp": lambda m, _: m.change_stamp(),
     "list_events": lambda m, w: m.list_events(
         memory_id=w.dice.choice([None, w.pick("fact")]), run_id=w.dice.choice([None, w.pick("run")])
     ),

@@ -268,3 +268,61 @@ async def test_without_a_model_episodes_are_counted(client: httpx2.AsyncClient) 
     await client.post("/episodes", json={"content": "The port was moved.", "butler": "ops"})
     done = (await client.post("/consolidation/run")).json()
     assert (done["dryRun"], done["groups"], done["runs"]) == (True, {"ops": 1}, [])
+
+
+async def test_lists_go_on_after_writes_between_two_pages(client: httpx2.AsyncClient) -> None:
+    """No item is repeated or skipped; filters hold on every page; the last page has no cursor."""
+
+    async def fact(number: int, scope: str = "a") -> None:
+        body = {"subject": f"s{number}", "predicate": "is", "content": f"Fact {number}", "scope": scope}
+        assert (await client.post("/facts", json=body)).status_code == 201
+
+    for number in range(5):
+        await fact(number)
+    await fact(5, scope="b")
+    found: list[str] = []
+    cursor: dict[str, str] = {}
+    for written in (6, 7, 8):
+        page = (await client.get("/facts", params={"scope": "a", "limit": 2, **cursor})).json()
+        found += [each["content"] for each in page["memories"]]
+        await fact(written)
+        cursor = {"cursor": page["nextCursor"]}
+    assert found == [f"Fact {number}" for number in (4, 3, 2, 1, 0)]
+    assert page["nextCursor"] is None
+    assert "embedding" not in page["memories"][0]
+    await client.post("/facts", json={"subject": "s1", "predicate": "is", "content": "New", "scope": "a"})
+    old = (await client.get("/facts?validity=superseded")).json()["memories"]
+    assert [each["content"] for each in old] == ["Fact 1"]
+    for path, body in (
+        ("rules", {"content": "Check the port"}),
+        ("episodes", {"content": "The port moved", "butler": "ops"}),
+        ("entities", {"canonicalName": "Ben", "entityType": "person"}),
+        ("entities", {"canonicalName": "Ada", "entityType": "person"}),
+    ):
+        assert (await client.post(f"/{path}", json=body)).status_code == 201
+    rules = (await client.get("/rules?maturity=candidate&limit=1")).json()
+    assert [each["content"] for each in rules["memories"]] == ["Check the port"]
+    after = (await client.get("/rules", params={"cursor": rules["nextCursor"]})).json()
+    assert after == {"memories": [], "nextCursor": None}
+    assert (await client.get("/rules?forgotten=true")).json()["memories"] == []
+    assert len((await client.get("/episodes?butler=ops&status=pending")).json()["memories"]) == 1
+    first = (await client.get("/entities?limit=1")).json()
+    second = (await client.get("/entities", params={"limit": 1, "cursor": first["nextCursor"]})).json()
+    names = [page["entities"][0]["canonicalName"] for page in (first, second)]
+    assert (names, first["entities"][0]["facts"]) == (["Ada", "Ben"], 0)
+
+
+async def test_a_text_that_is_no_cursor_is_refused(client: httpx2.AsyncClient) -> None:
+    """With the status of invalid input, whatever it holds."""
+    for path in ("facts", "rules", "episodes", "entities"):
+        for cursor in (
+            "x",
+            "é",
+            "W10=",
+            "WzEsIDJd",
+            "WyJcdWQ4MDAiLCAiYSJd",
+            "bnVsbA==",
+            "WyJhXHUwMDAwIiwgImIiXQ==",
+        ):
+            answer = await client.get(f"/{path}", params={"cursor": cursor})
+            assert answer.status_code == 422, (path, cursor)

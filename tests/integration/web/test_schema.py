@@ -85,4 +85,4 @@ def test_the_service_does_what_it_says(
             check=False,
         )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Tested: 69" in done.stdout
+    assert "Tested: 73" in done.stdout

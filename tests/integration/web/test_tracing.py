@@ -94,9 +94,10 @@ async def test_a_request_is_traced_down_to_the_database(
     assert attributes(missed) == {"method": "GET", "route": "none"}
     assert not found.parent_span_id
     assert found.trace_id != missed.trace_id
-    inside = [span for span in spans.values() if span.parent_span_id == found.span_id]
-    assert "knowledge.unit_of_work" in [span.name for span in inside]
-    assert {span.trace_id for span in inside} == {found.trace_id}
+    inside = [span for span in spans.values() if span.trace_id == found.trace_id and span is not found]
+    parents = {span.name: spans[span.parent_span_id].name for span in inside}
+    assert parents["search_memory"] == "http.request"
+    assert parents["knowledge.unit_of_work"] == "search_memory"
     assert all(
         found.start_time_unix_nano <= span.start_time_unix_nano
         and span.end_time_unix_nano <= found.end_time_unix_nano

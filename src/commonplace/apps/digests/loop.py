@@ -92,6 +92,7 @@ class SensitiveLoop:
         energy: Tells when waiting work can run.
         metrics: The counters.
         on_receipt: Called with the receipt of every digest made in the background.
+        holds: Whether a text is in quarantine.
     """
 
     def __init__(
@@ -102,7 +103,9 @@ class SensitiveLoop:
         metrics: Metrics,
         *,
         on_receipt: Callable[[DigestReceipt], None] | None = None,
+        holds: Callable[[str], bool] = lambda _: False,
     ) -> None:
+        self._holds = holds
         self._store = store
         self._subagent = subagent
         self._energy = energy
@@ -136,8 +139,9 @@ class SensitiveLoop:
         return EndReceipt(conversation=conversation, repeated=ended is None, digest=task)
 
     async def get_memories_for_app(self, app_id: str, *, user_id: str | None = None) -> list[Memory]:
-        """Return the memories that a conversation of an app can see, newest first."""
-        return await self._subagent.get_memories(app_id, user_id=user_id)
+        """Return the memories that a conversation of an app can see, newest first, without those in quarantine."""
+        found = await self._subagent.get_memories(app_id, user_id=user_id)
+        return [memory for memory in found if not self._holds(memory.content)]
 
     def format_memories_for_context(self, app: App, memories: Sequence[Memory]) -> str:
         """Return the block of an app; empty if there are no memories."""

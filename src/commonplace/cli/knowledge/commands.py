@@ -1,5 +1,6 @@
 """``commonplace knowledge``: episodes, facts and rules of many tenants."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated
 
@@ -17,7 +18,9 @@ from commonplace.cli.knowledge.options import (
     results,
 )
 from commonplace.cli.output import AllowSecrets
+from commonplace.cli.run import source as door
 from commonplace.core.errors import StorageUnavailableError
+from commonplace.core.sources import Source
 from commonplace.knowledge import (
     DEFAULT_IMPORTANCE,
     DEFAULT_MIN_CONFIDENCE,
@@ -48,6 +51,16 @@ AsOfOption = Annotated[
 ValidAtOption = Annotated[
     str | None, typer.Option("--valid-at", metavar="TIME", help="The facts that were true then.")
 ]
+MinTrustOption = Annotated[
+    Source | None,
+    typer.Option("--min-trust", help="Leave out memories that are less trusted than this source."),
+]
+SourceOption = Annotated[
+    Source | None,
+    typer.Option(
+        "--source", help="Where the text comes from.", show_default="person, or agent in an agent's shell"
+    ),
+]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Explain each result.")]
 
 
@@ -59,6 +72,7 @@ async def store_episode(
     butler: Annotated[str, typer.Option(help="Agent whose session it was.")],
     session: Annotated[str | None, typer.Option(help="The session's id, a UUID.")] = None,
     importance: ImportanceOption = DEFAULT_IMPORTANCE,
+    source: SourceOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Store an event of a session; it is kept for seven days, or until it is consolidated."""
@@ -67,6 +81,7 @@ async def store_episode(
         butler=butler,
         session_id=session,
         importance=importance,
+        source=source,
         allow_secrets=allow_secrets,
     )
     if receipt.id is None:
@@ -96,6 +111,7 @@ async def store_fact(
         str | None, typer.Option(metavar="TIME", help="When it began to hold: a date or a time (ISO 8601).")
     ] = None,
     valid_to: Annotated[str | None, typer.Option(metavar="TIME", help="When it ceases to hold.")] = None,
+    source: SourceOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Store a fact; it replaces the fact of the same subject, predicate and scope.
@@ -114,10 +130,15 @@ async def store_fact(
         entity_id=entity,
         valid_from=valid_from,
         valid_to=valid_to,
+        source=source,
         allow_secrets=allow_secrets,
     )
-    replaced = f"\nreplaced fact {receipt.superseded_id}" if receipt.superseded_id is not None else ""
-    return Answer(receipt, f"stored fact {receipt.id}{replaced}{_period_text(receipt.period)}")
+    effect = _flagged(receipt.flags)
+    if receipt.superseded_id is not None:
+        effect = f"\nreplaced fact {receipt.superseded_id}{effect}"
+    if receipt.contradicts_id is not None:
+        effect = f"\nheld, because it contradicts the more trusted fact {receipt.contradicts_id}: commonplace review"
+    return Answer(receipt, f"stored fact {receipt.id}{effect}{_period_text(receipt.period)}")
 
 
 def _period_text(period: Period | None) -> str:
@@ -135,11 +156,20 @@ async def store_rule(
     *,
     scope: StoreScope = GLOBAL_SCOPE,
     tag: TagOption = None,
+    source: SourceOption = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
     """Store a rule; it is a candidate until it has helped."""
-    receipt = await memory.store_rule(content=content, scope=scope, tags=tag, allow_secrets=allow_secrets)
-    return Answer(receipt, f"stored rule {receipt.id}")
+    receipt = await memory.store_rule(
+        content=content, scope=scope, tags=tag, source=source, allow_secrets=allow_secrets
+    )
+    return Answer(receipt, f"stored rule {receipt.id}{_flagged(receipt.flags)}")
+
+
+def _flagged(flags: Sequence[str]) -> str:
+    if not flags or door() is Source.PERSON:
+        return ""
+    return f"\nlooks like an instruction ({', '.join(flags)}): blocks leave it out until a person confirms it"
 
 
 @command()
@@ -162,6 +192,7 @@ async def search(
     ] = 0.0,
     as_of: AsOfOption = None,
     valid_at: ValidAtOption = None,
+    min_trust: MinTrustOption = None,
     explain: ExplainOption = False,
 ) -> Answer:
     """Find memories, the best first."""
@@ -175,6 +206,7 @@ async def search(
         min_relevance=min_relevance,
         as_of=as_of,
         valid_at=valid_at,
+        min_trust=min_trust,
         explain=explain,
     )
     return results(found)
@@ -190,6 +222,7 @@ async def recall(
     min_relevance: RelevanceOption = None,
     as_of: AsOfOption = None,
     valid_at: ValidAtOption = None,
+    min_trust: MinTrustOption = None,
     explain: ExplainOption = False,
 ) -> Answer:
     """Recall the facts and rules that matter most for a topic, and count a use of each."""
@@ -200,6 +233,7 @@ async def recall(
         min_relevance=min_relevance,
         as_of=as_of,
         valid_at=valid_at,
+        min_trust=min_trust,
         explain=explain,
     )
     return results(found, if_empty="no memory covers this")
@@ -226,6 +260,7 @@ async def context(
     dates: Annotated[bool, typer.Option("--dates", help="Show dates of facts.")] = False,
     as_of: AsOfOption = None,
     valid_at: ValidAtOption = None,
+    min_trust: MinTrustOption = None,
 ) -> Answer:
     """Print the block of facts and rules for a session's prompt."""
     block = await memory.context(
@@ -237,6 +272,7 @@ async def context(
         with_dates=dates,
         as_of=as_of,
         valid_at=valid_at,
+        min_trust=min_trust,
     )
     return Answer({"text": block}, lambda _: typer.echo(block, nl=False))
 

@@ -9,7 +9,7 @@ import typer
 
 from commonplace.cli.command import Answer
 from commonplace.cli.output import shown, table
-from commonplace.cli.run import ACTOR, settings
+from commonplace.cli.run import ACTOR, settings, source
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.core.text import trim_to
 from commonplace.knowledge import Fact, Found, KnowledgeMemory, Memory, MemoryType, Scores, json_safe
@@ -51,7 +51,7 @@ def opened(tenant: TenantOption = DEFAULT_TENANT) -> AbstractAsyncContextManager
         InvalidInputError: The tenant's id is malformed.
         StorageError: The database cannot be opened.
     """
-    return KnowledgeMemory.open(settings(), tenant_id=tenant, actor=ACTOR)
+    return KnowledgeMemory.open(settings(), tenant_id=tenant, actor=ACTOR, source=source())
 
 
 def results(found: Sequence[Found], *, if_empty: str = "no memories") -> Answer:

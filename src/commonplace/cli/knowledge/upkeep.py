@@ -11,7 +11,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from commonplace.cli.command import Answer, commands
 from commonplace.cli.knowledge.options import IdArgument, ScopeOption, TenantOption, TypeArgument, opened
-from commonplace.cli.output import JsonOption, plain, table
+from commonplace.cli.output import AllowSecrets, JsonOption, plain, table
 from commonplace.core.context import DEFAULT_TENANT
 from commonplace.knowledge import (
     CleanupReceipt,
@@ -59,6 +59,20 @@ async def confirm(memory: KnowledgeMemory, memory_type: TypeArgument, memory_id:
     """Confirm that a fact or rule still holds; its decay restarts."""
     await memory.confirm_memory(memory_type, memory_id)
     return _done("confirmed", memory_type, memory_id)
+
+
+@command()
+async def edit(
+    memory: KnowledgeMemory,
+    memory_type: TypeArgument,
+    memory_id: IdArgument,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The new text.")],
+    *,
+    allow_secrets: AllowSecrets = False,
+) -> Answer:
+    """Give a fact or rule another text. The new memory replaces the old one, which stays for the audit trail."""
+    edited = await memory.edit_memory(memory_type, memory_id, text, allow_secrets=allow_secrets)
+    return Answer(json_safe(edited), f"{memory_type} {memory_id} is now {memory_type} {edited.id}")
 
 
 @command()

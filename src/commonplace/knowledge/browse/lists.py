@@ -1,14 +1,14 @@
 """Lists of memories and entities for people, a page at a time. Reading them does not count as a use."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final, TypeVar
 from uuid import UUID
 
 from commonplace.core.choices import optional_one_of, require_one_of
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
+from commonplace.knowledge.browse.cursors import moment_after, name_after
+from commonplace.knowledge.browse.entries import ListedEntity
 from commonplace.knowledge.browse.orders import FactOrder, RuleOrder
 from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
@@ -17,29 +17,10 @@ from commonplace.knowledge.entities.names import fold_name
 from commonplace.knowledge.kinds import Episode, EpisodeStatus, Fact, Moment, Rule, Validity
 from commonplace.knowledge.lifecycle.feedback import RuleApplication
 from commonplace.knowledge.lifecycle.maturity import Maturity
-from commonplace.storage.nouns import Noun
 
 MAX_OFFSET: Final = 2**31 - 1
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedEntity(Noun):
-    """An entity of a list.
-
-    Attributes:
-        merged_into: The entity that it was merged into, if any.
-        facts: The number of its active facts.
-    """
-
-    id: UUID
-    canonical_name: str
-    entity_type: EntityType
-    aliases: tuple[str, ...]
-    metadata: Mapping[str, Any]
-    created_at: datetime
-    updated_at: datetime
-    merged_into: UUID | None
-    facts: int
+_Order = TypeVar("_Order", FactOrder, RuleOrder)
 
 
 class ListMethods(KnowledgeSession):
@@ -62,6 +43,7 @@ class ListMethods(KnowledgeSession):
         sort: str = FactOrder.STORED,
         limit: int = LIST_LIMIT,
         offset: int = 0,
+        after: str | None = None,
     ) -> list[Fact]:
         """Return facts in an order, by default the newest first.
 
@@ -80,12 +62,14 @@ class ListMethods(KnowledgeSession):
             sort: A :class:`FactOrder`.
             limit: Most facts, 1 to 1,000.
             offset: The number of facts to skip.
+            after: The cursor of the last fact before the page, from ``cursor_of``; for the default order only.
 
         Raises:
             InvalidInputError: A parameter is malformed.
             StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, offset)
+        order = _require_order(FactOrder, sort, after)
         async with self._reading() as sql:
             rows = await sql.list_facts(
                 validity=optional_one_of(Validity, validity, field="validity"),
@@ -100,9 +84,10 @@ class ListMethods(KnowledgeSession):
                 tag=tag or None,
                 unused=unused,
                 now=self.clock(),
-                sort=require_one_of(FactOrder, sort, field="sort"),
+                sort=order,
                 limit=limit,
                 offset=offset,
+                **moment_after(after),
             )
             return [Fact.from_row(row, now=self.clock()) for row in rows]
 
@@ -129,6 +114,7 @@ class ListMethods(KnowledgeSession):
         sort: str = RuleOrder.STORED,
         limit: int = LIST_LIMIT,
         offset: int = 0,
+        after: str | None = None,
     ) -> list[Rule]:
         """Return rules in an order, by default the newest first.
 
@@ -143,12 +129,14 @@ class ListMethods(KnowledgeSession):
             sort: A :class:`RuleOrder`.
             limit: Most rules, 1 to 1,000.
             offset: The number of rules to skip.
+            after: The cursor of the last rule before the page, from ``cursor_of``; for the default order only.
 
         Raises:
             InvalidInputError: A parameter is malformed.
             StorageUnavailableError: The server cannot be reached.
         """
         require_page(limit, offset)
+        order = _require_order(RuleOrder, sort, after)
         async with self._reading() as sql:
             rows = await sql.list_rules(
                 maturity=optional_one_of(Maturity, maturity, field="maturity"),
@@ -158,9 +146,10 @@ class ListMethods(KnowledgeSession):
                 tag=tag or None,
                 unused=unused,
                 now=self.clock(),
-                sort=require_one_of(RuleOrder, sort, field="sort"),
+                sort=order,
                 limit=limit,
                 offset=offset,
+                **moment_after(after),
             )
             return [Rule.from_row(row, now=self.clock()) for row in rows]
 
@@ -188,6 +177,7 @@ class ListMethods(KnowledgeSession):
         live: bool = False,
         limit: int = LIST_LIMIT,
         offset: int = 0,
+        after: str | None = None,
     ) -> list[Episode]:
         """Return episodes, the newest first, then by id.
 
@@ -197,6 +187,7 @@ class ListMethods(KnowledgeSession):
             live: Leave out episodes that expired or were forgotten and wait for the cleanup.
             limit: Most episodes, 1 to 1,000.
             offset: The number of episodes to skip.
+            after: The cursor of the last episode before the page, from ``cursor_of``.
 
         Raises:
             InvalidInputError: A parameter is malformed.
@@ -211,6 +202,7 @@ class ListMethods(KnowledgeSession):
                 live_at=now if live else None,
                 limit=limit,
                 offset=offset,
+                **moment_after(after),
             )
             return [Episode.from_row(row, now=now) for row in rows]
 
@@ -222,6 +214,7 @@ class ListMethods(KnowledgeSession):
         merged: bool | None = False,
         limit: int = LIST_LIMIT,
         offset: int = 0,
+        after: str | None = None,
     ) -> list[ListedEntity]:
         """Return entities by canonical name, then by id.
 
@@ -232,6 +225,7 @@ class ListMethods(KnowledgeSession):
             merged: Return only entities that were merged into another, only other entities, or all for ``None``.
             limit: Most entities, 1 to 1,000.
             offset: The number of entities to skip.
+            after: The cursor of the last entity before the page, from ``cursor_of``.
 
         Raises:
             InvalidInputError: A parameter is malformed.
@@ -247,6 +241,7 @@ class ListMethods(KnowledgeSession):
                     merged=merged,
                     limit=limit,
                     offset=offset,
+                    **name_after(after),
                 )
             )
 
@@ -261,3 +256,10 @@ def require_page(limit: int, offset: int) -> None:
         raise InvalidInputError("limit", f"1 to {MAX_LIMIT}", limit)
     if not 0 <= offset <= MAX_OFFSET:
         raise InvalidInputError("offset", f"0 to {MAX_OFFSET}", offset)
+
+
+def _require_order(kind: type[_Order], sort: str, after: str | None) -> _Order:
+    order = require_one_of(kind, sort, field="sort")
+    if after is not None and order != FactOrder.STORED:
+        raise InvalidInputError("after", f"no cursor in a list by {order}; pass offset", after)
+    return order

@@ -13,6 +13,7 @@ import asyncpg
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.context import DEFAULT_TENANT, request_context
 from commonplace.core.settings import Settings, load_settings
+from commonplace.core.sources import Source
 from commonplace.core.text import clean_text
 from commonplace.embedding import EmbeddingEngine, EmbeddingOptions, get_embedding_engine
 from commonplace.knowledge.config import MemoryModuleConfig
@@ -41,6 +42,7 @@ class KnowledgeSession:
         engine: Computes vectors.
         tenant_id: The owner of the memories.
         actor: Who changes memories, for the audit trail.
+        source: The source of what is written; drafts may name a less trusted one.
         clock: Gives the present.
         config: Defaults of searches and blocks.
     """
@@ -52,6 +54,7 @@ class KnowledgeSession:
         *,
         tenant_id: str = DEFAULT_TENANT,
         actor: str = OPERATOR,
+        source: Source = Source.AGENT,
         clock: Clock = utc_now,
         config: MemoryModuleConfig | None = None,
     ) -> None:
@@ -59,6 +62,7 @@ class KnowledgeSession:
         self.engine = engine
         self.tenant_id = tenant_id
         self.actor = clean_text(actor)
+        self.source = source
         self.clock = clock
         self.config = config or MemoryModuleConfig()
         self._warming: asyncio.Task[list[float]] | None = None
@@ -73,6 +77,7 @@ class KnowledgeSession:
         *,
         tenant_id: str = DEFAULT_TENANT,
         actor: str = OPERATOR,
+        source: Source = Source.AGENT,
         engine: EmbeddingEngine | None = None,
         clock: Clock = utc_now,
         config: MemoryModuleConfig | None = None,
@@ -84,6 +89,7 @@ class KnowledgeSession:
             settings: Name the database and the embedding model; loaded if ``None``.
             tenant_id: The owner of the memories: 1 to 64 ASCII letters, digits, ``_``, ``.`` or ``-``.
             actor: Who changes memories, for the audit trail.
+            source: The source of what is written; ``Source.PERSON`` for a door that a person uses.
             engine: An engine to use in place of the one that this process shares.
             clock: Gives the present.
             config: The section ``[modules.memory]`` of ``butler.toml``; without it the defaults, with the floor of the
@@ -101,6 +107,7 @@ class KnowledgeSession:
             engine or get_embedding_engine(EmbeddingOptions.from_settings(settings)),
             tenant_id=tenant_id,
             actor=actor,
+            source=source,
             clock=clock,
             config=config or MemoryModuleConfig.of(settings),
         )
@@ -111,8 +118,8 @@ class KnowledgeSession:
         finally:
             await memory._close()
 
-    def acting_for(self, *, tenant_id: str, actor: str) -> Self:
-        """Return the same memory as another tenant and actor see it; it lives as long as this one.
+    def acting_for(self, *, tenant_id: str, actor: str, source: Source | None = None) -> Self:
+        """Return the same memory as another tenant, actor and source use it; it lives as long as this one.
 
         Raises:
             InvalidInputError: The tenant's id is malformed.
@@ -122,6 +129,7 @@ class KnowledgeSession:
             self.engine,
             tenant_id=tenant_id,
             actor=actor,
+            source=source or self.source,
             clock=self.clock,
             config=self.config,
         )
@@ -140,7 +148,7 @@ class KnowledgeSession:
         Raises:
             StorageError: The database cannot be opened.
         """
-        with request_context(tenant_id=self.tenant_id, actor=self.actor):
+        with request_context(tenant_id=self.tenant_id, actor=self.actor, source=self.source):
             yield await self.database.pool()
 
     @asynccontextmanager
@@ -150,7 +158,7 @@ class KnowledgeSession:
         Raises:
             StorageError: The database cannot be opened.
         """
-        with request_context(tenant_id=self.tenant_id, actor=self.actor):
+        with request_context(tenant_id=self.tenant_id, actor=self.actor, source=self.source):
             async with self.database.owner_pool() as pool:
                 yield pool
 
@@ -184,7 +192,7 @@ class KnowledgeSession:
         Raises:
             StorageError: The database is out of reach.
         """
-        with request_context(tenant_id=self.tenant_id, actor=self.actor):
+        with request_context(tenant_id=self.tenant_id, actor=self.actor, source=self.source):
             pool = await open_soon(self.database)
             return await while_it_answers(self.database, pool, work(pool))
 
@@ -237,7 +245,14 @@ def storage_function(
         database = KnowledgeDatabase.of(given.pop("pool"))
         engine = given.pop("engine") if needs_engine else get_embedding_engine()
         clock, context = given.pop("clock", utc_now), require_context()
-        session = of(database, engine, tenant_id=context.tenant_id, actor=context.actor, clock=clock)
+        session = of(
+            database,
+            engine,
+            tenant_id=context.tenant_id,
+            actor=context.actor,
+            source=context.source,
+            clock=clock,
+        )
         result = await cast("Callable[..., Coroutine[Any, Any, _R]]", method)(session, **given)
         return result if take is None else take(result)
 

@@ -89,7 +89,7 @@ async def unit_of_work(pool: asyncpg.Pool, *, readonly: bool = False) -> AsyncGe
         ):
             sql = Statements(queries(), connection)
             begin = sql.set_context if readonly else sql.set_writing_context
-            await begin(tenant_id=context.tenant_id, actor=context.actor)
+            await begin(tenant_id=context.tenant_id, actor=context.actor, source=context.source)
             claim = None if readonly else unmarked_claim(context.tenant_id)
             if claim and await sql.mark_claim(key=claim.key, claim=claim.id) is None:
                 raise ClaimLostError(claim.key)

@@ -153,7 +153,8 @@ async def _new_fact(sql: Statements, step: StoreFact, lease: Lease, now: datetim
     (receipt,) = await insert_facts(sql, [draft], step.embeddings, now=now)
     await _link(sql, MemoryType.FACT, receipt.id, step, now)
     if receipt.superseded_id is None:
-        return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id)
+        note = "" if receipt.contradicts_id is None else _held(receipt.contradicts_id)
+        return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id, note=note)
     waits = await reviews.queue(
         sql, run_id=lease.run_id, old_id=receipt.superseded_id, new_id=receipt.id, now=now
     )
@@ -180,11 +181,16 @@ async def _updated_fact(sql: Statements, step: StoreFact, now: datetime) -> _Don
             "target_id", "a fact that has not changed since the model was shown it", str(target_id)
         )
     same_key = (target["subject"], target["predicate"]) == (draft.subject, draft.predicate)
+    if not same_key:
+        await _require_rank(sql, MemoryType.FACT, target["id"])
     if same_key and plain(target["content"]) == plain(draft.content):
         await _link(sql, MemoryType.FACT, target["id"], step, now)
         return await _confirm(sql, MemoryType.FACT, target["id"], now)
     (receipt,) = await insert_facts(sql, [draft], step.embeddings, now=now)
     superseded = [] if receipt.superseded_id is None else [receipt.superseded_id]
+    if receipt.contradicts_id is not None:
+        await _link(sql, MemoryType.FACT, receipt.id, step, now)
+        return _Done(action=ActionKind.FACT_CREATED, memory_id=receipt.id, note=_held(receipt.contradicts_id))
     if target_id not in superseded:
         # The answer changed the subject or predicate, so the key did not find the target.
         await sql.supersede_fact(id=target_id, by_id=receipt.id, now=now)
@@ -215,6 +221,7 @@ async def _updated_rule(sql: Statements, step: StoreRule, now: datetime) -> _Don
     if plain(content) == plain(step.draft.content):
         await _link(sql, MemoryType.RULE, step.target_id, step, now)
         return await _confirm(sql, MemoryType.RULE, step.target_id, now)
+    await _require_rank(sql, MemoryType.RULE, step.target_id)
     (receipt,) = await insert_rules(sql, [step.draft], step.embeddings, now=now)
     await sql.forget_rule(id=step.target_id)
     await sql.create_link(
@@ -241,11 +248,27 @@ async def _retract(sql: Statements, step: Retract, now: datetime) -> _Done:
         raise InvalidInputError(
             "target_id", f"a {step.memory_type} that is still active", str(step.memory_id)
         )
+    await _require_rank(sql, step.memory_type, step.memory_id)
     await (sql.retract_fact if is_fact else sql.forget_rule)(id=step.memory_id)
     await _link(sql, step.memory_type, step.memory_id, step, now, relation="contradicts")
     return _Done(
         action=ActionKind.FACT_RETRACTED if is_fact else ActionKind.RULE_RETRACTED, memory_id=step.memory_id
     )
+
+
+async def _require_rank(sql: Statements, memory_type: MemoryType, memory_id: UUID) -> None:
+    """Refuse to replace or withdraw a memory that is more trusted than the episodes of the run.
+
+    Raises:
+        InvalidInputError: It is more trusted.
+    """
+    if await sql.is_outranked(memory_type=memory_type, id=memory_id):
+        expected = f"a {memory_type} that is no more trusted than the episodes"
+        raise InvalidInputError("target_id", expected, str(memory_id))
+
+
+def _held(contradicts_id: UUID) -> str:
+    return f"contradicts the more trusted fact {contradicts_id}: decide with commonplace review"
 
 
 async def _link(

@@ -89,7 +89,8 @@ async def apply(
 ) -> Run:
     """Apply an answer: store, update, withdraw and confirm memories, link them to their episodes, and end the episodes.
 
-    The butler owns new facts and rules: its name is their scope and source. If a visible memory already says the same,
+    The butler owns new facts and rules: its name is their scope and source. They are as trusted as the least trusted of
+    the episodes that the model read, and at most as an agent. If a visible memory already says the same,
     it is confirmed instead. No connection is held while vectors are computed.
 
     Returns:
@@ -165,6 +166,7 @@ async def _apply(
         reason = await _reason_to_refuse(sql, run, lease, now)
         if reason is not None:
             return await _refuse(sql, lease, reason, now)
+        await sql.inherit_source(run_id=lease.run_id)
         progress = await do_steps(sql, lease, steps, parse_errors, now)
         await sql.consolidate_episodes(run_id=lease.run_id)
         finished = await sql.finish_run(
@@ -190,6 +192,7 @@ async def _rehearse(
             reason = await _reason_to_refuse(sql, run, lease, now)
             if reason is not None:
                 return reason
+            await sql.inherit_source(run_id=lease.run_id)
             rehearsal = await _effects(sql, lease, await do_steps(sql, lease, steps, parse_errors, now))
             raise _RollBack
     return rehearsal

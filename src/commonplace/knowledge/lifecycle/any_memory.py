@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any, assert_never
 from uuid import UUID
 
@@ -10,9 +11,12 @@ import asyncpg
 
 from commonplace.core.clock import Clock, utc_now
 from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.sources import Source
 from commonplace.knowledge import inputs
 from commonplace.knowledge.browse.reading import read_one, require_found
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.traced import traced
+from commonplace.knowledge.facts import fact_key
 from commonplace.knowledge.kinds import Fact, Memory, MemoryType, Validity
 from commonplace.knowledge.short_ids import find_id, parse_id
 from commonplace.storage.database import Statements
@@ -34,7 +38,8 @@ class AnyMemoryMethods(KnowledgeSession):
 
         Source: KNW-05.6, R-KNW-7.
         """
-        return await self._get(memory_type, memory_id)
+        async with traced(self, "search_memory") as note:
+            return note(await self._get(memory_type, memory_id))
 
     async def _get(self, memory_type: str, memory_id: UUID | str, *, retracted: bool = False) -> Memory:
         now = self.clock()
@@ -52,20 +57,42 @@ class AnyMemoryMethods(KnowledgeSession):
     async def confirm_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
         """Restart the decay of an active fact, or of a rule that is not forgotten, and return it.
 
+        A person who confirms a memory stands for it: its trust becomes that of a person, so that blocks show it in
+        spite of its flags, and a held fact supersedes the fact that it contradicts.
+
         Raises:
-            InvalidInputError: The type or id is malformed, several memories have the short id, or the memory is an
-                episode, which has no confidence.
+            InvalidInputError: The type or id is malformed, several memories have the short id, the memory is an
+                episode, which has no confidence, or the fact is held and waits for a person.
             NotFoundError: No such active fact or rule exists.
             StorageUnavailableError: The server cannot be reached.
 
         Source: KNW-05.7.
         """
         now = self.clock()
-        async with self._changing(memory_type, memory_id, no_episode="has no confidence") as (sql, kind, key):
+        changing = self._changing(memory_type, memory_id, no_episode="has no confidence")
+        async with traced(self, "update_memory") as note, changing as (sql, kind, key):
+            if kind is MemoryType.FACT and await self._accepted(sql, key, now):
+                return note(await read_one(sql, kind, key, now=now))
             confirm = sql.confirm_fact if kind is MemoryType.FACT else sql.confirm_rule
             if await confirm(id=key, now=now) is None:
                 raise NotFoundError(kind, str(key))
-            return await read_one(sql, kind, key, now=now)
+            return note(await read_one(sql, kind, key, now=now))
+
+    async def _accepted(self, sql: Statements, key: UUID, now: datetime) -> bool:
+        """Return whether a fact was held and is active now, in the place of the fact that it contradicts."""
+        fact = await read_one(sql, MemoryType.FACT, key, now=now)
+        if not isinstance(fact, Fact) or fact.validity is not Validity.HELD:
+            return False
+        if self.source is not Source.PERSON:
+            expected = "a fact that is not held; a person decides about this one with commonplace review"
+            raise InvalidInputError("memory_id", expected, str(key))
+        await sql.serialise_fact_keys(
+            keys=[fact_key(fact.scope, fact.predicate, fact.entity_id or fact.subject)]
+        )
+        rival: UUID | None = await sql.rival_of_held_fact(id=key)
+        if rival is not None:
+            await sql.supersede_fact(id=rival, by_id=key, now=now)
+        return await sql.accept_fact(id=key, now=now) is not None
 
     async def pin_memory(self, memory_type: str, memory_id: UUID | str, *, pinned: bool = True) -> Memory:
         """Add the tag ``pinned`` to an active fact, or to a rule that is not forgotten, or remove it.
@@ -100,7 +127,8 @@ class AnyMemoryMethods(KnowledgeSession):
         Source: KNW-02.3, KNW-05.8, KNW-05.9.
         """
         now = self.clock()
-        async with self._changing(memory_type, memory_id) as (sql, kind, key):
+        changing = self._changing(memory_type, memory_id)
+        async with traced(self, "delete_memory") as note, changing as (sql, kind, key):
             match kind:
                 case MemoryType.EPISODE:
                     await sql.forget_episode(id=key, now=now)
@@ -110,7 +138,7 @@ class AnyMemoryMethods(KnowledgeSession):
                     await sql.forget_rule(id=key)
                 case _:
                     assert_never(kind)
-            return await read_one(sql, kind, key, now=now)
+            return note(await read_one(sql, kind, key, now=now))
 
     async def restore_memory(self, memory_type: str, memory_id: UUID | str) -> Memory:
         """Take the forgetting of a fact or rule back, and return the memory.

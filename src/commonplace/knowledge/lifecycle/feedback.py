@@ -189,6 +189,7 @@ class FeedbackMethods(KnowledgeSession):
             row = await sql.mark_rule(
                 id=key,
                 **asdict(after),
+                helpful=helpful,
                 confirmed_at=confirmed_at,
                 metadata=_marked(rule.metadata, reason, needs_inversion=after.needs_inversion),
                 now=now,

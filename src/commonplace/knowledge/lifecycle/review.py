@@ -39,6 +39,10 @@ MOST_RULES: Final = 2_000
 class WaitingReason(StrEnum):
     """The reason why a memory waits for a person."""
 
+    HELD = "held"
+    """The fact contradicts a more trusted one; confirmed, it supersedes that fact."""
+    FLAGGED = "flagged"
+    """The text looks like an instruction; blocks leave the memory out until a person confirms it."""
     FADING = "fading"
     """The memory was used, and fades within 14 days unless a person confirms it."""
     STALE = "stale"
@@ -85,8 +89,10 @@ class ReviewMethods(KnowledgeSession):
     async def list_waiting(self, *, limit: int = LIST_LIMIT) -> list[WaitingMemory]:
         """Return facts and rules to confirm or forget, the longest unconfirmed first.
 
-        These are memories that were used and fade within 14 days, memories whose source was superseded or forgotten
-        after they were last confirmed, and rules that did harm since. A confirmation takes a memory off the list.
+        These are facts that contradict a more trusted one, memories whose text looks like an instruction, memories that
+        were used and fade within 14 days, memories whose source was superseded or forgotten after they were last
+        confirmed, and rules that did harm since. A person's confirmation takes a memory off the list. Of equal facts
+        that are held, the first is listed.
 
         Raises:
             StorageUnavailableError: The server cannot be reached.

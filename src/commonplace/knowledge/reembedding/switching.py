@@ -6,6 +6,7 @@ from typing import Final
 
 import asyncpg
 
+from commonplace.core.sources import Source
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.connection.vectors import embed
 from commonplace.knowledge.reembedding.filling import FIRST, Batch, store_batch
@@ -82,7 +83,7 @@ async def _embed_the_last(
 ) -> None:
     left = most
     for tenant in everybody:
-        await sql.set_context(tenant_id=tenant, actor=ACTOR)
+        await sql.set_context(tenant_id=tenant, actor=ACTOR, source=Source.AGENT)
         for table in TEXTS:
             rows = await of_table(table, sql).rows_missed(after=FIRST, limit=left + 1)
             left -= len(rows)

@@ -90,7 +90,13 @@ async def find_candidates(
         seeds: How many memories of a table are taken for their words, and how many for their meaning.
     """
     reach = Reach.of(matches=seeds, neighbours=seeds)
-    queries = ranking_queries(tuple(tables), reach, scoped=request.scope is not None, past=request.is_past)
+    queries = ranking_queries(
+        tuple(tables),
+        reach,
+        scoped=request.scope is not None,
+        past=request.is_past,
+        guarded=request.is_guarded,
+    )
     rows = await Statements(queries, sql.connection).ranked_candidates(**parameters(request))
     return _joined([_from_row(row) for row in rows]) if rows else None
 
@@ -121,7 +127,8 @@ async def read_candidates(
     for memory_id, place in at.items():
         ids[f"{candidates.types[place]}_ids"].append(memory_id)  # pyright: ignore[reportOptionalMemberAccess]
     statements = Statements(
-        reading_queries(scoped=request.scope is not None, past=request.is_past), sql.connection
+        reading_queries(scoped=request.scope is not None, past=request.is_past, guarded=request.is_guarded),
+        sql.connection,
     )
     rows = await statements.read_memories(**(parameters(request) | ids | {"pinned": pinned}))
     read = [(row["is_pinned"], _memory(row, request.now)) for row in rows]

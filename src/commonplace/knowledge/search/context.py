@@ -47,6 +47,9 @@ async def memory_context(
     with_dates: bool = False,
     as_of: Moment | None = None,
     valid_at: Moment | None = None,
+    min_trust: str | None = None,
+    quarantine: bool = True,
+    with_sources: bool = False,
     clock: Clock = utc_now,
 ) -> str:
     """Return the facts and rules that matter most for a prompt, after the pinned ones; this does not count as a use.
@@ -71,6 +74,9 @@ async def memory_context(
         with_dates: Whether facts have the date of their last confirmation.
         as_of: Show what was known at this moment.
         valid_at: Show the facts that were true at this moment.
+        min_trust: Leave out memories that are less trusted than this source.
+        quarantine: Leave out memories with flags until a person confirms them.
+        with_sources: Whether lines name the source of the memory.
         clock: The present.
 
     Returns:
@@ -101,6 +107,8 @@ async def memory_context(
         min_relevance=min_relevance,
         as_of=as_of,
         valid_at=valid_at,
+        min_trust=min_trust,
+        quarantine=quarantine,
         clock=clock,
     )
     async with unit_of_work(pool, readonly=True) as sql:
@@ -117,6 +125,7 @@ async def memory_context(
         with_note=with_note,
         with_ids=with_ids,
         with_dates=with_dates,
+        with_sources=with_sources,
         stale=read.stale,
     )
 

@@ -126,17 +126,30 @@ class _Body:
     """The sections, and the characters that they may still take together."""
 
     def __init__(
-        self, budget: int, room: int, quotas: ContextQuotas, *, with_dates: bool, stale: Collection[UUID]
+        self,
+        budget: int,
+        room: int,
+        quotas: ContextQuotas,
+        *,
+        with_dates: bool,
+        with_sources: bool,
+        stale: Collection[UUID],
     ) -> None:
         self._sections = {part: _Section(part, getattr(quotas, part), budget) for part in Part}
         self._room = room
         self._with_dates = with_dates
+        self._with_sources = with_sources
         self._stale = stale
         self.shown: list[tuple[Part, int, Fact | Rule]] = []
 
     def take(self, part: Part, place: int, memory: Fact | Rule) -> None:
         """Add the line of a memory to a section if it fits."""
-        line = render_line(memory, with_date=self._with_dates, is_stale=memory.id in self._stale)
+        line = render_line(
+            memory,
+            with_date=self._with_dates,
+            with_source=self._with_sources,
+            is_stale=memory.id in self._stale,
+        )
         took = self._sections[part].take(place, line, self._room)
         if took:
             self._room -= took
@@ -164,6 +177,7 @@ def render_context(
     with_note: bool = True,
     with_ids: bool = False,
     with_dates: bool = False,
+    with_sources: bool = False,
     stale: Collection[UUID] = (),
 ) -> str:
     """Render pinned memories, and recalled facts and rules.
@@ -178,6 +192,7 @@ def render_context(
         with_note: Whether to explain the lines, if there is room.
         with_ids: Whether lines end with the short id of the memory, as far as there is room.
         with_dates: Whether facts have the date of their last confirmation.
+        with_sources: Whether lines name the source of the memory.
         stale: The ids of the memories whose source no longer holds; their lines say so.
 
     Returns:
@@ -187,7 +202,14 @@ def render_context(
     if budget < len(CONTEXT_HEADER):
         return ""
     note = _note(today, with_ids=with_ids) if with_note and budget >= NOTE_FROM_CHARS else ""
-    body = _Body(budget, budget - len(CONTEXT_HEADER) - len(note), quotas, with_dates=with_dates, stale=stale)
+    body = _Body(
+        budget,
+        budget - len(CONTEXT_HEADER) - len(note),
+        quotas,
+        with_dates=with_dates,
+        with_sources=with_sources,
+        stale=stale,
+    )
     distinct = {same_words(memory): place for place, memory in reversed(list(enumerate(pinned)))}
     for place in sorted(distinct.values()):
         body.take(Part.PINNED, place, pinned[place])
@@ -221,10 +243,13 @@ def _order_of_taking(memories: Sequence[Fact | Rule], quotas: ContextQuotas) -> 
     return [*reserved, *sorted(others)]
 
 
-def render_line(memory: Fact | Rule, *, with_date: bool = False, is_stale: bool = False) -> str:
+def render_line(
+    memory: Fact | Rule, *, with_date: bool = False, with_source: bool = False, is_stale: bool = False
+) -> str:
     """Return a fact or rule as one line, in the form of the specification; a fact with its confidence of today."""
     content = data_line(memory.content)
-    flag = ", its source has changed" if is_stale else ""
+    flag = f", source: {memory.trust}" if with_source else ""
+    flag += ", its source has changed" if is_stale else ""
     if isinstance(memory, Rule):
         standing = f"maturity: {memory.maturity}, effectiveness: {memory.effectiveness_score:.2f}{flag}"
         return f"- {content} ({standing})\n"

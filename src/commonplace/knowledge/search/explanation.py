@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any, Final
 
+from commonplace.core.sources import Source
 from commonplace.knowledge.config import ScoreWeights
 from commonplace.knowledge.kinds import Episode, Fact, Memory, Rule
 from commonplace.knowledge.search.found import Component, ContextParts, Decay, Explanation, Scores
@@ -14,6 +15,14 @@ from commonplace.language.words import tokens
 
 _DAY_S: Final = 86_400.0
 _PLACES: Final = 6
+SOURCE_NAMES: Final = {
+    Source.PERSON: "a person",
+    Source.AGENT: "an agent",
+    Source.IMPORT: "an import",
+    Source.DOCUMENT: "a document",
+    Source.TOOL: "a tool",
+    Source.WEB: "the web",
+}
 
 
 def explain_search(memory: Memory, scores: Scores, *, limit: int, now: datetime) -> Explanation:
@@ -27,7 +36,7 @@ def explain_search(memory: Memory, scores: Scores, *, limit: int, now: datetime)
     """
     decay = _decay(memory, now)
     return Explanation(
-        why=_sentences(_found(scores, limit), decay), scores=_rounded_scores(scores), decay=decay
+        why=_sentences(_found(scores, limit), decay, memory), scores=_rounded_scores(scores), decay=decay
     )
 
 
@@ -59,7 +68,7 @@ def explain_context(
     )
     decay = _decay(memory, now)
     return Explanation(
-        why=_sentences(f"{holds}{around}. {alike}", decay),
+        why=_sentences(f"{holds}{around}. {alike}", decay, memory),
         scores=_rounded_scores(scores),
         parts=parts,
         decay=decay,
@@ -87,7 +96,7 @@ def explain_recall(
     matches = _match_sentence(scores.likeness or 0.0, floor=min_relevance)
     decay = _decay(memory, now)
     return Explanation(
-        why=_sentences(f"{scored} {matches} {_found(scores, limit)}", decay),
+        why=_sentences(f"{scored} {matches} {_found(scores, limit)}", decay, memory),
         scores=_rounded_scores(scores),
         components={
             name: Component(value=_rounded(value), weight=weight, contribution=_rounded(value * weight))
@@ -103,8 +112,16 @@ def _match_sentence(likeness: float, *, floor: float) -> str:
     return f"It matches the topic with {likeness:.2f} points; the floor is {floor:.2f} points."
 
 
-def _sentences(found: str, decay: Decay | None) -> str:
-    return found if decay is None else f"{found} {_decay_sentence(decay)}"
+def _sentences(found: str, decay: Decay | None, memory: Memory) -> str:
+    parts = [found] if decay is None else [found, _decay_sentence(decay)]
+    return " ".join([*parts, _source_sentence(memory)])
+
+
+def _source_sentence(memory: Memory) -> str:
+    confirmed = memory.trust is Source.PERSON is not memory.source
+    told = f"Its source is {SOURCE_NAMES[memory.source]}"
+    told += ", and a person confirmed it." if confirmed else "."
+    return f"{told} It looks like an instruction ({', '.join(memory.flags)})." if memory.flags else told
 
 
 def _found(scores: Scores, limit: int) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 
+from commonplace.core.sources import RANKS
 from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge.kinds import GLOBAL_SCOPE, Episode, Fact, Memory, Rule
 from commonplace.knowledge.search.found import Found
@@ -10,16 +11,18 @@ from commonplace.knowledge.search.found import Found
 def folded(found: Sequence[Found], *, scoped: bool) -> list[Found]:
     """Return the results without repetitions, in their order.
 
-    Of equal texts the first stays. If one scope was asked for, the newest of the facts of one subject and predicate
-    stays, whether it is global or of that scope.
+    Of equal texts the first stays. If one scope was asked for, the most trusted of the facts of one subject and
+    predicate stays, and of equally trusted ones the newest, whether it is global or of that scope.
     """
-    newest: dict[Hashable, Fact] = {}
+    kept: dict[Hashable, Fact] = {}
     facts = [each.memory for each in found if scoped and isinstance(each.memory, Fact)]
-    for fact in sorted(facts, key=lambda fact: (fact.created_at, fact.scope != GLOBAL_SCOPE)):
-        newest[_key(fact)] = fact
+    for fact in sorted(
+        facts, key=lambda fact: (RANKS[fact.trust], fact.created_at, fact.scope != GLOBAL_SCOPE)
+    ):
+        kept[_key(fact)] = fact
     told: dict[Hashable, Found] = {}
     for each in found:
-        if not isinstance(each.memory, Fact) or newest.get(_key(each.memory), each.memory) is each.memory:
+        if not isinstance(each.memory, Fact) or kept.get(_key(each.memory), each.memory) is each.memory:
             told.setdefault(same_words(each.memory), each)
     return list(told.values())
 

@@ -7,6 +7,7 @@ from commonplace.core.clock import Clock
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import MAX_LIMIT, ScoreWeights
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.kinds import Episode, Memory, MemoryType, Moment
 from commonplace.knowledge.search.candidates import Candidates, ReadMemories, read_candidates
 from commonplace.knowledge.search.explanation import explain_recall
@@ -48,6 +49,7 @@ class RecallMethods(KnowledgeSession):
         min_relevance: float | None = None,
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
+        min_trust: str | None = None,
         explain: bool = False,
         count: bool = True,
     ) -> list[Found]:
@@ -65,13 +67,16 @@ class RecallMethods(KnowledgeSession):
                 one.
             as_of: Recall what was known at this moment; the fields of a result are those of today.
             valid_at: Recall the facts that were true at this moment, also superseded facts.
+            min_trust: Leave out memories that are less trusted than this source: ``person``, ``agent``, ``import``,
+                ``document``, ``tool`` or ``web``.
             explain: Whether to explain each result.
             count: Whether to count a use of each result; a recall of the past counts none.
 
         Returns:
             Facts and rules with ``composite_score``, ``likeness`` and the ranks by meaning and words; the best first,
             of equal ones the later, then the lower id. A stale memory is ranked by seven tenths of its score. An equal
-            text, or an older fact of the same key, is left out.
+            text, or an older fact of the same key, is left out, as is a memory whose flags wait for a person, unless
+            the configuration turns that off.
             The counts of uses include this one, the scores do not.
 
         Raises:
@@ -91,15 +96,18 @@ class RecallMethods(KnowledgeSession):
             min_relevance=retrieval.min_relevance if min_relevance is None else min_relevance,
             as_of=as_of,
             valid_at=valid_at,
+            min_trust=min_trust,
+            quarantine=retrieval.quarantine,
             clock=self.clock,
         )
         count = count and not request.is_past
-        async with self._writing() if count else self._reading() as sql:
+        opening = self._writing() if count else self._reading()
+        async with traced(self, "search_memory", topic) as note, opening as sql:
             found, _ = await find_memories(
                 sql, request, weights=weights or retrieval.score_weights, explain=explain
             )
             found = found[: request.limit]
-            return await _count_uses(sql, found, request) if count else found
+            return note(await _count_uses(sql, found, request) if count else found)
 
 
 recall = storage_function(RecallMethods, RecallMethods.recall, needs_engine=True, limit=DEFAULT_LIMIT)
@@ -115,6 +123,8 @@ async def prepare_recall(
     min_relevance: float,
     as_of: Moment | None = None,
     valid_at: Moment | None = None,
+    min_trust: str | None = None,
+    quarantine: bool = True,
     clock: Clock,
 ) -> SearchRequest:
     """Check a recall and compute the topic's vector, before a connection is taken; see :func:`recall`.
@@ -130,6 +140,8 @@ async def prepare_recall(
         min_confidence=min_confidence,
         as_of=as_of,
         valid_at=valid_at,
+        min_trust=min_trust,
+        with_flagged=not quarantine,
         now=clock(),
     )
     if not request.text:

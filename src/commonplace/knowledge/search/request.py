@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pgvector import Vector
 
+from commonplace.core.choices import optional_one_of
 from commonplace.core.errors import InvalidInputError
+from commonplace.core.sources import Source, at_least
 from commonplace.embedding import EmbeddingEngine
 from commonplace.embedding.backend import EMBEDDING_DIMENSIONS
 from commonplace.knowledge.config import MAX_LIMIT
@@ -60,6 +62,8 @@ class SearchRequest:
         min_relevance: Likeness that the best memory must have; 0.0 for no floor.
         as_of: Find what was known at this moment; ``None`` for what is known.
         valid_at: Find the facts that were true at this moment; ``None`` for the facts that hold.
+        trusts: The sources of which a memory must be trusted like one.
+        with_flagged: Whether memories with flags are found that no person stands for.
     """
 
     query: str
@@ -74,6 +78,13 @@ class SearchRequest:
     min_relevance: float = 0.0
     as_of: datetime | None = None
     valid_at: datetime | None = None
+    trusts: Sequence[Source] = tuple(Source)
+    with_flagged: bool = True
+
+    @property
+    def is_guarded(self) -> bool:
+        """Whether memories are left out because of their trust or their flags."""
+        return not self.with_flagged or len(self.trusts) < len(Source)
 
     @property
     def is_past(self) -> bool:
@@ -91,6 +102,8 @@ def make_request(
     min_confidence: object = None,
     as_of: object = None,
     valid_at: object = None,
+    min_trust: object = None,
+    with_flagged: bool = True,
     now: datetime,
 ) -> SearchRequest:
     """Check a request.
@@ -101,6 +114,7 @@ def make_request(
     most = _require_limit(limit)
     asked = _require_query(query, field=field)
     known_at = optional_moment(as_of, field="as_of")
+    least = optional_one_of(Source, min_trust, field="min_trust")
     return SearchRequest(
         query=asked,
         text=search_query_text(asked),
@@ -112,6 +126,8 @@ def make_request(
         reach=_reach(most),
         as_of=known_at,
         valid_at=optional_moment(valid_at, field="valid_at"),
+        trusts=tuple(Source) if least is None else at_least(least),
+        with_flagged=with_flagged,
     )
 
 
@@ -155,7 +171,13 @@ async def search_table(
     sql: Statements, statement: Statement, table: SearchTable, request: SearchRequest
 ) -> list[Found]:
     """Run a search of one table in a transaction whose settings are tuned; one round trip."""
-    queries = search_queries(table, request.reach, scoped=request.scope is not None, past=request.is_past)
+    queries = search_queries(
+        table,
+        request.reach,
+        scoped=request.scope is not None,
+        past=request.is_past,
+        guarded=request.is_guarded,
+    )
     rows: list[Row] = await getattr(Statements(queries, sql.connection), statement)(**parameters(request))
     return [
         Found(memory=table.noun.from_row(row, now=request.now), scores=Scores.from_row(row)) for row in rows
@@ -174,6 +196,8 @@ def parameters(request: SearchRequest) -> dict[str, object]:
         "now": request.now,
         "as_of": request.as_of,
         "valid_at": request.valid_at,
+        "trusts": list(request.trusts),
+        "with_flagged": request.with_flagged,
     }
 
 

@@ -13,6 +13,7 @@ from commonplace.core.choices import require_one_of
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge.config import MAX_LIMIT, SearchMode
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
+from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.inputs import require_memory_type
 from commonplace.knowledge.kinds import Memory, MemoryType, Moment
 from commonplace.knowledge.search.candidates import read_candidates
@@ -150,6 +151,7 @@ class SearchMethods(KnowledgeSession):
         min_relevance: float = 0.0,
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
+        min_trust: str | None = None,
         explain: bool = False,
         fold: bool = True,
     ) -> list[Found]:
@@ -168,6 +170,8 @@ class SearchMethods(KnowledgeSession):
                 less than half the best likeness are left out, too. Only by context; 0.0 leaves out nothing.
             as_of: Search what was known at this moment; the fields of a result are those of today.
             valid_at: Find the facts that were true at this moment, also superseded facts.
+            min_trust: Leave out memories that are less trusted than this source: ``person``, ``agent``, ``import``,
+                ``document``, ``tool`` or ``web``.
             explain: Adds ``explanation`` to each result: its ranks, scores and decay, and why it was found.
             fold: Leave out repetitions: of facts about one subject, or rules, with equal texts return the best alone.
 
@@ -193,6 +197,7 @@ class SearchMethods(KnowledgeSession):
             min_confidence=min_confidence,
             as_of=as_of,
             valid_at=valid_at,
+            min_trust=min_trust,
             now=self.clock(),
         )
         if not request.text or not tables:
@@ -200,7 +205,7 @@ class SearchMethods(KnowledgeSession):
         if known_mode is not SearchMode.KEYWORD:
             request = await add_vector(request, self.engine)
         floor = _require_floor(min_relevance, known_mode)
-        async with self._reading() as sql:
+        async with traced(self, "search_memory", query) as note, self._reading() as sql:
             request = wide = await begin_search(sql, request)
             if known_mode is SearchMode.SEMANTIC and request.vector is None:
                 known_mode = SearchMode.KEYWORD
@@ -212,7 +217,7 @@ class SearchMethods(KnowledgeSession):
                 told = folded(found, scoped=False) if fold else found
                 has_room = len(told) < min(request.limit, len(found))
                 if not has_room or len(found) < wide.limit or wide.limit == MAX_LIMIT:
-                    return told[: request.limit]
+                    return note(told[: request.limit])
                 # Repetitions took the places of other memories.
                 wide = widened(wide)
 

@@ -30,6 +30,10 @@ _CONFIDENT: Final = (
     " ELSE commonplace_effective_confidence(confidence, decay_rate, last_confirmed_at, :now) END >= :min_confidence)"
 )
 
+_TRUSTED: Final = (
+    "trust = ANY(CAST(:trusts AS text[]))"
+    " AND (CAST(:with_flagged AS boolean) OR flags = '[]' OR trust = 'person')"
+)
 _FACT_THEN: Final = (
     "commonplace_fact_then(id, created_at, confidence, decay_rate, CAST(:as_of AS timestamptz),"
     " CAST(:valid_at AS timestamptz), :now, CAST(:min_confidence AS float8))"
@@ -70,11 +74,12 @@ class SearchTable:
     importance: str = "m.importance"
     scope_then: str = ""
 
-    def live(self, *, past: bool) -> str:
+    def live(self, *, past: bool, guarded: bool) -> str:
         """Return which rows are found now, or were found at an earlier moment, in SQL."""
-        if past:
-            return self.then
-        return f"{self.active} AND {_CONFIDENT}" if self.has_confidence else self.active
+        found = self.then if past else self.active
+        if self.has_confidence and not past:
+            found = f"{found} AND {_CONFIDENT}"
+        return f"{found} AND {_TRUSTED}" if guarded else found
 
 
 TABLES: Final[Mapping[str, SearchTable]] = {
@@ -149,7 +154,9 @@ def _step(number: int) -> int:
 
 
 @cache
-def search_queries(table: SearchTable, reach: Reach, *, scoped: bool, past: bool = False) -> Queries:
+def search_queries(
+    table: SearchTable, reach: Reach, *, scoped: bool, past: bool = False, guarded: bool = False
+) -> Queries:
     """Return the named statements that search one table; made once.
 
     Args:
@@ -158,18 +165,21 @@ def search_queries(table: SearchTable, reach: Reach, *, scoped: bool, past: bool
         scoped: Whether only rows of some scopes are found. The condition is not a part of the other form, because no
             index serves a condition that may be absent.
         past: Whether rows of an earlier moment are found.
+        guarded: Whether rows of little trust, or with flags, are left out.
     """
-    return _queries(_read("searches").substitute(_gaps(table, reach, scoped=scoped, past=past)))
+    return _queries(
+        _read("searches").substitute(_gaps(table, reach, scoped=scoped, past=past, guarded=guarded))
+    )
 
 
 @cache
 def ranking_queries(
-    tables: tuple[SearchTable, ...], reach: Reach, *, scoped: bool, past: bool = False
+    tables: tuple[SearchTable, ...], reach: Reach, *, scoped: bool, past: bool = False, guarded: bool = False
 ) -> Queries:
     """Return the statement ``ranked_candidates``, with a row for each table; made once. See :func:`search_queries`."""
     parts = (
         _read("ranked_of_table").substitute(
-            _session_gaps(table, _gaps(table, reach, scoped=scoped, past=past))
+            _session_gaps(table, _gaps(table, reach, scoped=scoped, past=past, guarded=guarded))
         )
         for table in tables
     )
@@ -177,7 +187,7 @@ def ranking_queries(
 
 
 @cache
-def reading_queries(*, scoped: bool, past: bool = False) -> Queries:
+def reading_queries(*, scoped: bool, past: bool = False, guarded: bool = False) -> Queries:
     """Return the statement ``read_memories`` over all tables; made once."""
     columns = [
         f"{table.memory_type}.{column} AS {table.memory_type}_{column}"
@@ -187,7 +197,8 @@ def reading_queries(*, scoped: bool, past: bool = False) -> Queries:
     gaps = {"columns": ", ".join(columns)}
     for table in TABLES.values():
         gaps[f"own_{table.memory_type}"] = _own(table, _scope(table, past=past), scoped=scoped)
-        gaps[f"active_{table.memory_type}"] = table.then if past else table.active
+        active = table.then if past else table.active
+        gaps[f"active_{table.memory_type}"] = f"{active} AND {_TRUSTED}" if guarded else active
     return _queries(_read("read").substitute(gaps))
 
 
@@ -218,7 +229,7 @@ def _scope(table: SearchTable, *, past: bool) -> str:
     return (table.scope_then if past else "") or table.scope
 
 
-def _gaps(table: SearchTable, reach: Reach, *, scoped: bool, past: bool) -> dict[str, str]:
+def _gaps(table: SearchTable, reach: Reach, *, scoped: bool, past: bool, guarded: bool) -> dict[str, str]:
     gaps = {
         "memories": table.memories,
         "words": f"{table.memory_type}_words",
@@ -226,7 +237,7 @@ def _gaps(table: SearchTable, reach: Reach, *, scoped: bool, past: bool) -> dict
         "own_words": _own(table, "scope", scoped=scoped),
         "matches": str(reach.matches),
         "neighbours": str(reach.neighbours),
-        "live": table.live(past=past),
+        "live": table.live(past=past, guarded=guarded),
         "countable": table.countable,
         "importance": table.importance,
         "rrf_k": str(RRF_K),

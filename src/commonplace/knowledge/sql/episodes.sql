@@ -1,12 +1,14 @@
--- name: insert_episodes(id, butler, session_id, content, search_text, embedding, importance, metadata, created_at, expires_at, model, version)
+-- name: insert_episodes(id, butler, session_id, content, search_text, embedding, importance, metadata, created_at, expires_at, source, flags, model, version)
 -- Insert episodes in their order, the model of their vectors, and an event for each episode.
 WITH input AS (
   SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:butler AS text[]), CAST(:session_id AS uuid[]), CAST(:content AS text[]),
     CAST(:search_text AS text[]), CAST(:embedding AS vector[]), CAST(:importance AS float8[]),
-    CAST(:metadata AS text[]), CAST(:created_at AS timestamptz[]), CAST(:expires_at AS timestamptz[])
+    CAST(:metadata AS text[]), CAST(:created_at AS timestamptz[]), CAST(:expires_at AS timestamptz[]),
+    CAST(:source AS text[]), CAST(:flags AS text[])
   ) WITH ORDINALITY AS given (
-    id, butler, session_id, content, search_text, embedding, importance, metadata, created_at, expires_at, place
+    id, butler, session_id, content, search_text, embedding, importance, metadata, created_at, expires_at, source,
+    flags, place
   )
 ),
 model AS (
@@ -17,15 +19,17 @@ model AS (
 stored AS (
   INSERT INTO episodes (
     tenant_id, id, butler, session_id, content, search_vector, embedding, embedding_model, embedding_version,
-    importance, metadata, created_at, expires_at
+    importance, metadata, created_at, expires_at, source, trust, flags
   )
   SELECT
     current_setting('commonplace.tenant_id'), id, butler, session_id, content,
     commonplace_search_vector(search_text), embedding, :model, :version,
-    importance, CAST(metadata AS jsonb), created_at, expires_at
+    importance, CAST(metadata AS jsonb), created_at, expires_at,
+    commonplace_weaker(commonplace_source(), source), commonplace_weaker(commonplace_source(), source),
+    CAST(flags AS jsonb)
   FROM input
   ORDER BY place
-  RETURNING id, butler, session_id, importance, consolidation_status, expires_at
+  RETURNING id, butler, session_id, importance, consolidation_status, expires_at, source, flags
 )
 INSERT INTO memory_events (tenant_id, event_type, payload)
 SELECT

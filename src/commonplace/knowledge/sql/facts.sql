@@ -18,11 +18,12 @@ WHERE id = ANY(CAST(:ids AS uuid[]))
 ORDER BY id
 FOR KEY SHARE;
 
--- name: insert_facts(id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata, valid_from, valid_to, model, version, default_importance, now)
+-- name: insert_facts(id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata, valid_from, valid_to, source, flags, model, version, default_importance, now)
 -- Insert facts in their order. Each fact supersedes the active fact of its key, in the table or earlier in the input,
 -- with links and events, and ends it where the new fact begins. A fact in the words of the fact before it inherits
--- that fact's references, importance and beginning. Return the ids of the new and the superseded facts, in the order of
--- the input.
+-- that fact's references, importance, beginning and trust. A fact that is less trusted than the active fact of its key,
+-- or that has flags where that fact has none, is held with a link to it, unless it has the same words. Return the ids of
+-- the new facts and of the facts that they supersede or contradict, in the order of the input.
 WITH input AS MATERIALIZED (
   SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:subject AS text[]), CAST(:predicate AS text[]), CAST(:content AS text[]),
@@ -30,35 +31,55 @@ WITH input AS MATERIALIZED (
     CAST(:decay_rate AS float8[]), CAST(:permanence AS text[]), CAST(:source_butler AS text[]),
     CAST(:source_episode_id AS uuid[]), CAST(:entity_id AS uuid[]), CAST(:scope AS text[]),
     CAST(:tags AS text[]), CAST(:metadata AS text[]), CAST(:valid_from AS timestamptz[]),
-    CAST(:valid_to AS timestamptz[])
+    CAST(:valid_to AS timestamptz[]), CAST(:source AS text[]), CAST(:flags AS text[])
   ) WITH ORDINALITY AS given (
     id, subject, predicate, content, search_text, embedding, importance, decay_rate, permanence, source_butler,
-    source_episode_id, entity_id, scope, tags, metadata, valid_from, valid_to, place
+    source_episode_id, entity_id, scope, tags, metadata, valid_from, valid_to, source, flags, place
   )
+),
+known AS MATERIALIZED (
+  SELECT input.id AS by_id, facts.id, facts.trust, facts.flags, commonplace_plain(facts.content) AS words
+  FROM input JOIN facts
+    ON facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.scope = input.scope
+    AND facts.subject = input.subject AND facts.predicate = input.predicate
+  WHERE input.entity_id IS NULL AND facts.entity_id IS NULL AND facts.validity = 'active'
+  UNION ALL
+  SELECT input.id, facts.id, facts.trust, facts.flags, commonplace_plain(facts.content)
+  FROM input JOIN facts
+    ON facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.entity_id = input.entity_id
+    AND facts.scope = input.scope AND facts.predicate = input.predicate
+  WHERE facts.entity_id IS NOT NULL AND facts.validity = 'active'
+),
+rated AS MATERIALIZED (
+  SELECT
+    input.id, known.id AS known_id, known.trust AS known_trust, told.source,
+    known.id IS NOT NULL AND known.words <> commonplace_plain(input.content) AND (
+      commonplace_trust(known.trust) > commonplace_trust(told.source)
+      OR input.flags <> '[]' AND known.flags = '[]' AND told.source <> 'person'
+    ) AS held
+  FROM input
+  LEFT JOIN known ON known.by_id = input.id
+  LEFT JOIN episodes AS origin
+    ON origin.tenant_id = current_setting('commonplace.tenant_id') AND origin.id = input.source_episode_id,
+  LATERAL (
+    SELECT commonplace_weaker(commonplace_weaker(commonplace_source(), input.source), origin.trust) AS source
+  ) AS told
 ),
 chained AS (
   SELECT
     id, subject, predicate, scope, entity_id, place, coalesce(valid_from, :now) AS begins_at,
     lag(id) OVER key AS previous_id, lead(id) OVER key AS next_id, first_value(id) OVER key AS first_id,
     lead(coalesce(valid_from, :now)) OVER key AS next_begins_at
-  FROM input
+  FROM input JOIN rated USING (id)
+  WHERE NOT rated.held
   WINDOW key AS (
     PARTITION BY scope, predicate, entity_id, CASE WHEN entity_id IS NULL THEN subject END ORDER BY place
   )
 ),
 standing AS (
-  SELECT facts.id, chained.id AS by_id, chained.begins_at
-  FROM chained JOIN facts
-    ON facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.scope = chained.scope
-    AND facts.subject = chained.subject AND facts.predicate = chained.predicate
-  WHERE chained.previous_id IS NULL AND chained.entity_id IS NULL
-    AND facts.entity_id IS NULL AND facts.validity = 'active'
-  UNION ALL
-  SELECT facts.id, chained.id AS by_id, chained.begins_at
-  FROM chained JOIN facts
-    ON facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.entity_id = chained.entity_id
-    AND facts.scope = chained.scope AND facts.predicate = chained.predicate
-  WHERE chained.previous_id IS NULL AND facts.entity_id IS NOT NULL AND facts.validity = 'active'
+  SELECT known.id, chained.id AS by_id, chained.begins_at
+  FROM chained JOIN known ON known.by_id = chained.id
+  WHERE chained.previous_id IS NULL
 ),
 locked AS (
   SELECT facts.id, standing.by_id, standing.begins_at FROM facts JOIN standing ON facts.id = standing.id
@@ -73,7 +94,7 @@ superseded AS (
   WHERE facts.id = locked.id AND facts.validity = 'active'
   RETURNING
     facts.id, locked.by_id, facts.tags @> '["pinned"]' AS pinned, commonplace_plain(facts.content) AS words,
-    facts.reference_count, facts.last_referenced_at, facts.last_confirmed_at, facts.importance,
+    facts.reference_count, facts.last_referenced_at, facts.last_confirmed_at, facts.importance, facts.trust,
     coalesce(facts.valid_from, facts.created_at) AS valid_from
 ),
 model AS (
@@ -85,7 +106,8 @@ stored AS (
   INSERT INTO facts (
     tenant_id, id, subject, predicate, content, search_vector, embedding, embedding_model, embedding_version,
     importance, decay_rate, permanence, source_butler, source_episode_id, entity_id, scope, tags, metadata,
-    validity, supersedes_id, valid_from, valid_to, reference_count, last_referenced_at, created_at, last_confirmed_at
+    validity, supersedes_id, valid_from, valid_to, reference_count, last_referenced_at, created_at, last_confirmed_at,
+    source, trust, flags
   )
   SELECT
     current_setting('commonplace.tenant_id'), input.id, input.subject, input.predicate, content,
@@ -98,25 +120,32 @@ stored AS (
       WHEN superseded.pinned AND NOT CAST(tags AS jsonb) @> '["pinned"]' THEN CAST('["pinned"]' AS jsonb) ELSE '[]'
     END,
     CAST(metadata AS jsonb),
-    CASE WHEN chained.next_id IS NULL THEN 'active' ELSE 'superseded' END,
+    CASE WHEN rated.held THEN 'held' WHEN chained.next_id IS NULL THEN 'active' ELSE 'superseded' END,
     coalesce(chained.previous_id, superseded.id), coalesce(input.valid_from, same.valid_from),
     CASE WHEN chained.next_id IS NULL THEN input.valid_to
       ELSE least(input.valid_to, greatest(chained.next_begins_at, input.valid_from)) END,
-    coalesce(same.reference_count, 0), same.last_referenced_at, :now, greatest(same.last_confirmed_at, :now)
+    coalesce(same.reference_count, 0), same.last_referenced_at, :now, greatest(same.last_confirmed_at, :now),
+    rated.source,
+    CASE WHEN commonplace_trust(same.trust) > commonplace_trust(rated.source) THEN same.trust ELSE rated.source END,
+    CAST(input.flags AS jsonb)
   FROM input
-  JOIN chained USING (id)
+  JOIN rated USING (id)
+  LEFT JOIN chained USING (id)
   LEFT JOIN superseded ON superseded.by_id = input.id
   LEFT JOIN superseded AS same
     ON same.by_id = chained.first_id AND same.words = commonplace_plain(input.content)
   ORDER BY input.place
   RETURNING
     id, entity_id, scope, permanence, importance, confidence, validity, supersedes_id, source_episode_id, valid_from,
-    valid_to
+    valid_to, source, trust, flags
 ),
 links AS (
   INSERT INTO memory_links (tenant_id, source_type, source_id, target_type, target_id, relation, created_at)
   SELECT current_setting('commonplace.tenant_id'), 'fact', id, 'fact', supersedes_id, 'supersedes', :now
   FROM stored WHERE supersedes_id IS NOT NULL
+  UNION ALL
+  SELECT current_setting('commonplace.tenant_id'), 'fact', id, 'fact', known_id, 'contradicts', :now
+  FROM rated WHERE held
 ),
 creations AS (
   INSERT INTO memory_events (tenant_id, event_type, payload)
@@ -124,7 +153,9 @@ creations AS (
     current_setting('commonplace.tenant_id'), 'fact_created',
     jsonb_build_object(
       'memory_type', 'fact', 'memory_id', id, 'before', NULL,
-      'after', to_jsonb(stored) - 'id' || jsonb_build_object('validity', 'active')
+      'after', to_jsonb(stored) - 'id' || jsonb_build_object(
+        'validity', CASE WHEN validity = 'held' THEN validity ELSE 'active' END
+      )
     )
   FROM stored
 ),
@@ -138,9 +169,10 @@ supersessions AS (
     )
   FROM stored WHERE supersedes_id IS NOT NULL
 )
-SELECT stored.id, stored.supersedes_id
-FROM stored JOIN chained USING (id)
-ORDER BY chained.place;
+SELECT
+  stored.id, stored.supersedes_id, CASE WHEN rated.held THEN rated.known_id END AS contradicts_id, stored.flags
+FROM stored JOIN rated USING (id) JOIN input USING (id)
+ORDER BY input.place;
 
 -- name: bump_fact(id, now)^
 -- Count a use of a fact, and return the fact.
@@ -149,25 +181,63 @@ WHERE id = :id
 RETURNING ${fact_columns};
 
 -- name: confirm_fact(id, now)$
--- Restart the decay of an active fact and write the event. Return the id of a fact that was confirmed.
+-- Restart the decay of an active fact, which a person then stands for, and write the event. Return the id of a fact that was confirmed.
 WITH known AS (
-  SELECT id, last_confirmed_at FROM facts WHERE id = :id AND validity = 'active' FOR UPDATE
+  SELECT id, last_confirmed_at, trust FROM facts WHERE id = :id AND validity = 'active' FOR UPDATE
 ),
 changed AS (
-  UPDATE facts SET last_confirmed_at = :now FROM known WHERE facts.id = known.id
-  RETURNING facts.id, known.last_confirmed_at AS confirmed_before, facts.last_confirmed_at
+  UPDATE facts SET
+    last_confirmed_at = :now,
+    trust = CASE WHEN commonplace_source() = 'person' THEN 'person' ELSE facts.trust END
+  FROM known WHERE facts.id = known.id
+  RETURNING
+    facts.id, known.last_confirmed_at AS confirmed_before, facts.last_confirmed_at, known.trust AS trust_before,
+    facts.trust
 ),
 event AS (
   INSERT INTO memory_events (tenant_id, event_type, payload)
   SELECT
     current_setting('commonplace.tenant_id'), 'fact_confirmed',
     jsonb_build_object(
-      'memory_type', 'fact', 'memory_id', id, 'before', jsonb_build_object('last_confirmed_at', confirmed_before),
-      'after', jsonb_build_object('last_confirmed_at', last_confirmed_at)
+      'memory_type', 'fact', 'memory_id', id,
+      'before', jsonb_build_object('last_confirmed_at', confirmed_before, 'trust', trust_before),
+      'after', jsonb_build_object('last_confirmed_at', last_confirmed_at, 'trust', trust)
     )
   FROM changed
 )
 SELECT id FROM known;
+
+-- name: rival_of_held_fact(id)$
+-- The active fact of the key of a held fact.
+SELECT facts.id
+FROM facts JOIN facts AS held ON held.tenant_id = facts.tenant_id AND held.id = :id
+WHERE facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.validity = 'active'
+  AND facts.scope = held.scope AND facts.predicate = held.predicate
+  AND facts.entity_id IS NOT DISTINCT FROM held.entity_id
+  AND (held.entity_id IS NOT NULL OR facts.subject = held.subject);
+
+-- name: accept_fact(id, now)$
+-- Make a held fact active in the name of a person, and write the event. Return the id of a fact that was held.
+WITH known AS (
+  SELECT id, trust, last_confirmed_at FROM facts WHERE id = :id AND validity = 'held' FOR UPDATE
+),
+changed AS (
+  UPDATE facts SET validity = 'active', trust = 'person', last_confirmed_at = :now FROM known
+  WHERE facts.id = known.id
+  RETURNING facts.id, known.trust AS trust_before, known.last_confirmed_at AS confirmed_before
+),
+event AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'fact_confirmed',
+    jsonb_build_object(
+      'memory_type', 'fact', 'memory_id', id,
+      'before', jsonb_build_object('validity', 'held', 'trust', trust_before, 'last_confirmed_at', confirmed_before),
+      'after', jsonb_build_object('validity', 'active', 'trust', 'person', 'last_confirmed_at', CAST(:now AS timestamptz))
+    )
+  FROM changed
+)
+SELECT id FROM changed;
 
 -- name: pin_fact(id, pinned)$
 -- Add the tag "pinned" to an active fact, or remove it, and write the event if that is a change. Return the id of such a fact.

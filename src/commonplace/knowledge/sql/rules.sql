@@ -1,11 +1,15 @@
--- name: insert_rules(id, content, search_text, embedding, scope, source_butler, source_episode_id, tags, metadata, decay_rate, model, version, now)
--- Insert rules as candidates, the model of their vectors, and an event for each rule.
+-- name: insert_rules(id, content, search_text, embedding, scope, source_butler, source_episode_id, tags, metadata, source, flags, decay_rate, model, version, now)
+-- Insert rules as candidates, the model of their vectors, and an event for each rule. A rule of a document, a tool or the
+-- web gets a flag. Return the ids and flags.
 WITH input AS (
   SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:content AS text[]), CAST(:search_text AS text[]),
     CAST(:embedding AS vector[]), CAST(:scope AS text[]), CAST(:source_butler AS text[]),
-    CAST(:source_episode_id AS uuid[]), CAST(:tags AS text[]), CAST(:metadata AS text[])
-  ) AS given (id, content, search_text, embedding, scope, source_butler, source_episode_id, tags, metadata)
+    CAST(:source_episode_id AS uuid[]), CAST(:tags AS text[]), CAST(:metadata AS text[]), CAST(:source AS text[]),
+    CAST(:flags AS text[])
+  ) AS given (
+    id, content, search_text, embedding, scope, source_butler, source_episode_id, tags, metadata, source, flags
+  )
 ),
 model AS (
   INSERT INTO embedding_versions (model, version, dimensions)
@@ -15,20 +19,32 @@ model AS (
 stored AS (
   INSERT INTO rules (
     tenant_id, id, content, search_vector, embedding, embedding_model, embedding_version, scope, decay_rate,
-    source_butler, source_episode_id, tags, metadata, created_at, last_confirmed_at
+    source_butler, source_episode_id, tags, metadata, source, trust, flags, created_at, last_confirmed_at
   )
   SELECT
-    current_setting('commonplace.tenant_id'), id, content, commonplace_search_vector(search_text), embedding,
-    :model, :version, scope, :decay_rate, source_butler, source_episode_id, CAST(tags AS jsonb),
-    CAST(metadata AS jsonb), :now, :now
+    current_setting('commonplace.tenant_id'), input.id, input.content, commonplace_search_vector(search_text),
+    input.embedding, :model, :version, scope, :decay_rate, source_butler, source_episode_id, CAST(tags AS jsonb),
+    CAST(input.metadata AS jsonb), from_where.source, from_where.source,
+    CAST(input.flags AS jsonb) || CASE
+      WHEN from_where.source IN ('document', 'tool', 'web') THEN CAST('["untrusted_rule"]' AS jsonb) ELSE '[]'
+    END,
+    :now, :now
   FROM input
-  RETURNING id, scope, maturity, confidence, decay_rate, source_episode_id
+  LEFT JOIN episodes AS origin
+    ON origin.tenant_id = current_setting('commonplace.tenant_id') AND origin.id = input.source_episode_id,
+  LATERAL (
+    SELECT commonplace_weaker(commonplace_weaker(commonplace_source(), input.source), origin.trust) AS source
+  ) AS from_where
+  RETURNING id, scope, maturity, confidence, decay_rate, source_episode_id, source, flags
+),
+events AS (
+  INSERT INTO memory_events (tenant_id, event_type, payload)
+  SELECT
+    current_setting('commonplace.tenant_id'), 'rule_created',
+    jsonb_build_object('memory_type', 'rule', 'memory_id', id, 'before', NULL, 'after', to_jsonb(stored) - 'id')
+  FROM stored
 )
-INSERT INTO memory_events (tenant_id, event_type, payload)
-SELECT
-  current_setting('commonplace.tenant_id'), 'rule_created',
-  jsonb_build_object('memory_type', 'rule', 'memory_id', id, 'before', NULL, 'after', to_jsonb(stored) - 'id')
-FROM stored;
+SELECT id, flags FROM stored;
 
 -- name: bump_rule(id, now)^
 -- Count a use of a rule that is not forgotten, and return the rule.
@@ -49,11 +65,12 @@ VALUES (
   current_setting('commonplace.tenant_id'), :rule_id, :outcome, :reason, CAST(:context AS jsonb), :now
 );
 
--- name: mark_rule(id, maturity, effectiveness, applied, successes, harms, confirmed_at, metadata, now)^
+-- name: mark_rule(id, maturity, effectiveness, applied, successes, harms, helpful, confirmed_at, metadata, now)^
 -- Write the counts and the maturity of a rule after feedback, and return the rule.
 UPDATE rules SET
   maturity = :maturity, effectiveness_score = :effectiveness, applied_count = :applied, success_count = :successes,
   harmful_count = :harms, metadata = CAST(:metadata AS jsonb), last_confirmed_at = :confirmed_at,
+  trust = CASE WHEN commonplace_source() = 'person' AND CAST(:helpful AS boolean) THEN 'person' ELSE trust END,
   last_applied_at = :now, last_evaluated_at = :now
 WHERE id = :id
 RETURNING ${rule_columns};
@@ -80,23 +97,29 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND metadata -> 'need
 ORDER BY id;
 
 -- name: confirm_rule(id, now)$
--- Restart the decay of a rule and write the event. Return the id of a rule that was confirmed.
+-- Restart the decay of a rule, which a person then stands for, and write the event. Return the id of a rule that was confirmed.
 WITH known AS (
-  SELECT id, last_confirmed_at FROM rules
+  SELECT id, last_confirmed_at, trust FROM rules
   WHERE id = :id AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
   FOR UPDATE
 ),
 changed AS (
-  UPDATE rules SET last_confirmed_at = :now FROM known WHERE rules.id = known.id
-  RETURNING rules.id, known.last_confirmed_at AS confirmed_before, rules.last_confirmed_at
+  UPDATE rules SET
+    last_confirmed_at = :now,
+    trust = CASE WHEN commonplace_source() = 'person' THEN 'person' ELSE rules.trust END
+  FROM known WHERE rules.id = known.id
+  RETURNING
+    rules.id, known.last_confirmed_at AS confirmed_before, rules.last_confirmed_at, known.trust AS trust_before,
+    rules.trust
 ),
 event AS (
   INSERT INTO memory_events (tenant_id, event_type, payload)
   SELECT
     current_setting('commonplace.tenant_id'), 'rule_confirmed',
     jsonb_build_object(
-      'memory_type', 'rule', 'memory_id', id, 'before', jsonb_build_object('last_confirmed_at', confirmed_before),
-      'after', jsonb_build_object('last_confirmed_at', last_confirmed_at)
+      'memory_type', 'rule', 'memory_id', id,
+      'before', jsonb_build_object('last_confirmed_at', confirmed_before, 'trust', trust_before),
+      'after', jsonb_build_object('last_confirmed_at', last_confirmed_at, 'trust', trust)
     )
   FROM changed
 )

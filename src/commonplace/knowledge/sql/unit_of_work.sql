@@ -1,15 +1,18 @@
--- name: set_context(tenant_id, actor)^
--- Set the tenant whose rows this transaction sees and writes, and its actor, until the transaction ends.
+-- name: set_context(tenant_id, actor, source)^
+-- Set the tenant whose rows this transaction sees and writes, its actor, and the source of what it writes, until the
+-- transaction ends.
 SELECT
   set_config('commonplace.tenant_id', :tenant_id, true),
-  set_config('commonplace.actor', :actor, true);
+  set_config('commonplace.actor', :actor, true),
+  set_config('commonplace.source', :source, true);
 
--- name: set_writing_context(tenant_id, actor)^
+-- name: set_writing_context(tenant_id, actor, source)^
 -- Set the context of a transaction that may write. The shared lock waits here while memories switch to another model,
 -- where the transaction holds no other lock; many transactions may write at once.
 SELECT
   set_config('commonplace.tenant_id', :tenant_id, true),
   set_config('commonplace.actor', :actor, true),
+  set_config('commonplace.source', :source, true),
   pg_advisory_xact_lock_shared(hashtext('commonplace'), hashtext('memories'));
 
 -- name: serialise(keys)

@@ -25,6 +25,7 @@ from commonplace.mcp.knowledge.parameters import (
     MemoryId,
     MemoryTypeName,
     MinRelevance,
+    MinTrust,
     Mode,
     ScopeFilter,
     ValidAt,
@@ -71,6 +72,7 @@ async def memory_search(
     min_relevance: Annotated[float, bounds(0, 1)] = 0.0,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
+    min_trust: MinTrust = None,
 ) -> Results:
     """Find memories that match a query: past episodes, facts and rules.
 
@@ -97,6 +99,7 @@ async def memory_search(
         min_relevance=min_relevance,
         as_of=as_of,
         valid_at=valid_at,
+        min_trust=min_trust,
     )
     return _listed(found)
 
@@ -110,6 +113,7 @@ async def memory_recall(
     min_relevance: MinRelevance = None,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
+    min_trust: MinTrust = None,
 ) -> Results:
     """Recall the facts and rules that matter most for a topic.
 
@@ -121,7 +125,13 @@ async def memory_recall(
         topic: The task or question that you are about to work on.
     """
     found = await memory.recall(
-        topic, scope=scope, limit=limit, min_relevance=min_relevance, as_of=as_of, valid_at=valid_at
+        topic,
+        scope=scope,
+        limit=limit,
+        min_relevance=min_relevance,
+        as_of=as_of,
+        valid_at=valid_at,
+        min_trust=min_trust,
     )
     return _listed(found)
 
@@ -146,6 +156,7 @@ async def memory_context(
     with_dates: bool = False,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
+    min_trust: MinTrust = None,
 ) -> str:
     """Get the knowledge for a session as one text for its prompt: key facts, then active rules.
 
@@ -168,6 +179,7 @@ async def memory_context(
         with_dates=with_dates,
         as_of=as_of,
         valid_at=valid_at,
+        min_trust=min_trust,
     )
     has_room = budget_chars(token_budget) >= len(OUT_OF_REACH)
     return OUT_OF_REACH if has_room and not block else block

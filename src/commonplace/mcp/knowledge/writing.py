@@ -13,7 +13,7 @@ from commonplace.knowledge import (
     Maturity,
     Permanence,
 )
-from commonplace.mcp.knowledge.parameters import Importance, Lifetime, Scope, Tags
+from commonplace.mcp.knowledge.parameters import Importance, Lifetime, Origin, Scope, Tags
 from commonplace.mcp.tool import OUTAGE_HINT, Offer
 
 
@@ -31,6 +31,7 @@ class StoredRule(TypedDict):
 
     id: UUID
     maturity: Maturity
+    flags: list[str]
 
 
 async def memory_store_episode(
@@ -40,6 +41,7 @@ async def memory_store_episode(
     butler: str,
     session_id: str | None = None,
     importance: Importance = DEFAULT_IMPORTANCE,
+    source: Origin = None,
 ) -> StoredEpisode:
     """Keep an event of a session: an observation, an outcome, a statement of the user.
 
@@ -53,7 +55,7 @@ async def memory_store_episode(
         session_id: The session's id, a UUID.
     """
     receipt = await memory.store_episode(
-        content=content, butler=butler, session_id=session_id, importance=importance
+        content=content, butler=butler, session_id=session_id, importance=importance, source=source
     )
     if receipt.stored:
         return {"stored": True, "id": receipt.id}
@@ -72,13 +74,16 @@ async def memory_store_fact(
     tags: Tags = None,
     valid_from: str | None = None,
     valid_to: str | None = None,
+    source: Origin = None,
 ) -> FactReceipt:
     """Keep one lasting piece of knowledge about a subject.
 
     There is one current fact for each subject, predicate and scope: storing another with the same three replaces the
     old one, which is kept as history. So to correct a fact, store it again under the same subject and predicate.
     Search first, so that you use the names that are in use. Do not store secrets. Returns the id, the superseded_id of
-    the fact that was replaced, if any, and the period that was read from the sentence, if any.
+    the fact that was replaced, if any, and the period that was read from the sentence, if any. With contradicts_id the
+    fact waits, because it contradicts a more trusted one; with flags it stays out of blocks, because it looks like an
+    instruction. Then tell the user, who decides with `commonplace review`.
 
     Parameters:
         subject: The person or thing that the fact is about, such as "Anna" or "staging database".
@@ -99,22 +104,29 @@ async def memory_store_fact(
         tags=tags,
         valid_from=valid_from,
         valid_to=valid_to,
+        source=source,
     )
 
 
 async def memory_store_rule(
-    memory: KnowledgeMemory, *, content: str, scope: Scope = GLOBAL_SCOPE, tags: Tags = None
+    memory: KnowledgeMemory,
+    *,
+    content: str,
+    scope: Scope = GLOBAL_SCOPE,
+    tags: Tags = None,
+    source: Origin = None,
 ) -> StoredRule:
     """Keep guidance for how to act, learned from success or failure.
 
     A rule begins as a candidate; calls of memory_mark_helpful promote it. Store knowledge about the world with
-    memory_store_fact instead. Returns the id, for that feedback.
+    memory_store_fact instead. Returns the id, for that feedback. With flags, it stays out of blocks until the
+    user confirms it.
 
     Parameters:
         content: The action and when to take it, such as "Run the linter before every commit".
     """
-    receipt = await memory.store_rule(content=content, scope=scope, tags=tags)
-    return {"id": receipt.id, "maturity": Maturity.CANDIDATE}
+    receipt = await memory.store_rule(content=content, scope=scope, tags=tags, source=source)
+    return {"id": receipt.id, "maturity": Maturity.CANDIDATE, "flags": list(receipt.flags)}
 
 
 OFFERS: Final = (

@@ -1,6 +1,6 @@
 """Importers: each reads the memories of one program from a path and yields items; nothing is written.
 
-A part of a source that is no item is yielded as ``Unreadable``, so the others are imported.
+A part that cannot be read is yielded as ``Unreadable``, so the other items are imported.
 
 To add one, write a file with a function like these and name it in ``Source`` and ``IMPORTERS``.
 """
@@ -21,7 +21,7 @@ from commonplace.portability.naming import with_distinct_keys
 
 
 class Source(StrEnum):
-    """Where items are from."""
+    """The program or form that items come from."""
 
     JSONL = "jsonl"
     MARKDOWN = "markdown"

@@ -101,7 +101,7 @@ class RestoreReceipt:
 async def restore(
     settings: Settings, file: Path, *, replace: bool = False, clock: Clock = utc_now
 ) -> RestoreReceipt:
-    """Bring back all that a backup holds.
+    """Restore the contents of a backup.
 
     Args:
         settings: The home and its databases. A PostgreSQL database with a URL must have no tables of commonplace.
@@ -390,7 +390,7 @@ def _put_in_workspace(source: Path, workspace: Path) -> str:
 
 
 def _put(source: Path, target: Path) -> None:
-    """Put a file in place of another one, for its owner alone; the source goes if it lies on the same disk."""
+    """Move a file to its place, where it replaces another one; copy it if the place is on another disk."""
     make_directories(target.parent)
     try:
         source.replace(target)

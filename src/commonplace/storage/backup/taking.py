@@ -1,4 +1,4 @@
-"""Making of a backup."""
+"""Creation of backups."""
 
 import asyncio
 import os
@@ -73,7 +73,7 @@ async def back_up(
     workspaces: Iterable[Path] = (),
     clock: Clock = utc_now,
 ) -> BackupReceipt:
-    """Copy all that a home knows to one file, while it is in use. The file is read again before it is in place.
+    """Copy all memories of a home to one file, while the home is in use. The file is checked before it gets its name.
 
     Args:
         settings: The home and its databases.

@@ -10,7 +10,7 @@ from datetime import UTC, timedelta
 from http import HTTPStatus
 from typing import Annotated, Any, Final, cast
 
-from fastapi import Depends, Request
+from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from commonplace.access import Principal
@@ -20,7 +20,8 @@ from commonplace.web.access import caller_of, installation_reader, knowledge_of,
 from commonplace.web.dashboard import learning, reviewing
 from commonplace.web.dashboard.cards import Card, ReadCard, read_card, read_cards
 from commonplace.web.dashboard.errors import pages
-from commonplace.web.dashboard.rendering import render
+from commonplace.web.dashboard.rendering import NOT_KEPT, events, link, render, wants_fragment
+from commonplace.web.dashboard.stamps import is_same_state, stamp_of
 from commonplace.web.dashboard.waiting_counts import total_waiting
 from commonplace.web.health import Checks, state_of
 from commonplace.web.knowledge.pages import cards as knowledge_cards
@@ -121,7 +122,7 @@ HEALTH: Final = Card(
     read=health,
     url="",
     key="health",
-    every_s=5,
+    every_s=15,
     timeout_s=HEALTH_S,
 )
 
@@ -186,7 +187,6 @@ PROBLEMS: Final = [
         url="/reviews",
         more="Review",
         key="reviews",
-        every_s=60,
         hides_empty=True,
     ),
 ]
@@ -208,6 +208,9 @@ NEWS: Final = [
 
 APART: Final = {card.key: card for card in (HEALTH, START, *FIGURES, *PROBLEMS, *NEWS) if card.apart}
 
+CHANGED: Final = "overview-changed"
+"""The event on which cards that load themselves load again."""
+
 OF_TENANTS: Final = "/knowledge"
 """The first page for other tenants than the installation's."""
 
@@ -215,14 +218,23 @@ router = pages("", reader)
 
 
 @router.get("/")
-async def overview(request: Request, who: Annotated[Principal, Depends(reader)]) -> Response:
-    """Show the overview; cards that may be slow load themselves."""
+async def overview(
+    request: Request,
+    who: Annotated[Principal, Depends(reader)],
+    shown: Annotated[str, Query(alias="stamp", max_length=32)] = "",
+) -> Response:
+    """Show the overview; cards that may be slow load themselves. A tab that shows the present state gets nothing."""
     if not who.of_installation:
         return RedirectResponse(OF_TENANTS, HTTPStatus.SEE_OTHER)
+    stamp = await stamp_of(request)
+    if shown == stamp and wants_fragment(request):
+        return Response(status_code=HTTPStatus.NO_CONTENT, headers=NOT_KEPT)
     first, started, *figures = await read_cards([HEALTH, START, *FIGURES], request)
     return render(
         request,
         "overview.html",
+        headers=None if is_same_state(shown, stamp) else events({CHANGED: None}),
+        url=link("/", stamp=stamp),
         health=first,
         start=started,
         rows=figures,

@@ -39,6 +39,8 @@ NAMES: Final = {
     Topic.DOUBT: "Doubtful pair",
     Topic.REPLACED: "Replaced fact",
     Topic.DUPLICATE: "Duplicate",
+    Topic.HELD: "Held fact",
+    Topic.FLAGGED: "Flagged memory",
     Topic.FADING: "Fading memory",
     Topic.STALE: "Lost source",
     Topic.HARMFUL: "Harmful rule",
@@ -46,6 +48,7 @@ NAMES: Final = {
 }
 TITLES: Final = {
     **{topic: f"{name}s" for topic, name in NAMES.items()},
+    Topic.FLAGGED: "Flagged memories",
     Topic.FADING: "Fading memories",
 }
 OUTCOMES: Final = {

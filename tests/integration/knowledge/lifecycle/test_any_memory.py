@@ -190,3 +190,26 @@ async def test_a_short_id_is_found_by_an_index(knowledge_pool: asyncpg.Pool, kin
         await sql.connection.execute("SET LOCAL enable_seqscan = off")
         plan = await sql.connection.fetch(f"EXPLAIN {statement}", UUID(int=0), UUID(int=9), 6)
     assert any("Index Cond" in line[0] and "id >=" in line[0] for line in plan)
+
+
+async def test_an_edited_memory_keeps_everything_but_its_text(knowledge: KnowledgeMemory) -> None:
+    """The old one is superseded or forgotten; the same text changes nothing; what no longer holds is not edited."""
+    fact = await knowledge.store_fact(
+        subject="Ada", predicate="tea", content="Ada likes tea", importance=8, scope="home", tags=["food"]
+    )
+    rule = await knowledge.store_rule(content="Answer briefly", scope="home", tags=["style"])
+    edited = await knowledge.edit_memory("fact", short_id("fact", fact.id), "Ada likes green tea")
+    assert isinstance(edited, Fact)
+    assert (edited.content, edited.supersedes_id) == ("Ada likes green tea", fact.id)
+    assert (edited.importance, edited.scope, edited.tags) == (8, "home", ("food",))
+    assert await knowledge.edit_memory("fact", edited.id, "Ada likes green tea") == edited
+    changed = await knowledge.edit_memory("rule", rule.id, "Answer in one sentence")
+    assert isinstance(changed, Rule)
+    assert (changed.content, changed.scope, changed.tags) == ("Answer in one sentence", "home", ("style",))
+    (linked,) = await knowledge.list_linked("rule", changed.id)
+    assert (linked.relation, linked.memory_id) == ("supersedes", rule.id)
+    assert [each.id for each in await knowledge.list_rules(forgotten=False)] == [changed.id]
+    episode = await knowledge.store_episode(content="We met", butler="b")
+    for kind, gone in (("fact", fact.id), ("rule", rule.id), ("episode", episode.id)):
+        with pytest.raises(InvalidInputError):
+            await knowledge.edit_memory(kind, gone, "x")

@@ -42,7 +42,7 @@ def test_a_search_explains_both_ranks_and_the_decay() -> None:
 
     assert explanation.why == (
         "It is number 1 by meaning and number 3 by words. "
-        "Its confidence of 1.00 has become 0.85 in 20 days without confirmation."
+        "Its confidence of 1.00 has become 0.85 in 20 days without confirmation. Its source is an agent."
     )
     assert explanation.decay is not None
     assert explanation.decay.days_since_confirmed == 20.0

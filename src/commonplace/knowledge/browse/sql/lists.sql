@@ -1,7 +1,7 @@
 -- Lists for people, a page at a time. A statement first finds the ids of the page in an index, then reads the rows of
 -- these ids, because rows are wide.
 
--- name: list_facts(validity, fading, scope, subject, predicate, entity_id, text, tag, unused, as_of, valid_at, now, sort, limit, offset)
+-- name: list_facts(validity, fading, scope, subject, predicate, entity_id, text, tag, unused, as_of, valid_at, now, sort, limit, offset, after_at, after_id)
 -- Facts in an order; NULL turns a filter off. as_of and valid_at find what was known then, and what was true then. A page
 -- of the newest facts is read from an index, any other order sorts all that match.
 WITH matching AS NOT MATERIALIZED (
@@ -32,7 +32,11 @@ WITH matching AS NOT MATERIALIZED (
 page AS (
   SELECT CASE
     WHEN CAST(:sort AS text) = 'stored' THEN ARRAY(
-      SELECT id FROM matching ORDER BY created_at DESC, id LIMIT :limit OFFSET :offset
+      SELECT id FROM matching
+      WHERE CAST(:after_at AS timestamptz) IS NULL OR created_at < :after_at
+        OR (created_at = :after_at AND id > CAST(:after_id AS uuid))
+      ORDER BY created_at DESC, id
+      LIMIT :limit OFFSET :offset
     )
     ELSE ARRAY(
       SELECT id FROM matching
@@ -76,7 +80,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND id IN (SELECT id FROM older UNION SELECT id FROM newer)
 ORDER BY created_at DESC, id;
 
--- name: list_rules(maturity, forgotten, scope, text, tag, unused, now, sort, limit, offset)
+-- name: list_rules(maturity, forgotten, scope, text, tag, unused, now, sort, limit, offset, after_at, after_id)
 -- Rules in an order; NULL turns a filter off.
 WITH matching AS NOT MATERIALIZED (
   SELECT * FROM rules
@@ -93,7 +97,11 @@ WITH matching AS NOT MATERIALIZED (
 page AS (
   SELECT CASE
     WHEN CAST(:sort AS text) = 'stored' THEN ARRAY(
-      SELECT id FROM matching ORDER BY created_at DESC, id LIMIT :limit OFFSET :offset
+      SELECT id FROM matching
+      WHERE CAST(:after_at AS timestamptz) IS NULL OR created_at < :after_at
+        OR (created_at = :after_at AND id > CAST(:after_id AS uuid))
+      ORDER BY created_at DESC, id
+      LIMIT :limit OFFSET :offset
     )
     ELSE ARRAY(
       SELECT id FROM matching
@@ -124,7 +132,7 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND rule_id = :rule_i
 ORDER BY applied_at DESC, id
 LIMIT :limit;
 
--- name: list_episodes(status, butler, live_at, limit, offset)
+-- name: list_episodes(status, butler, live_at, limit, offset, after_at, after_id)
 -- Episodes, the newest first; NULL turns a filter off. live_at leaves out episodes that have expired at that moment.
 SELECT ${episode_columns} FROM episodes
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
@@ -133,12 +141,16 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
     AND (CAST(:status AS text) IS NULL OR consolidation_status = :status)
     AND (CAST(:butler AS text) IS NULL OR butler = :butler)
     AND (CAST(:live_at AS timestamptz) IS NULL OR expires_at IS NULL OR expires_at > :live_at)
+    AND (
+      CAST(:after_at AS timestamptz) IS NULL OR created_at < :after_at
+      OR (created_at = :after_at AND id > CAST(:after_id AS uuid))
+    )
   ORDER BY created_at DESC, id
   LIMIT :limit OFFSET :offset
 ))
 ORDER BY created_at DESC, id;
 
--- name: list_entities(keys, entity_type, merged, limit, offset)
+-- name: list_entities(keys, entity_type, merged, limit, offset, after_name, after_id)
 -- Entities by name, with the numbers of their active facts; NULL turns a filter off. keys are parts of folded
 -- names; one of them is enough.
 SELECT
@@ -159,6 +171,9 @@ WHERE tenant_id = current_setting('commonplace.tenant_id')
   )
   AND (CAST(:entity_type AS text) IS NULL OR entity_type = :entity_type)
   AND (CAST(:merged AS boolean) IS NULL OR :merged = (metadata ->> 'merged_into' IS NOT NULL))
+  AND (
+    CAST(:after_name AS text) IS NULL OR (canonical_name, id) > (:after_name, CAST(:after_id AS uuid))
+  )
 ORDER BY canonical_name, id
 LIMIT :limit OFFSET :offset;
 

@@ -23,6 +23,29 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id IN (
 ORDER BY id
 FOR UPDATE;
 
+-- name: inherit_source(run_id)$
+-- Makes the least trusted of the episodes of a run, and at most an agent, the source of what the transaction writes: the
+-- model has read them all.
+SELECT set_config('commonplace.source', (
+  SELECT trust FROM (
+    SELECT trust FROM episodes
+    WHERE tenant_id = current_setting('commonplace.tenant_id') AND lease_run = CAST(:run_id AS uuid)
+    UNION ALL
+    SELECT 'agent'
+  ) AS read
+  ORDER BY commonplace_trust(trust)
+  LIMIT 1
+), true);
+
+-- name: is_outranked(memory_type, id)$
+-- Whether a memory is more trusted than what the transaction writes.
+SELECT commonplace_trust(trust) > commonplace_trust(commonplace_source())
+FROM (
+  SELECT trust FROM facts WHERE :memory_type = 'fact' AND id = :id
+  UNION ALL
+  SELECT trust FROM rules WHERE :memory_type = 'rule' AND id = :id
+) AS memory;
+
 -- name: lock_rules(ids)
 -- Locks rules until the transaction ends.
 SELECT id FROM rules

@@ -1,9 +1,10 @@
 -- What waits for a person: memories that fade or have lost their source, and pairs that may say the same.
 
 -- name: list_waiting(now, soon, faint, events, limit)
--- Useful facts and rules that will be below :faint at :soon, facts and rules whose source was superseded or forgotten
--- after they were last confirmed, and rules that did harm since; the oldest confirmation first. Sources come from the
--- latest :events events that could make a memory stale.
+-- Held facts, facts and rules with flags that no person stands for, useful facts and rules that will be below :faint at
+-- :soon, facts and rules whose source was superseded or forgotten after they were last confirmed, and rules that did harm
+-- since; the oldest confirmation first. Of held facts of one key and text, one. Sources come from the latest :events
+-- events that could make a memory stale.
 WITH changed AS MATERIALIZED (
   SELECT about_id FROM memory_events
   WHERE tenant_id = current_setting('commonplace.tenant_id')
@@ -22,17 +23,29 @@ living AS (
     'fact' AS memory_type, id, left(subject || ' ' || predicate || ': ' || content, 300) AS text, last_confirmed_at,
     decay_rate > 0.0 AND reference_count > 0
       AND commonplace_effective_confidence(confidence, decay_rate, last_confirmed_at, :soon) < :faint AS fades,
-    false AS harmed
+    CASE WHEN flags <> '[]' AND trust <> 'person' THEN 'flagged' END AS reason
   FROM facts
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'active'
     AND (valid_to IS NULL OR valid_to > :now)
+  UNION ALL
+  (
+    SELECT DISTINCT ON (scope, coalesce(CAST(entity_id AS text), subject), predicate, commonplace_plain(content))
+      'fact', id, left(subject || ' ' || predicate || ': ' || content, 300), last_confirmed_at, false, 'held'
+    FROM facts
+    WHERE tenant_id = current_setting('commonplace.tenant_id') AND validity = 'held'
+    ORDER BY
+      scope, coalesce(CAST(entity_id AS text), subject), predicate, commonplace_plain(content), created_at, id
+  )
   UNION ALL
   SELECT
     'rule', id, left(content, 300), last_confirmed_at,
     decay_rate > 0.0 AND reference_count + success_count > 0
       AND commonplace_effective_confidence(confidence, decay_rate, last_confirmed_at, :soon) < :faint,
-    harmful_count > 0 AND maturity <> 'anti_pattern'
-      AND last_evaluated_at > coalesce(last_confirmed_at, created_at)
+    CASE
+      WHEN flags <> '[]' AND trust <> 'person' THEN 'flagged'
+      WHEN harmful_count > 0 AND maturity <> 'anti_pattern'
+        AND last_evaluated_at > coalesce(last_confirmed_at, created_at) THEN 'harmful'
+    END
   FROM rules
   WHERE tenant_id = current_setting('commonplace.tenant_id') AND (metadata -> 'forgotten') IS DISTINCT FROM 'true'
 ),
@@ -44,10 +57,10 @@ judged AS (
   FROM living
 )
 SELECT
-  memory_type, id, text, last_confirmed_at,
-  CASE WHEN harmed THEN 'harmful' WHEN is_stale THEN 'stale' ELSE 'fading' END AS reason
+  memory_type, id, text, coalesce(reason, CASE WHEN is_stale THEN 'stale' ELSE 'fading' END) AS reason,
+  last_confirmed_at
 FROM judged
-WHERE fades OR harmed OR is_stale
+WHERE reason IS NOT NULL OR fades OR is_stale
 ORDER BY last_confirmed_at, id
 LIMIT :limit;
 

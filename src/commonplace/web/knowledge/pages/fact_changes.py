@@ -25,11 +25,15 @@ router = pages(PATH, writer)
 
 @router.post("/{fact_id:uuid}/confirm")
 async def confirm(request: Request, knowledge: KnowledgeOfCaller, fact_id: ItemId) -> Response:
-    """Confirm a fact, which restarts its decay."""
+    """Confirm a fact: its decay starts again, and a held fact replaces the one that it contradicts."""
     fact = await knowledge.read_memory("fact", fact_id)
-    if fact.validity is not Validity.ACTIVE:
+    if fact.validity not in {Validity.ACTIVE, Validity.HELD}:
         raise InvalidInputError("fact", NOT_ACTIVE, f"a fact that is {fact.validity}")
     await knowledge.confirm_memory("fact", fact_id)
+    if fact.validity is Validity.HELD:
+        return done(
+            request, "The fact was confirmed. It replaces the fact that it contradicts.", changed=CHANGED
+        )
     return done(request, "The fact was confirmed. Its decay starts again.", changed=CHANGED)
 
 

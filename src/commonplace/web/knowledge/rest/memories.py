@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 from fastapi import Path, Query
 
+from commonplace.core.sources import Source
 from commonplace.knowledge import (
     DEFAULT_MIN_CONFIDENCE,
     MAX_LIMIT,
@@ -75,6 +76,11 @@ ValidAt = Annotated[
     Query(alias="validAt", max_length=40, description="a date or time: the facts that were true then"),
 ]
 
+MinTrust = Annotated[
+    Source | None,
+    Query(alias="minTrust", description="leave out memories that are less trusted than this source"),
+]
+
 api = rest.Api("/api/v1/knowledge", "knowledge memory")
 
 
@@ -94,7 +100,8 @@ async def store_episode(memory: KnowledgeOfCaller, wanted: shapes.NewEpisode) ->
 async def store_fact(memory: KnowledgeOfCaller, wanted: shapes.NewFact) -> FactReceipt:
     """Store a fact.
 
-    A fact supersedes the active fact of the same subject, predicate and scope.
+    A fact supersedes the active fact of the same subject, predicate and scope. A fact that contradicts a more trusted
+    one is held instead, and waits for a person.
 
     Parameters:
         body: the fact
@@ -126,6 +133,7 @@ async def search_knowledge(
     min_relevance: Annotated[float, Query(alias="minRelevance", ge=0, le=1, allow_inf_nan=False)] = 0.0,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
+    min_trust: MinTrust = None,
     *,
     explain: Explain = False,
 ) -> shapes.FindingsShape:
@@ -149,6 +157,7 @@ async def search_knowledge(
         min_relevance=min_relevance,
         as_of=as_of,
         valid_at=valid_at,
+        min_trust=min_trust,
         explain=explain,
     )
     return _findings(found)
@@ -164,6 +173,7 @@ async def recall_knowledge(
     min_relevance: Relevance = None,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
+    min_trust: MinTrust = None,
     *,
     explain: Explain = False,
 ) -> shapes.FindingsShape:
@@ -183,6 +193,7 @@ async def recall_knowledge(
         min_relevance=min_relevance,
         as_of=as_of,
         valid_at=valid_at,
+        min_trust=min_trust,
         explain=explain,
     )
     return _findings(found)
@@ -197,6 +208,7 @@ async def knowledge_context(
     min_relevance: Relevance = None,
     as_of: AsOf = None,
     valid_at: ValidAt = None,
+    min_trust: MinTrust = None,
     *,
     with_ids: Annotated[bool, Query(alias="withIds")] = False,
     with_dates: Annotated[bool, Query(alias="withDates")] = False,
@@ -220,6 +232,7 @@ async def knowledge_context(
         with_dates=with_dates,
         as_of=as_of,
         valid_at=valid_at,
+        min_trust=min_trust,
         fail_open=False,
     )
     return BlockShape(text=text)

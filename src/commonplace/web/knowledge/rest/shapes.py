@@ -5,6 +5,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from commonplace.core.sources import Source
 from commonplace.knowledge import (
     DEFAULT_IMPORTANCE,
     GLOBAL_SCOPE,
@@ -18,6 +19,7 @@ from commonplace.knowledge import (
     EpisodeReceipt,
     Event,
     FactReceipt,
+    ListedEntity,
     Memory,
     MergeReceipt,
     Period,
@@ -33,6 +35,9 @@ Importance = Annotated[
 ]
 Tags = Annotated[list[str], Field(max_length=MAX_TAGS, description="labels to group by")]
 Scope = Annotated[str, Field(description="global, or the name of a butler")]
+Origin = Annotated[
+    Source | None, Field(description="where the text comes from; agent is the most trusted one of this door")
+]
 Details = Annotated[dict[str, Any], Field(default_factory=dict, description="a flat object of plain values")]
 
 
@@ -48,6 +53,7 @@ class NewEpisode(Wanted):
     butler: str
     session_id: UUID | None = None
     importance: Importance = DEFAULT_IMPORTANCE
+    source: Origin = None
     metadata: Details
 
 
@@ -73,6 +79,7 @@ class NewFact(Wanted):
     entity_id: UUID | None = None
     valid_from: str | None = None
     valid_to: str | None = None
+    source: Origin = None
     metadata: Details
 
 
@@ -86,6 +93,7 @@ class NewRule(Wanted):
     content: str
     scope: Scope = GLOBAL_SCOPE
     tags: Tags = Field(default_factory=list)
+    source: Origin = None
     metadata: Details
 
 
@@ -113,6 +121,8 @@ class StoredFactShape(Shape):
 
     Attributes:
         superseded_id: the fact that was replaced
+        contradicts_id: the more trusted fact that it contradicts; the new fact is held until a person decides
+        flags: reasons why the text looks like an instruction
         period: the period that was read from the words of the fact, if none was given
     """
 
@@ -141,12 +151,26 @@ class KnownShape(Shape):
         supersedes_id: the fact that it replaced
         valid_from: when a fact began to hold
         valid_to: when it ceased or ceases to hold
+        source: where the text comes from
+        trust: the source that stands for it now: `person` once a person confirmed it
+        flags: reasons why the text looks like an instruction
         confidence: at the last confirmation
         effective_confidence: today
         decay_rate: share lost per day
         source_butler: the butler that learned it
         source_episode_id: the episode that it was learned from
     """
+
+
+class KnownListShape(Shape):
+    """A page of episodes, facts or rules, the newest first.
+
+    Attributes:
+        next_cursor: the cursor of the next page; null on the last page
+    """
+
+    memories: list[KnownShape]
+    next_cursor: str | None
 
 
 class FoundShape(KnownShape):
@@ -240,6 +264,27 @@ class EntityShape(Shape):
     Attributes:
         survivor_id: the entity at the end of its chain of merges; its own id if not merged
     """
+
+
+@shows(ListedEntity)
+class ListedEntityShape(Shape):
+    """An entity of a list.
+
+    Attributes:
+        merged_into: the entity that it was merged into
+        facts: the number of its active facts
+    """
+
+
+class EntityListShape(Shape):
+    """A page of entities by name.
+
+    Attributes:
+        next_cursor: the cursor of the next page; null on the last page
+    """
+
+    entities: list[ListedEntityShape]
+    next_cursor: str | None
 
 
 @shows(Candidate)

@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "mem_026"
-down_revision = "mem_020"
+down_revision = "mem_021"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,84 @@
+"""Instructions inside memories: texts that want to steer the agent that reads them. Pure.
+
+A memory is data. Text that addresses the model, claims authority, starts tools, sends data away, hides from the user,
+redirects lookups or is disguised gets a flag when it is stored. A flag is a reason to ask a person, not a verdict: the
+wishes of a user ("always answer in German", "never push to main") are honest rules and get no flag.
+
+The patterns stand in ``instruction_patterns.txt``, each with its reason. They are matched against the text in plain
+characters and lower case, with blanks collapsed. A pattern reads at most some hundred characters ahead, so the time is
+linear in the length of the text. ``benchmarks/poisoning.py`` measures what the patterns miss and what they flag by
+mistake.
+Source: LIF-05.
+"""
+
+import re
+from enum import StrEnum
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from commonplace.core.plain_views import plain_view
+from commonplace.core.text import collapse_whitespace
+
+
+class Flag(StrEnum):
+    """The reasons why a memory waits for a person."""
+
+    ADDRESSES_MODEL = "addresses_model"
+    """It speaks to the model: it replaces instructions, gives a new role or opens another turn."""
+    CLAIMS_AUTHORITY = "claims_authority"
+    """It claims to come from a vendor or administrator, or waives approval, checks or rules."""
+    STARTS_TOOLS = "starts_tools"
+    """It starts dangerous commands, changes the agent's permissions, or obeys what a tool returns."""
+    SENDS_DATA = "sends_data"
+    """It sends secrets, conversations or files to an address."""
+    CONCEALS = "conceals"
+    """It hides something from the user, or keeps itself in memory."""
+    REDIRECTS = "redirects"
+    """It makes certain questions or words lead to another answer."""
+    DISGUISED = "disguised"
+    """Its words hold invisible characters or letters of another script that look alike."""
+    UNTRUSTED_RULE = "untrusted_rule"
+    """It is a rule from a document, a tool or the web: to advise the agent is for people and agents. Knowledge memory
+    sets this flag by the source, whatever the words."""
+
+
+_INSIDE_WORD: Final = re.compile(
+    r"[A-Za-z][\u00ad\u200b-\u200f\u2060-\u2064\u202a-\u202e\ufeff]+[A-Za-z]|[\U000e0020-\U000e007f]{2}"
+)
+_MIXED_WORD: Final = re.compile(r"(?=\w*[A-Za-z])(?=\w*[\u0400-\u04ff])\w{3,}")
+_SPELT: Final = re.compile(r"(?<!\w)(?:\w ){2,}\w(?!\w)")
+_DIGITS_IN_WORDS: Final = re.compile(r"(?<=[a-z])[013](?=[a-z])|\b[013](?=[a-z])")
+_PART: Final = re.compile("«[a-z]+»")
+_LETTERS: Final = {"0": "o", "1": "i", "3": "e"}
+
+
+def find_flags(text: str) -> list[Flag]:
+    """Return the reasons why a text looks like an instruction to the agent that reads it, without repeats."""
+    disguised = bool(_INSIDE_WORD.search(text) or _MIXED_WORD.search(text))
+    views = _views(text)
+    found = {flag for flag, pattern in _patterns() if any(pattern.search(view) for view in views)}
+    return [flag for flag in Flag if flag in found or (disguised and flag is Flag.DISGUISED)]
+
+
+def _views(text: str) -> set[str]:
+    """Return a text in plain lower case, and as it reads without spelt words, digits for letters and hyphens."""
+    view = plain_view(text)
+    plain = (text if view is None else view.text).casefold()
+    joined = collapse_whitespace(_SPELT.sub(lambda found: found[0].replace(" ", ""), plain))
+    return {
+        collapse_whitespace(plain),
+        _DIGITS_IN_WORDS.sub(lambda found: _LETTERS[found[0]], joined).replace("-", " "),
+    }
+
+
+@cache
+def _patterns() -> list[tuple[Flag, re.Pattern[str]]]:
+    text = files("commonplace.core").joinpath("instruction_patterns.txt").read_text(encoding="utf-8")
+    lines = [line.partition(" ") for line in text.splitlines() if line and not line.startswith("#")]
+    parts = {name: part for name, _, part in lines if name.startswith("«")}
+    return [
+        (Flag(name), re.compile(_PART.sub(lambda found: parts[found[0]], pattern)))
+        for name, _, pattern in lines
+        if name not in parts
+    ]

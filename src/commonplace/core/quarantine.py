@@ -1,0 +1,71 @@
+"""Quarantine of texts that look like instructions, for memories without a column for it.
+
+Operational, app and workspace memory leave such a text out of their blocks until a person stands for it. The home keeps
+one empty file for each text that a person stands for, named by a hash: a workspace's memory may come with a cloned
+repository, so the workspace itself must not say what is trusted. Knowledge memory keeps the same in its tables.
+Source: LIF-05.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from commonplace.core.context import current_context
+from commonplace.core.directories import make_directories
+from commonplace.core.instructions import Flag, find_flags
+from commonplace.core.settings import Settings
+from commonplace.core.sources import Source
+
+DIRECTORY: Final = "confirmed"
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """The texts that blocks leave out.
+
+    Attributes:
+        home: The directory that knows which texts a person stands for; nothing is quarantined without one.
+        is_on: Whether blocks leave anything out.
+    """
+
+    home: Path | None = None
+    is_on: bool = True
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Quarantine":
+        """Return the quarantine of an installation."""
+        return cls(home=settings.home, is_on=settings.quarantine)
+
+    def flags(self, text: str) -> tuple[Flag, ...]:
+        """Return the flags of a text that no person stands for."""
+        found = _flags(text)
+        return () if not found or self.home is None or self._mark(self.home, text).exists() else found
+
+    def holds(self, text: str) -> bool:
+        """Return whether blocks leave a text out."""
+        return self.is_on and bool(self.flags(text))
+
+    def release(self, text: str) -> None:
+        """Stand for a text in the name of a person, so that blocks show it."""
+        if self.home is None or not _flags(text):
+            return
+        mark = self._mark(self.home, text)
+        make_directories(mark.parent)
+        mark.touch(mode=0o600)
+
+    def release_own(self, text: str) -> None:
+        """Stand for a text if a person writes it."""
+        context = current_context()
+        if context is not None and context.source is Source.PERSON:
+            self.release(text)
+
+    @staticmethod
+    def _mark(home: Path, text: str) -> Path:
+        return home / DIRECTORY / hashlib.sha256(text.strip().encode()).hexdigest()
+
+
+@lru_cache(maxsize=8192)
+def _flags(text: str) -> tuple[Flag, ...]:
+    return tuple(find_flags(text))

@@ -1,0 +1,108 @@
+"""Editing of the text of a fact or rule: the new text supersedes the old one, which stays for the audit trail."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from commonplace.core.errors import InvalidInputError
+from commonplace.knowledge.browse.reading import ReadingMethods, read_one
+from commonplace.knowledge.connection.vectors import embed
+from commonplace.knowledge.facts import FactDraft, checked_fact, fact_text, insert_facts
+from commonplace.knowledge.kinds import Episode, Fact, Memory, MemoryType, Rule, Validity
+from commonplace.knowledge.rules import RESERVED_METADATA, RuleDraft, checked_rule, insert_rules
+
+
+class EditingMethods(ReadingMethods):
+    """The methods of knowledge memory that edit a memory."""
+
+    async def edit_memory(
+        self, memory_type: str, memory_id: UUID | str, content: str, *, allow_secrets: bool = False
+    ) -> Memory:
+        """Give an active fact, or a rule that is not forgotten, another text, and return the new memory.
+
+        The new memory has its own id and keeps scope, tags, importance, permanence, source and metadata. A fact is
+        superseded as by ``store_fact``. A rule is forgotten, linked as superseded, and begins again as a candidate.
+
+        Raises:
+            InvalidInputError: A parameter is malformed, several memories have the short id, or the memory is an
+                episode, is superseded or is forgotten.
+            SecretRefusedError: The text looks like a secret, and ``allow_secrets`` is not set.
+            NotFoundError: The memory does not exist.
+            EmbeddingError: The model cannot be used.
+            StorageUnavailableError: The server cannot be reached; nothing was written.
+        """
+        old = await self.read_memory(memory_type, memory_id)
+        match _standing(old):
+            case Fact() as fact if fact.content != content:
+                return await self._edit_fact(fact, content, allow_secrets=allow_secrets)
+            case Rule() as rule if rule.content != content:
+                return await self._edit_rule(rule, content, allow_secrets=allow_secrets)
+            case _:
+                return old
+
+    async def _edit_fact(self, old: Fact, content: str, *, allow_secrets: bool) -> Memory:
+        draft = FactDraft(
+            subject=old.subject,
+            predicate=old.predicate,
+            content=content,
+            importance=old.importance,
+            permanence=old.permanence,
+            scope=old.scope,
+            tags=old.tags,
+            entity_id=old.entity_id,
+            source_butler=old.source_butler,
+            source_episode_id=old.source_episode_id,
+            metadata=_own(old.metadata),
+            valid_to=old.valid_to,
+        )
+        fact = checked_fact(draft, allow_secrets=allow_secrets)
+        embeddings = await embed(self.engine, [fact_text(fact)])
+        now = self.clock()
+        async with self._writing() as sql:
+            await sql.serialise_fact_keys(keys=[fact.key])
+            _standing(await read_one(sql, MemoryType.FACT, old.id, now=now))
+            (receipt,) = await insert_facts(sql, [fact], embeddings, now=now)
+            return await read_one(sql, MemoryType.FACT, receipt.id, now=now)
+
+    async def _edit_rule(self, old: Rule, content: str, *, allow_secrets: bool) -> Memory:
+        draft = RuleDraft(
+            content=content,
+            scope=old.scope,
+            tags=old.tags,
+            source_butler=old.source_butler,
+            source_episode_id=old.source_episode_id,
+            metadata=_own(old.metadata),
+        )
+        rule = checked_rule(draft, allow_secrets=allow_secrets)
+        embeddings = await embed(self.engine, [rule.content])
+        now = self.clock()
+        async with self._writing() as sql:
+            _standing(await read_one(sql, MemoryType.RULE, old.id, now=now))
+            await sql.forget_rule(id=old.id)
+            (receipt,) = await insert_rules(sql, [rule], embeddings, now=now)
+            await sql.create_link(
+                source_type=MemoryType.RULE,
+                source_id=receipt.id,
+                target_type=MemoryType.RULE,
+                target_id=old.id,
+                relation="supersedes",
+                now=now,
+            )
+            return await read_one(sql, MemoryType.RULE, receipt.id, now=now)
+
+
+def _standing(memory: Memory) -> Fact | Rule:
+    if isinstance(memory, Episode):
+        raise InvalidInputError("memory_type", "fact or rule, for an episode is a record", "episode")
+    is_standing = (
+        memory.validity is Validity.ACTIVE
+        if isinstance(memory, Fact)
+        else memory.metadata.get("forgotten") is not True
+    )
+    if not is_standing:
+        raise InvalidInputError("memory_id", f"a {memory.memory_type} that still holds", str(memory.id))
+    return memory
+
+
+def _own(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if key not in RESERVED_METADATA}

@@ -1,0 +1,80 @@
+"""Operational, app and workspace memories whose text looks like an instruction, and what a person decides about them.
+
+Blocks leave such a memory out until a person stands for its text; see :mod:`commonplace.core.quarantine`. Knowledge
+memory lists its own: :meth:`~commonplace.knowledge.KnowledgeMemory.list_waiting`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from commonplace.core.errors import InvalidInputError, NotFoundError
+from commonplace.core.instructions import Flag
+from commonplace.memories import Memories
+
+LETTERS: Final = "oaw"
+"""The first letters of the ids: operational, app and workspace memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quarantined:
+    """A memory in quarantine.
+
+    Attributes:
+        id: Its memory and its id there: ``o:12``, ``a:7``, ``w:m-2``.
+        text: Its text.
+        flags: The reasons why the text looks like an instruction.
+    """
+
+    id: str
+    text: str
+    flags: tuple[Flag, ...]
+
+
+async def list_quarantined(memories: Memories) -> list[Quarantined]:
+    """Return the memories in quarantine: operational memories, then those of apps, then those of the workspace.
+
+    Raises:
+        StorageError: A memory cannot be read.
+    """
+    found = [(f"o:{one.id}", one.observation) for one in await memories.operational.list_memories()]
+    for listed in await memories.apps.registry.list_apps():
+        found += [
+            (f"a:{one.id}", one.content) for one in await memories.apps.list_memories(listed.app.app_id)
+        ]
+    found += [(f"w:{one.id}", one.text) for one in (await memories.workspace.search(limit=None)).memories]
+    flags = memories.operational.quarantine.flags
+    return [Quarantined(id=key, text=text, flags=flags(text)) for key, text in found if flags(text)]
+
+
+async def decide(memories: Memories, wanted: str, *, confirm: bool) -> None:
+    """Stand for a memory in quarantine, so that blocks show it, or delete it.
+
+    Args:
+        memories: The memories.
+        wanted: An id of :class:`Quarantined`.
+        confirm: Whether blocks show the memory from now on; otherwise it is deleted.
+
+    Raises:
+        InvalidInputError: The id names none of the three memories.
+        NotFoundError: No such memory is in quarantine.
+    """
+    if wanted[:1] not in LETTERS:
+        raise InvalidInputError("id", "the id of a memory in quarantine, such as o:12, a:7 or w:m-2", wanted)
+    held = _named(await list_quarantined(memories), wanted)
+    kind, _, memory_id = held.id.partition(":")
+    if confirm:
+        memories.operational.quarantine.release(held.text)
+    elif kind == "o":
+        await memories.operational.delete([int(memory_id)])
+    elif kind == "a":
+        await memories.apps.delete_memory(int(memory_id))
+    else:
+        await memories.workspace.delete(memory_id)
+
+
+def _named(listed: Sequence[Quarantined], wanted: str) -> Quarantined:
+    for one in listed:
+        if one.id == wanted:
+            return one
+    raise NotFoundError("memory in quarantine", wanted)

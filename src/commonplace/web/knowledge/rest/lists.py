@@ -1,0 +1,166 @@
+"""Lists under ``/api/v1/knowledge``: facts, rules, episodes and entities with filters, a page at a time.
+
+A page ends with the cursor of the next one. Writes between two pages neither repeat nor skip an item.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+from fastapi import Query
+
+from commonplace.knowledge import (
+    EntityType,
+    EpisodeStatus,
+    ListedEntity,
+    Maturity,
+    Memory,
+    Validity,
+    cursor_of,
+)
+from commonplace.web.access import KnowledgeOfCaller, reader
+from commonplace.web.api import Api
+from commonplace.web.knowledge.rest.memories import OUTAGES, AsOf, ValidAt
+from commonplace.web.knowledge.rest.shapes import EntityListShape, KnownListShape
+from commonplace.web.paging import DEFAULT_LIMIT, Limit
+
+MAX_CURSOR_CHARS: Final = 4000
+MAX_FILTER_CHARS: Final = 1000
+
+Text = Annotated[str | None, Query(min_length=1, max_length=MAX_FILTER_CHARS, pattern=r"^[^\x00]+$")]
+Cursor = Annotated[
+    str | None,
+    Query(
+        max_length=MAX_CURSOR_CHARS,
+        description="the `nextCursor` of the page before; the first page without it",
+    ),
+]
+Scope = Annotated[
+    str | None,
+    Query(max_length=200, description="only this scope, without the global one; all scopes by default"),
+]
+
+api = Api("/api/v1/knowledge", "knowledge memory")
+
+
+@api("GET /facts", reader, "The facts of the page", *OUTAGES)
+async def list_facts(
+    memory: KnowledgeOfCaller,
+    validity: Validity = Validity.ACTIVE,
+    scope: Scope = None,
+    subject: Text = None,
+    predicate: Text = None,
+    entity_id: Annotated[str | None, Query(alias="entityId", max_length=36)] = None,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+    *,
+    fading: bool | None = None,
+) -> KnownListShape:
+    """List facts.
+
+    The newest first. Listing does not count as a use.
+
+    Parameters:
+        validity: the state of the facts
+        subject: only facts with exactly this subject
+        predicate: only facts with exactly this predicate
+        entityId: only facts about this entity
+        fading: only facts that fade, or only other facts
+    """
+    found = await memory.list_facts(
+        validity=None if as_of or valid_at else validity,
+        fading=fading,
+        scope=scope,
+        subject=subject,
+        predicate=predicate,
+        entity_id=entity_id,
+        as_of=as_of,
+        valid_at=valid_at,
+        limit=limit,
+        after=cursor,
+    )
+    return _known(found, limit)
+
+
+@api("GET /rules", reader, "The rules of the page", *OUTAGES)
+async def list_rules(
+    memory: KnowledgeOfCaller,
+    maturity: Maturity | None = None,
+    scope: Scope = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+    *,
+    forgotten: bool = False,
+) -> KnownListShape:
+    """List rules.
+
+    The newest first. Listing does not count as a use.
+
+    Parameters:
+        maturity: only rules of this maturity
+        forgotten: only forgotten rules, in place of the others
+    """
+    found = await memory.list_rules(
+        maturity=maturity, forgotten=forgotten, scope=scope, limit=limit, after=cursor
+    )
+    return _known(found, limit)
+
+
+@api("GET /episodes", reader, "The episodes of the page", *OUTAGES)
+async def list_episodes(
+    memory: KnowledgeOfCaller,
+    status: EpisodeStatus | None = None,
+    butler: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+    *,
+    expired: bool = False,
+) -> KnownListShape:
+    """List episodes.
+
+    The newest first. Listing does not count as a use.
+
+    Parameters:
+        status: only episodes in this state of consolidation
+        butler: only episodes of this butler
+        expired: include expired and forgotten episodes that wait for cleanup
+    """
+    found = await memory.list_episodes(
+        status=status, butler=butler, live=not expired, limit=limit, after=cursor
+    )
+    return _known(found, limit)
+
+
+@api("GET /entities", reader, "The entities of the page", *OUTAGES)
+async def list_entities(
+    memory: KnowledgeOfCaller,
+    name: Text = None,
+    entity_type: Annotated[EntityType | None, Query(alias="entityType")] = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+    *,
+    merged: bool = False,
+) -> EntityListShape:
+    """List entities.
+
+    By name, with the number of their active facts.
+
+    Parameters:
+        name: only entities with this text in one of their names, in any case of letters
+        entityType: only entities of this type
+        merged: only entities that were merged into another, in place of the others
+    """
+    found = await memory.list_entities(
+        name=name, entity_type=entity_type, merged=merged, limit=limit, after=cursor
+    )
+    return EntityListShape.model_validate({"entities": found, "next_cursor": _next(found, limit)})
+
+
+def _known(found: Sequence[Memory], limit: int) -> KnownListShape:
+    return KnownListShape.model_validate({"memories": found, "next_cursor": _next(found, limit)})
+
+
+def _next(found: Sequence[Memory | ListedEntity], limit: int) -> str | None:
+    """Return the cursor of the next page, which may be empty; ``None`` after a page that is not full."""
+    return cursor_of(found[-1]) if len(found) == limit else None
