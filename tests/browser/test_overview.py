@@ -76,7 +76,7 @@ async def test_what_was_learned_what_fades_and_what_failed(
     await expect(page.get_by_role("region", name="Fading memories")).to_contain_text("Takes 60s to start")
     await expect(page.get_by_role("region", name="Failed sessions")).to_contain_text("Out of turns")
     await expect(page.get_by_role("region", name="Waiting and failed digests")).to_contain_text("late")
-    await expect(page.get_by_role("img", name="3 new in 30 days").first).to_be_visible()
+    await expect(page.get_by_role("img", name="App digests: 3 new in 30 days")).to_be_visible()
     await expect(page.get_by_role("region", name="Start here")).to_have_count(0)
     await expect(page.get_by_role("region", name="New knowledge")).to_contain_text("telescope dome")
     await expect(page.get_by_role("region", name="Fading facts")).to_contain_text("release")
