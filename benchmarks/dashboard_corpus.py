@@ -81,15 +81,41 @@ _STATEMENTS = (
 )
 
 
-async def fill_knowledge(admin: asyncpg.Connection, corpus: Corpus, advance: Callable[[int], None]) -> None:
+_OF_INSTALLATION = (
+    "SET session_replication_role = replica",
+    """
+    DO $$ DECLARE named text; BEGIN
+      FOR named IN
+        SELECT held.table_name FROM information_schema.columns AS held
+        JOIN information_schema.tables AS known USING (table_schema, table_name)
+        WHERE held.column_name = 'tenant_id' AND held.table_schema = 'public' AND known.table_type = 'BASE TABLE'
+      LOOP
+        EXECUTE format('UPDATE %I SET tenant_id = %L WHERE tenant_id = %L', named, 'default', 'tenant-0');
+      END LOOP;
+    END $$
+    """,
+    "SET session_replication_role = origin",
+)
+"""Give the rows to the tenant of the installation."""
+
+
+async def fill_knowledge(
+    admin: asyncpg.Connection,
+    corpus: Corpus,
+    advance: Callable[[int], None],
+    *,
+    of_installation: bool = False,
+) -> None:
     """Fill an empty database: as many facts as episodes, and all that hangs on them.
 
     Args:
         admin: A connection that row-level security does not hold for, with the vector codec.
         corpus: Texts and vectors.
         advance: Told how many texts were stored.
+        of_installation: Whether the rows belong to the tenant of the installation instead of :data:`TENANT`.
     """
-    await fill_memories(admin, corpus, tenants=1, facts=True, advance=advance, more=_STATEMENTS)
+    more = (*_STATEMENTS, *_OF_INSTALLATION) if of_installation else _STATEMENTS
+    await fill_memories(admin, corpus, tenants=1, facts=True, advance=advance, more=more)
 
 
 _SESSIONS = """

@@ -200,7 +200,7 @@ async def _unused(visitor: Visitor) -> None:
 
 
 async def _take_back(visitor: Visitor) -> None:
-    await visitor.click("^(Runs|Consolidation)")
+    await visitor.click("^Upkeep")
     await visitor.sees("Deploys of checkout take 40 minutes")
     await visitor.click("^Undo")
     await visitor.click("^Undo run", "button", within=visitor.page.get_by_role("dialog"))
@@ -212,9 +212,9 @@ async def _health(visitor: Visitor) -> None:
 
 
 async def _connection(visitor: Visitor) -> None:
-    await visitor.click("^Graph")
     await visitor.type(CONNECTION)
-    await visitor.sees("Anna and Ben are connected", "Anna and Ben moved the orders table together")
+    await visitor.click("^Show how Anna and Ben are connected")
+    await visitor.sees("Anna and Ben are connected", "Ben wrote the migration of orders")
 
 
 QUESTIONS = (

@@ -1,5 +1,7 @@
 """The pages of knowledge memory in a browser: find out why, follow a history, merge, undo; and how they look."""
 
+import re
+
 import pytest
 from playwright.async_api import Locator, Page, expect
 
@@ -67,6 +69,41 @@ async def test_the_history_of_a_fact(page: Page, dashboard: Dashboard, screensho
     await dialog(page).get_by_role("button", name="Forget").click()
     await expect(page.get_by_text("This fact is retracted")).to_be_visible()
     await expect(page.get_by_role("link", name="Forget")).to_have_count(0)
+
+
+async def test_facts_are_ordered_ticked_and_forgotten(page: Page, dashboard: Dashboard) -> None:
+    """A filter and an order stay while another changes; ticked facts are confirmed or forgotten at once."""
+    knowledge = dashboard.memories.knowledge
+    for number in range(3):
+        content = f"Listens on port {number}"
+        await knowledge.store_fact(
+            subject=f"db {number}", predicate="port", content=content, importance=number
+        )
+    await knowledge.store_fact(subject="Ada", predicate="drinks", content="Tea")
+    await page.goto("/knowledge/facts")
+    await page.get_by_role("link", name="Importance").click()
+    rows = page.locator("#facts tbody tr")
+    await expect(rows.first).to_contain_text("Ada")
+    await page.get_by_label("Search facts").fill("LISTENS")
+    await expect(rows).to_have_count(3)
+    await expect(rows.first).to_contain_text("db 2")
+    await page.locator('select[name="used"]').select_option("no")
+    await expect(page).to_have_url(re.compile("used=no"))
+    await expect(rows.first).to_contain_text("db 2")
+
+    await rows.nth(0).get_by_role("checkbox").check()
+    await rows.nth(2).get_by_role("checkbox").check()
+    await expect(page.get_by_text("2 selected")).to_be_visible()
+    await page.locator("#bulk").get_by_role("button", name="Confirm").click()
+    await expect(page.get_by_text("2 facts confirmed.")).to_be_visible()
+    await page.locator("#bulk").get_by_role("button", name="Forget").click()
+    await expect(dialog(page)).to_contain_text("Forget 2 facts?")
+    await expect(dialog(page)).to_contain_text("Listens on port 0")
+    await check_accessibility(page)
+    await dialog(page).get_by_role("button", name="Forget").click()
+    await expect(page.get_by_text("2 facts forgotten.")).to_be_visible()
+    left = await knowledge.list_facts(validity="active")
+    assert sorted(fact.subject for fact in left) == ["Ada", "db 1"]
 
 
 async def test_merge_and_unmerge(page: Page, dashboard: Dashboard, screenshot: Screenshot) -> None:

@@ -30,6 +30,7 @@ from typing import NoReturn
 
 import commonplace.cli
 from commonplace.cli.main import main
+from commonplace.cli.start import COLLECT_AFTER
 
 MAX_REQUEST_BYTES = 128 * 1024
 COMMANDS = [module.name for module in walk_packages(commonplace.cli.__path__, "commonplace.cli.")]
@@ -141,6 +142,7 @@ def run() -> NoReturn:
         "a directory for temporary files is chosen before the environment is known"
     )
     gc.freeze()
+    gc.set_threshold(COLLECT_AFTER)
     sys.argv = ["commonplace", *serve(sys.argv[1])]
     leave(status_of_main())
 

@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
+from configparser import ConfigParser
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
@@ -19,48 +20,51 @@ from support.deadlines import wait_for_port
 MODE: Final = os.environ.get("TESTS_POOLER")
 """``transaction`` or ``session``; unset: tests connect to the server itself."""
 
-needs_session = pytest.mark.skipif(MODE is not None, reason="uses a session of the server itself")
+needs_session = pytest.mark.skipif(
+    MODE is not None, reason="needs a session of the server: its process or LISTEN"
+)
 """Skips a test where tests connect through a pooler."""
 
 PROGRAM: Final = shutil.which("pgbouncer", path="/usr/sbin:/usr/bin:/usr/local/bin")
 
-_CONFIGURATION: Final = """
-[databases]
-* = host={server}
+_SIZES: Final = {"transaction": 4, "session": 40}
 
-[pgbouncer]
-listen_addr = 127.0.0.1
-listen_port = {port}
-unix_socket_dir =
-auth_type = trust
-auth_file = {directory}/users
-pool_mode = {mode}
-default_pool_size = {size}
-max_client_conn = 500
-server_idle_timeout = 5
-"""
+_SHIPPED: Final = Path(__file__).parents[2] / "packaging" / "pgbouncer.ini"
 
 
 @contextmanager
-def pooler(server: Path | int, *, mode: str, size: int = 4) -> Iterator[int]:
-    """Run PgBouncer before a server and yield its port.
+def pooler(server: Path | int, *, mode: str, size: int | None = None) -> Iterator[int]:
+    """Run PgBouncer, as the handbook configures it, before a server; yield its port.
 
     Args:
         server: The directory of the server's socket, or its port on loopback.
         mode: ``transaction`` or ``session``.
-        size: Connections to the server for each database.
+        size: Connections to the server for each database; by default few, but one for each session in session mode.
     """
     assert PROGRAM, "pgbouncer is not installed: apt-get install pgbouncer"
     account = server_account()
     directory = Path(mkdtemp(prefix="pgbouncer-"))
     port = free_port()
     (directory / "users").write_text(f'"{APPLICATION_ROLE}" ""\n')
-    configuration = directory / "pgbouncer.ini"
     # Only root may enter the directories above the socket, so the process starts inside of its directory.
     address = f"127.0.0.1 port={server}" if isinstance(server, int) else f"/proc/self/cwd port={PORT}"
-    configuration.write_text(
-        _CONFIGURATION.format(server=address, port=port, directory=directory, mode=mode, size=size)
+    shipped = ConfigParser(interpolation=None)
+    shipped.read(_SHIPPED)
+    shipped["databases"] = {"*": f"host={address}"}
+    shipped["pgbouncer"].update(
+        {
+            "listen_port": str(port),
+            "unix_socket_dir": "",
+            "auth_type": "trust",
+            "auth_file": str(directory / "users"),
+            "pool_mode": mode,
+            "default_pool_size": str(size or _SIZES[mode]),
+            "server_idle_timeout": "5",
+        }
     )
+    configuration = directory / "pgbouncer.ini"
+    with configuration.open("w") as file:
+        shipped.write(file)
     for path in (directory, *directory.iterdir()):
         os.chown(path, account.uid, account.gid)
     with (directory / "log").open("wb") as log:

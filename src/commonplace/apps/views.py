@@ -118,6 +118,12 @@ class AppViews:
         self._store = store
         self._vectors = vectors
 
+    async def change_stamp(self) -> str:
+        """Return a text that changes when a memory changes, or a digest begins or ends to wait."""
+        async with self._store.reading() as sql:
+            row = await sql.change_stamp()
+        return "-".join(str(value) for value in tuple(row))
+
     async def apps(self, *, words: str = "", limit: int = LISTED, offset: int = 0) -> AppPage:
         """Return apps whose id or name contains the words, installed apps first, then by id."""
         pattern = _pattern(words)

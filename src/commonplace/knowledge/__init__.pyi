@@ -3,6 +3,8 @@ from commonplace.knowledge.browse.graph import Graph as Graph
 from commonplace.knowledge.browse.graph import Node as Node
 from commonplace.knowledge.browse.history import KnowledgeDiff as KnowledgeDiff
 from commonplace.knowledge.browse.lists import ListedEntity as ListedEntity
+from commonplace.knowledge.browse.orders import FactOrder as FactOrder
+from commonplace.knowledge.browse.orders import RuleOrder as RuleOrder
 from commonplace.knowledge.browse.reading import Linked as Linked
 from commonplace.knowledge.config import DOOR_LIMIT as DOOR_LIMIT
 from commonplace.knowledge.config import LIST_LIMIT as LIST_LIMIT
@@ -79,6 +81,7 @@ from commonplace.knowledge.links import Link as Link
 from commonplace.knowledge.links import LinkReceipt as LinkReceipt
 from commonplace.knowledge.links import Relation as Relation
 from commonplace.knowledge.memory import KnowledgeMemory as KnowledgeMemory
+from commonplace.knowledge.periods import Period as Period
 from commonplace.knowledge.reembedding.moves import BATCH_ROWS as BATCH_ROWS
 from commonplace.knowledge.reembedding.moves import MoveProgress as MoveProgress
 from commonplace.knowledge.reembedding.moves import MoveState as MoveState

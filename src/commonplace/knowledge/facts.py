@@ -14,10 +14,14 @@ from commonplace.knowledge.drafts import checked, columns, known_sources
 from commonplace.knowledge.entities.subjects import Subjects, find_subjects, link_subjects, plain_type
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, GLOBAL_SCOPE, Moment
 from commonplace.knowledge.lifecycle.permanence import DECAY_RATES, Permanence
+from commonplace.knowledge.periods import Period, read_period
 from commonplace.storage.database import Statements
 
 RESERVED_METADATA: Final = frozenset({"status"})
 """``status`` marks a fading fact. Source: KNW-02."""
+
+PERIOD_WORDS: Final = "period_words"
+"""The metadata with the words that the period of a fact was read from."""
 
 _SEPARATOR: Final = "\x1f"
 
@@ -70,13 +74,16 @@ class FactReceipt:
     """The outcome of storing a fact.
 
     Attributes:
+        id: Its id.
         superseded_id: The fact of the same key that it replaced, if any.
         entity_id: The entity of the fact, if any: given, or named by the subject.
+        period: The period that was read from the words of the fact, if any.
     """
 
     id: UUID
     superseded_id: UUID | None
     entity_id: UUID | None = None
+    period: Period | None = None
 
 
 class FactMethods(KnowledgeSession):
@@ -102,6 +109,9 @@ class FactMethods(KnowledgeSession):
     ) -> FactReceipt:
         """Store a fact; it supersedes the active fact of the same key.
 
+        Without ``valid_from`` and ``valid_to``, a period that the sentence names ("since May") is read and stored; see
+        :func:`~commonplace.knowledge.periods.read_period`. To correct it, store the fact again with a period.
+
         For the parameters see :class:`FactDraft`, for the errors :meth:`store_facts`.
 
         Source: KNW-05.2, KNW-05.3.
@@ -121,8 +131,9 @@ class FactMethods(KnowledgeSession):
             valid_from=valid_from,
             valid_to=valid_to,
         )
+        draft, period = with_period(draft, self.clock())
         (receipt,) = await self.store_facts([draft], allow_secrets=allow_secrets)
-        return receipt
+        return replace(receipt, period=period)
 
     async def store_facts(
         self, drafts: Sequence[FactDraft], *, allow_secrets: bool = False
@@ -162,6 +173,16 @@ store_fact = storage_function(
     FactMethods, FactMethods.store_fact, needs_engine=True, take=lambda receipt: receipt.id
 )
 store_facts = storage_function(FactMethods, FactMethods.store_facts, needs_engine=True)
+
+
+def with_period(draft: FactDraft, said_at: datetime) -> tuple[FactDraft, Period | None]:
+    """Return a draft with the period that its content names, and that period; a given period stays as it is."""
+    is_given = draft.valid_from is not None or draft.valid_to is not None
+    period = None if is_given or not isinstance(draft.content, str) else read_period(draft.content, said_at)  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
+    if period is None:
+        return draft, None
+    metadata = {PERIOD_WORDS: period.words, **(draft.metadata or {})}
+    return replace(draft, valid_from=period.valid_from, valid_to=period.valid_to, metadata=metadata), period
 
 
 def checked_fact(draft: FactDraft, *, allow_secrets: bool = False) -> FactDraft:

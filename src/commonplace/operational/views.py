@@ -188,6 +188,12 @@ class OperationalViews:
             row = await sql.figures(week_ago=self._before(WEEK), updated_before=self._before(GRACE))
         return Figures(**row)
 
+    async def change_stamp(self) -> str:
+        """Return a text that changes when a memory, a session or an event is stored or a session ends."""
+        async with self._store.reading() as sql:
+            row = await sql.change_stamp()
+        return "-".join(str(value) for value in tuple(row))
+
     async def learned_by_day(self, *, since: datetime) -> dict[date, int]:
         """Return the number of memories by day of creation (UTC), without days that have none."""
         async with self._store.reading() as sql:

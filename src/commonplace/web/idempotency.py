@@ -31,7 +31,11 @@ REPLAYED: Final = "Idempotent-Replayed"
 _PROBLEMS: Final = {
     Conflict.RUNNING: (RUNNING, "a request with this key runs now", {"Retry-After": "1"}),
     Conflict.REUSED: (KEY_REUSED, "this key belongs to another request", None),
-    Conflict.LOST: (ANSWER_LOST, "the request was done; read the memory", None),
+    Conflict.LOST: (
+        ANSWER_LOST,
+        "the request has changed the memory; read the memory to see the result",
+        None,
+    ),
 }
 _KEPT_PREFIX: Final = "/api/"
 

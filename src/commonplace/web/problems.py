@@ -128,7 +128,7 @@ KEY_REUSED: Final = Kind(
 ANSWER_LOST: Final = Kind(
     "answer-lost",
     HTTPStatus.CONFLICT,
-    "Request done, answer lost",
+    "Answer lost",
     "The request with this `Idempotency-Key` has changed the memory, and the service died before it kept the answer. "
     "Read the memory; do not send the request again.",
 )

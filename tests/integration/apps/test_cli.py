@@ -162,7 +162,7 @@ def test_a_model_that_cannot_be_reached_defers_the_digest_and_says_so(calendar: 
     ("stdin", "said"),
     [
         (b"{", "a JSON document"),
-        (b"[]", "a conversation"),
+        (b"[]", "conversation: expected an object, got []"),
         (b'{"conversation_id": "c", "messages": [{"role": "system", "content": "x"}]}', "messages.0.role"),
         (b'{"conversation_id": "", "messages": []}', "conversation_id"),
     ],

@@ -279,24 +279,34 @@ async def test_an_import_takes_text_of_any_kind(opened: Opener) -> None:
 
 
 @pytest.mark.parametrize(
-    "document",
+    ("document", "message"),
     [
-        [],
-        {},
-        {"memories": [{"content": "x"}]},
-        {
-            "memories": [
-                {"content": "x", "createdAt": "2026-01-01T00:00:00", "updatedAt": "2026-01-01T00:00:00Z"}
-            ]
-        },
-        {"format": "other", "memories": []},
-        {"memories": [{"content": "x", "createdAt": NEW_YEAR, "updatedAt": NEW_YEAR, "userId": "a\x00b"}]},
+        ([], "document: expected an object"),
+        ({}, "memories: expected a value, got nothing"),
+        ({"memories": [{"content": "x"}]}, "createdAt: expected a value, got nothing"),
+        (
+            {
+                "memories": [
+                    {"content": "x", "createdAt": "2026-01-01T00:00:00", "updatedAt": "2026-01-01T00:00:00Z"}
+                ]
+            },
+            "createdAt: expected a time with its time zone",
+        ),
+        ({"format": "other", "memories": []}, "format: expected "),
+        (
+            {
+                "memories": [
+                    {"content": "x", "createdAt": NEW_YEAR, "updatedAt": NEW_YEAR, "userId": "a\x00b"}
+                ]
+            },
+            "userId: expected ",
+        ),
     ],
 )
-async def test_another_document_is_refused(opened: Opener, document: object) -> None:
+async def test_another_document_is_refused(opened: Opener, document: object, message: str) -> None:
     """With what is wrong with it."""
     async with opened() as apps:
-        with pytest.raises(InvalidInputError, match="a document of exported memories"):
+        with pytest.raises(InvalidInputError, match=message):
             await apps.import_document("cal", document)  # type: ignore[arg-type]
 
 

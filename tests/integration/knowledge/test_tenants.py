@@ -265,6 +265,7 @@ FUNCTIONS: Mapping[str, Call] = {
     "read_memory": lambda m, w: m.read_memory(*w.memory()),
     "knowledge_graph": lambda m, w: m.knowledge_graph(entity_id=w.dice.choice([None, w.pick("entity")])),
     "connect_entities": lambda m, w: m.connect_entities(w.pick("entity"), w.pick("entity")),
+    "change_stamp": lambda m, _: m.change_stamp(),
     "list_events": lambda m, w: m.list_events(
         memory_id=w.dice.choice([None, w.pick("fact")]), run_id=w.dice.choice([None, w.pick("run")])
     ),

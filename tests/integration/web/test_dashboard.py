@@ -10,7 +10,7 @@ from fastapi import Request
 
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.core.settings import Settings
-from commonplace.web.dashboard.assets import asset, has_asset, static_app
+from commonplace.web.dashboard.assets import asset, has_asset
 from commonplace.web.dashboard.cards import Card, read_cards
 from support.deadlines import DEADLINE_S
 from support.secured import STRANGER, Secured, secured
@@ -187,7 +187,6 @@ async def test_static_files(service: Secured) -> None:
     assert kept.text == asked.text
     assert gone.status_code == 404
     assert not has_asset("vendor/none.js")
-    assert static_app().directory
 
 
 async def test_a_card_that_fails_takes_no_other_with_it() -> None:
@@ -235,3 +234,27 @@ async def test_a_pair_is_decided_without_scripts(service: Secured) -> None:
         taken_back = await client.post(f"/reviews/{review.id}/undo")
         assert taken_back.status_code == 303
     assert [one.id for one in await operational.reviews()] == [review.id]
+
+
+@pytest.mark.requirement("DSH-09.1")
+async def test_an_open_overview_gets_nothing_until_something_changes(service: Secured) -> None:
+    """A tab that shows the present state gets 204; a change of any memory gives it the page again."""
+
+    async def stamp() -> str:
+        found = re.search(r'hx-get="(/\?stamp=[\w-]+)"', (await client.get("/", headers=PART)).text)
+        assert found
+        return found[1]
+
+    async with service.client("admin", **PAGE) as client:
+        seen = [(await client.get(await stamp(), headers=PART)).status_code for _ in range(3)]
+        assert 204 in seen  # the minute, which is part of the stamp, may pass between two requests
+        whole = await client.get(await stamp())
+        assert whole.text.startswith("<!doctype html>")
+        for change in (
+            service.memories.operational.add(category="timing", observation="Takes 90s"),
+            service.memories.workspace.store("The port is 5433"),
+        ):
+            before = await stamp()
+            await change
+            answer = await client.get(before, headers=PART)
+            assert (answer.status_code, answer.headers["hx-trigger"]) == (200, '{"overview-changed": null}')

@@ -3,6 +3,8 @@
 from datetime import UTC, date, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from commonplace.knowledge.periods import Period, read_period
 
@@ -38,6 +40,11 @@ PERIODS = [
     ("Luc est en congé jusqu'à vendredi.", None, "2026-11-28"),
     ("Le serveur est arrêté jusqu'au 31 décembre.", None, "2027-01-01"),
     ("À partir du 1er janvier 2027, le bureau est à Lyon.", "2027-01-01", None),
+    ("Eva has lived in Linz since 2015 and teaches there.", "2015-01-01", None),
+    ("Each door is checked every month, starting January 15th", "2027-01-15", None),
+    ("Starting Tuesday, Ben works from Graz.", "2026-11-24", None),
+    ("Der Chef ist bis Ende Dezember 2026 im Ausland.", None, "2027-01-01"),
+    ("Eva est éducatrice à Lyon depuis janvier 2020.", "2020-01-01", None),
 ]
 
 WITHOUT = [
@@ -71,6 +78,12 @@ WITHOUT = [
     "La tienda abre de lunes a viernes.",
     "Le magasin n'ouvre pas jusqu'à vendredi.",
     "Anna has been here since May. Ben left on Friday.",
+    "This number counts the minutes since 1 January 1601.",
+    "Days off can be taken until 31 March of the following year.",
+    "The file covers every day until 31 December 2026.",
+    "Die Erklärung ist bis Ende März fällig.",
+    "Die Vorlage ist bis Ende 2026 angekündigt.",
+    "The office has been closed since Sunday.",
 ]
 
 
@@ -106,6 +119,11 @@ def test_a_weekday_is_the_next_one(day: int) -> None:
     assert now.date() <= last < now.date() + timedelta(days=7)
 
 
+def test_a_long_text_names_no_period() -> None:
+    """A fact is a sentence."""
+    assert read_period("Anna has lived here since 2019." + " Yes" * 200, NOW) is None
+
+
 def test_a_period_is_a_value() -> None:
     """With the words that name it."""
     assert read_period("Anna has lived here since 2019.", NOW) == Period(
@@ -113,3 +131,44 @@ def test_a_period_is_a_value() -> None:
         valid_from=datetime.combine(date(2019, 1, 1), datetime.min.time(), UTC),
         valid_to=None,
     )
+
+
+PIECES = [
+    *(
+        "since",
+        "until",
+        "from",
+        "to",
+        "starting",
+        "bis",
+        "seit dem",
+        "jusqu'au",
+        "hasta el",
+        "the end of",
+        "vom",
+    ),
+    *(
+        "May",
+        "31",
+        "February",
+        "30.",
+        "2026-13-45",
+        "2026-02-30",
+        "31.02.2027",
+        "Friday",
+        "2026",
+        "tomorrow",
+        ",",
+        ".",
+    ),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=9))
+def test_no_words_raise_and_a_period_is_not_over(pieces: list[str]) -> None:
+    """Also dates that no calendar has."""
+    period = read_period(" ".join(pieces), NOW)
+    if period is not None:
+        assert period.valid_from or period.valid_to
+        assert period.valid_to is None or period.valid_to > NOW
+        assert not (period.valid_from and period.valid_to) or period.valid_from < period.valid_to

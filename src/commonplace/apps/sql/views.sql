@@ -64,6 +64,12 @@ SELECT * FROM app_memory_changes WHERE created_at >= :since ORDER BY id DESC LIM
 SELECT kind, count(*) AS changes FROM app_memory_changes
 WHERE app_id = :app_id AND created_at >= :since GROUP BY kind;
 
+-- name: change_stamp()^
+-- Numbers that change with the memories and the open digests of all apps.
+SELECT
+  (SELECT max(id) FROM app_memory_changes) AS changes,
+  (SELECT count(*) FROM app_digests WHERE state IN ('waiting', 'deferred', 'running')) AS digests;
+
 -- name: count_conversations_of(app_id)^
 -- Counts the conversations of an app, those with a context, and those with memories in the context.
 SELECT count(*) AS conversations, count(memories_shown) AS in_focus,

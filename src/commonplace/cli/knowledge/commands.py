@@ -1,5 +1,6 @@
 """``commonplace knowledge``: episodes, facts and rules of many tenants."""
 
+from datetime import timedelta
 from typing import Annotated
 
 import typer
@@ -33,6 +34,7 @@ from commonplace.knowledge import (
     MAX_LIMIT,
     KnowledgeMemory,
     MemoryType,
+    Period,
     Permanence,
     SearchMode,
     json_fields,
@@ -96,7 +98,11 @@ async def store_fact(
     valid_to: Annotated[str | None, typer.Option(metavar="TIME", help="When it ceases to hold.")] = None,
     allow_secrets: AllowSecrets = False,
 ) -> Answer:
-    """Store a fact; it replaces the fact of the same subject, predicate and scope."""
+    """Store a fact; it replaces the fact of the same subject, predicate and scope.
+
+    A period that the sentence names, such as "since May", is read and printed. To correct it, store the fact again with
+    --valid-from or --valid-to.
+    """
     receipt = await memory.store_fact(
         subject=subject,
         predicate=predicate,
@@ -111,7 +117,15 @@ async def store_fact(
         allow_secrets=allow_secrets,
     )
     replaced = f"\nreplaced fact {receipt.superseded_id}" if receipt.superseded_id is not None else ""
-    return Answer(receipt, f"stored fact {receipt.id}{replaced}")
+    return Answer(receipt, f"stored fact {receipt.id}{replaced}{_period_text(receipt.period)}")
+
+
+def _period_text(period: Period | None) -> str:
+    if period is None:
+        return ""
+    begins = f" from {period.valid_from:%Y-%m-%d}" if period.valid_from else ""
+    ends = f" until the end of {period.valid_to - timedelta(days=1):%Y-%m-%d}" if period.valid_to else ""
+    return f"\nit holds{begins}{ends}, read from “{period.words}”"
 
 
 @command("store-rule")

@@ -140,12 +140,10 @@ class GraphMethods(KnowledgeSession):
             for _ in range(MOST_STEPS):
                 if second in before or not frontier:
                     break
-                edges = await sql.graph_steps(ids=frontier, limit=MOST_EDGES)
-                frontier = list[UUID]()
-                for edge in edges:
-                    if edge["to_id"] not in before:
-                        before[edge["to_id"]] = edge
-                        frontier.append(edge["to_id"])
+                edges: list[Row] = await sql.graph_steps(ids=frontier, limit=MOST_EDGES)
+                fresh = {edge["to_id"]: edge for edge in reversed(edges) if edge["to_id"] not in before}
+                before |= fresh
+                frontier = list(fresh)
             way = _way(before, second)
             ids = [first, *(edge["to_id"] for edge in way)]
             names = {row["id"]: row["name"] for row in await sql.names_of(ids=ids, now=self.clock())}

@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from commonplace.core.choices import optional_one_of
+from commonplace.core.choices import optional_one_of, require_one_of
 from commonplace.core.errors import InvalidInputError
 from commonplace.knowledge import inputs
+from commonplace.knowledge.browse.orders import FactOrder, RuleOrder
 from commonplace.knowledge.config import LIST_LIMIT, MAX_LIMIT
 from commonplace.knowledge.connection.session import KnowledgeSession
 from commonplace.knowledge.entities.fields import EntityType
@@ -55,10 +56,14 @@ class ListMethods(KnowledgeSession):
         entity_id: UUID | str | None = None,
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
+        text: str | None = None,
+        tag: str | None = None,
+        unused: bool | None = None,
+        sort: str = FactOrder.STORED,
         limit: int = LIST_LIMIT,
         offset: int = 0,
     ) -> list[Fact]:
-        """Return facts, the newest first, then by id.
+        """Return facts in an order, by default the newest first.
 
         Args:
             validity: Return facts of this validity only: ``active``, ``superseded``, ``expired`` or ``retracted``.
@@ -69,6 +74,10 @@ class ListMethods(KnowledgeSession):
             entity_id: Return facts about this entity only.
             as_of: Return facts that were known at this moment; their fields are those of today.
             valid_at: Return facts that were true at this moment, also superseded facts.
+            text: Return facts with this text in subject, predicate or content, in any case of letters.
+            tag: Return facts with this tag only.
+            unused: Return only facts that no search or block has shown, or only other facts.
+            sort: A :class:`FactOrder`.
             limit: Most facts, 1 to 1,000.
             offset: The number of facts to skip.
 
@@ -87,7 +96,11 @@ class ListMethods(KnowledgeSession):
                 entity_id=inputs.optional_id(entity_id, field="entity_id"),
                 as_of=inputs.optional_moment(as_of, field="as_of"),
                 valid_at=inputs.optional_moment(valid_at, field="valid_at"),
+                text=text or None,
+                tag=tag or None,
+                unused=unused,
                 now=self.clock(),
+                sort=require_one_of(FactOrder, sort, field="sort"),
                 limit=limit,
                 offset=offset,
             )
@@ -110,17 +123,25 @@ class ListMethods(KnowledgeSession):
         maturity: str | None = None,
         forgotten: bool | None = None,
         scope: str | None = None,
+        text: str | None = None,
+        tag: str | None = None,
+        unused: bool | None = None,
+        sort: str = RuleOrder.STORED,
         as_of: Moment | None = None,
         limit: int = LIST_LIMIT,
         offset: int = 0,
     ) -> list[Rule]:
-        """Return rules, the newest first, then by id.
+        """Return rules in an order, by default the newest first.
 
         Args:
             maturity: Return rules of this maturity only: ``candidate``, ``established``, ``proven`` or
                 ``anti_pattern``.
             forgotten: Return only forgotten rules, or only other rules.
             scope: Return rules of this scope only, without the global one.
+            text: Return rules with this text, in any case of letters.
+            tag: Return rules with this tag only.
+            unused: Return only rules that no search or block has shown, or only other rules.
+            sort: A :class:`RuleOrder`.
             as_of: Return rules that were stored at this moment, with ``forgotten`` as it was then; their fields are
                 those of today.
             limit: Most rules, 1 to 1,000.
@@ -136,6 +157,11 @@ class ListMethods(KnowledgeSession):
                 maturity=optional_one_of(Maturity, maturity, field="maturity"),
                 forgotten=forgotten,
                 scope=inputs.optional_scope(scope),
+                text=text or None,
+                tag=tag or None,
+                unused=unused,
+                now=self.clock(),
+                sort=require_one_of(RuleOrder, sort, field="sort"),
                 as_of=inputs.optional_moment(as_of, field="as_of"),
                 limit=limit,
                 offset=offset,

@@ -137,10 +137,9 @@ async def rehearse(
 async def _prepare(
     pool: asyncpg.Pool, engine: EmbeddingEngine, lease: Lease, result: ConsolidationResult, known: Known
 ) -> Steps:
-    episode_ids = tuple(episode.id for episode in lease.episodes)
-    return await prepare(
-        pool, engine, result, Group(butler=lease.butler, episode_ids=episode_ids, known=known)
-    )
+    said_at = {episode.id: episode.created_at for episode in lease.episodes}
+    group = Group(butler=lease.butler, episode_ids=tuple(said_at), known=known, said_at=said_at)
+    return await prepare(pool, engine, result, group)
 
 
 async def _until_the_server_answers(lease: Lease, work: Callable[[], Awaitable[_T]]) -> _T:

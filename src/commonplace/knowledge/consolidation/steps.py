@@ -7,6 +7,7 @@ the text may hold the secret that is refused.
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final, assert_never
 from uuid import UUID
 
@@ -28,7 +29,7 @@ from commonplace.knowledge.consolidation.results import (
     UpdatedFact,
     UpdatedRule,
 )
-from commonplace.knowledge.facts import DEFAULT_IMPORTANCE, FactDraft, checked_fact, fact_text
+from commonplace.knowledge.facts import DEFAULT_IMPORTANCE, FactDraft, checked_fact, fact_text, with_period
 from commonplace.knowledge.inputs import MemoryType
 from commonplace.knowledge.kinds import GLOBAL_SCOPE
 from commonplace.knowledge.lifecycle.permanence import Permanence
@@ -100,6 +101,8 @@ class Group:
     butler: str
     episode_ids: tuple[UUID, ...]
     known: Known
+    said_at: Mapping[UUID, datetime]
+    """When each episode was stored."""
 
     def evidence(self, given: Sequence[UUID]) -> tuple[UUID, ...]:
         """Return the episodes of the group that an entry names, or all episodes of the group."""
@@ -269,6 +272,12 @@ def _rule(place: str, rule: NewRule | UpdatedRule, group: Group, target: KnownRu
     )
 
 
+def _dated(draft: FactDraft, said_at: Sequence[datetime]) -> FactDraft:
+    """Return a draft with the period that its content names, if its episodes agree on that period."""
+    (first, early), (_, late) = with_period(draft, min(said_at)), with_period(draft, max(said_at))
+    return first if early == late else draft
+
+
 def _fact(place: str, fact: NewFact | UpdatedFact, group: Group, target: KnownFact | None) -> StoreFact:
     evidence = group.evidence(fact.evidence)
     permanence, importance, tags = fact.permanence, fact.importance, fact.tags
@@ -289,7 +298,7 @@ def _fact(place: str, fact: NewFact | UpdatedFact, group: Group, target: KnownFa
         source_butler=group.butler,
         source_episode_id=evidence[-1],
     )
-    draft = checked_fact(draft)
+    draft = checked_fact(_dated(draft, [group.said_at[each] for each in evidence]))
     return StoreFact(
         place=place,
         draft=draft,

@@ -76,6 +76,16 @@ class AuditMethods(KnowledgeSession):
                 rows = await sql.list_events(**wanted)
         return Event.from_rows(rows)
 
+    async def change_stamp(self) -> str:
+        """Return a text that changes when the tenant's memories change; empty before the first change.
+
+        Raises:
+            StorageUnavailableError: The server cannot be reached.
+        """
+        async with self._reading() as sql:
+            row = await sql.latest_event()
+        return "" if row is None else str(row["id"])
+
     async def get_event(self, event_id: UUID | str) -> Event:
         """Return one event.
 

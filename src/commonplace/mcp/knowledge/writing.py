@@ -78,13 +78,14 @@ async def memory_store_fact(
 
     There is one current fact for each subject, predicate and scope: storing another with the same three replaces the
     old one, which is kept as history. So to correct a fact, store it again under the same subject and predicate.
-    Search first, so that you use the names that are in use. Do not store secrets. Returns the id, the
-    superseded_id of the fact that was replaced and the entity_id of the subject, if any.
+    Search first, so that you use the names that are in use. Do not store secrets. Returns the id and, if any, the
+    superseded_id of the fact that was replaced, the entity_id of the subject and the period that was read from the
+    sentence.
 
     Parameters:
         subject: The person or thing that the fact is about, such as "Anna" or "staging database".
         predicate: The attribute or relation, as a short stable key, such as "lives_in" or "port".
-        content: The fact as one sentence that makes sense on its own.
+        content: The fact as one sentence that makes sense on its own. A period in it, such as "since May", is read.
         permanence: How long it will hold: permanent (never fades), stable (years), standard (months), volatile (weeks)
             or ephemeral (days).
         entity_id: The entity of the subject, as entity_resolve gives it. Without it, the subject's name decides, unless

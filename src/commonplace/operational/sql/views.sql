@@ -93,6 +93,14 @@ SELECT
   (SELECT count(*) FROM events WHERE created_at >= :week_ago AND level = 'critical') AS critical_in_week,
   (SELECT coalesce(sum(cost_usd), 0.0) FROM sessions WHERE started_at >= :week_ago) AS cost_in_week_usd;
 
+-- name: change_stamp()^
+-- Numbers that change with the memories, sessions and events.
+SELECT
+  (SELECT max(id) FROM memory_changes) AS changes,
+  (SELECT max(id) FROM sessions) AS sessions,
+  (SELECT count(*) FROM sessions WHERE status = 'running') AS running,
+  (SELECT max(id) FROM events) AS events;
+
 -- name: learned_by_day(since)
 -- The number of memories by day of creation since a time, without days that have none.
 SELECT substr(created_at, 1, 10) AS day, count(*) AS memories FROM memories

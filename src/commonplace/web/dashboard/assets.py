@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import parse_qs
 
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
+from starlette.types import ASGIApp, Scope
 
 STATIC_PATH: Final = "/static"
 """The path of :func:`static_app`."""
 
 DIRECTORY: Final = Path(__file__).parent / "static"
 VENDORED: Final = ("vendor/htmx.js", "vendor/idiomorph.js", "vendor/uplot.js", "vendor/uplot.css")
-"""The files that every page loads; only the graph page loads the graph library."""
+"""The files that pages need: charts load uPlot, and all pages load the others. Only the graph page needs another."""
 
 VERSION: Final = "v"
 FOR_GOOD: Final = "public, max-age=31536000, immutable"
@@ -37,9 +38,9 @@ class _VersionedFiles(StaticFiles):
         return response
 
 
-def static_app() -> StaticFiles:
-    """Return the application that serves the files, for :data:`STATIC_PATH`."""
-    return _VersionedFiles(directory=DIRECTORY)
+def static_app() -> ASGIApp:
+    """Return the application that serves the files, compressed, for :data:`STATIC_PATH`."""
+    return GZipMiddleware(_VersionedFiles(directory=DIRECTORY))
 
 
 def asset(name: str) -> str:

@@ -33,7 +33,7 @@ class Card:
         url: The page that shows more.
         more: The text of the link to that page.
         key: The name in the card's own address; only for a card that is ``apart``.
-        every_s: The refresh interval of a card that is apart.
+        every_s: The refresh interval of a card that is apart; 0 if it loads again with the overview only.
         timeout_s: The time that reading may take.
         hides_empty: Whether the overview leaves the card out if there is nothing to show: no values and no error.
         is_starting: Returns whether the memory is still opening; a timeout is then not an error.
@@ -45,7 +45,7 @@ class Card:
     url: str
     more: str = "All"
     key: str = ""
-    every_s: int = 15
+    every_s: int = 0
     timeout_s: float = TIMEOUT_S
     hides_empty: bool = False
     is_starting: Callable[[Request], bool] | None = None

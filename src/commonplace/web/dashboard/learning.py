@@ -1,17 +1,11 @@
-"""New memories of operational, app and workspace memory, as one list and one chart for the overview."""
+"""New memories for the overview: the newest as one list, and the numbers of each day."""
 
-from collections import Counter
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, Final
+from typing import Final
 
-from fastapi import Request
-
-from commonplace.core.errors import CommonplaceError
 from commonplace.memories import Memories
-from commonplace.web.access import knowledge_of, memories
-from commonplace.web.dashboard.series import Series
 
 DAYS: Final = 30
 
@@ -62,25 +56,16 @@ async def latest(memories: Memories, *, limit: int) -> list[Learned]:
     return sorted(found, key=lambda one: one.at, reverse=True)[:limit]
 
 
-async def by_day(request: Request) -> dict[str, Any]:
-    """Read the number of new memories on each of the last thirty days (UTC), for the chart.
+def first_day(today: datetime) -> datetime:
+    """Return the beginning of the first of the thirty days that end with today (UTC)."""
+    return datetime.combine(today.astimezone(UTC).date(), time(), tzinfo=UTC) - timedelta(days=DAYS - 1)
 
-    Knowledge memory is left out if its database cannot be reached.
+
+def per_day(counts: Mapping[date, int], since: datetime) -> list[int]:
+    """Return the numbers of new memories of thirty days, the first day first.
+
+    Args:
+        counts: The numbers of the days that have any.
+        since: The beginning of the first day, from :func:`first_day`.
     """
-    open_memories = memories(request)
-    today = open_memories.operational.views.now().astimezone(UTC).date()
-    days = [today - timedelta(days=back) for back in reversed(range(DAYS))]
-    since = _midnight(days[0])
-    counts = Counter(await open_memories.operational.views.learned_by_day(since=since))
-    counts.update(await open_memories.apps.views.created_by_day(since=since))
-    with suppress(CommonplaceError):
-        counts.update(await knowledge_of(request).learned_by_day(since=since))
-    facts = (await open_memories.workspace.search(limit=None)).memories
-    counts.update(one.created_at.astimezone(UTC).date() for one in facts)
-    moments = [_midnight(day) for day in days]
-    values = [counts[day] for day in days]
-    return {"series": Series(name="learned", moments=moments, values=values, span=timedelta(days=1))}
-
-
-def _midnight(day: date) -> datetime:
-    return datetime.combine(day, time(), tzinfo=UTC)
+    return [counts.get(since.date() + timedelta(days=day), 0) for day in range(DAYS)]

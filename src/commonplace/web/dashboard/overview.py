@@ -1,15 +1,16 @@
 """The overview: health, counts, new memories, fading memories and failures.
 
-The cards of operational, app and workspace memory are part of the page. The cards of knowledge memory, whose server
-may be starting or down, and of health, which takes a while, load themselves.
+The problems and news of operational, app and workspace memory are part of the page. The cards of knowledge memory,
+whose server may be starting or down, and those that take a while load themselves.
 """
 
+from collections import Counter
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import UTC, timedelta
 from http import HTTPStatus
 from typing import Annotated, Any, Final, cast
 
-from fastapi import Depends, Request
+from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from commonplace.access import Principal
@@ -19,7 +20,8 @@ from commonplace.web.access import caller_of, installation_reader, knowledge_of,
 from commonplace.web.dashboard import learning, reviewing
 from commonplace.web.dashboard.cards import Card, ReadCard, read_card, read_cards
 from commonplace.web.dashboard.errors import pages
-from commonplace.web.dashboard.rendering import render
+from commonplace.web.dashboard.rendering import NOT_KEPT, events, link, render, wants_fragment
+from commonplace.web.dashboard.stamps import is_same_state, stamp_of
 from commonplace.web.dashboard.waiting_counts import total_waiting
 from commonplace.web.health import Checks, state_of
 from commonplace.web.knowledge.pages import cards as knowledge_cards
@@ -37,19 +39,36 @@ async def health(request: Request) -> dict[str, Any]:
     return {"parts": parts, "state": state_of(parts)}
 
 
+async def start(request: Request) -> dict[str, Any]:
+    """Return a value if no memory and no session is stored yet, so that the card with the first commands shows."""
+    all_four = memories(request)
+    if await learning.latest(all_four, limit=1) or (await all_four.operational.views.sessions(limit=1)).items:
+        return {}
+    knowledge = await knowledge_of(request).stats()
+    stored = knowledge.episodes.total or knowledge.facts.active or knowledge.rules.candidate
+    return {} if stored else {"is_empty": True}
+
+
 async def operations(request: Request) -> dict[str, Any]:
-    """Read the counts of operational memory."""
-    return {"figures": await memories(request).operational.views.figures()}
+    """Read the counts of operational memory, and its new memories of each day."""
+    views = memories(request).operational.views
+    since = learning.first_day(views.now())
+    days = learning.per_day(await views.learned_by_day(since=since), since)
+    return {"figures": await views.figures(), "days": days}
 
 
 async def agents(request: Request) -> dict[str, Any]:
-    """Read the counts of app and workspace memory."""
+    """Read the counts of app and workspace memory, and their new memories of each day."""
     both = memories(request)
-    facts = await both.workspace.search(limit=None)
+    facts = (await both.workspace.search(limit=None)).memories
+    since = learning.first_day(both.operational.views.now())
+    stored = Counter(one.created_at.astimezone(UTC).date() for one in facts)
     return {
         "apps": await both.apps.statistics(),
-        "facts": len(facts.memories),
+        "facts": len(facts),
         "config": both.workspace.config,
+        "digest_days": learning.per_day(await both.apps.views.created_by_day(since=since), since),
+        "note_days": learning.per_day(stored, since),
     }
 
 
@@ -103,26 +122,39 @@ HEALTH: Final = Card(
     read=health,
     url="",
     key="health",
-    every_s=5,
+    every_s=15,
     timeout_s=HEALTH_S,
 )
 
-FIGURES: Final = [
-    Card(title="Operations", template="cards/operations.html", read=operations, url="/sessions"),
-    Card(title="Apps and workspace", template="cards/agents.html", read=agents, url="/apps"),
-    knowledge_cards.FIGURES,
-]
-"""Rows of figures, over the whole width."""
-
-CHART: Final = Card(
-    title="New memories per day",
-    template="cards/learning.html",
-    read=learning.by_day,
-    url="/week",
-    key="chart",
+START: Final = Card(
+    title="Start here",
+    template="cards/start.html",
+    read=start,
+    url="",
+    key="start",
     every_s=60,
+    hides_empty=True,
     is_starting=knowledge_cards.is_starting,
 )
+
+FIGURES: Final = [
+    Card(
+        title="Operations",
+        template="cards/operations.html",
+        read=operations,
+        url="/sessions",
+        key="operations",
+    ),
+    Card(
+        title="Apps and workspace",
+        template="cards/agents.html",
+        read=agents,
+        url="/apps",
+        key="agents",
+    ),
+    knowledge_cards.FIGURES,
+]
+"""One line of figures, with the new memories of each day."""
 
 PROBLEMS: Final = [
     Card(
@@ -155,7 +187,6 @@ PROBLEMS: Final = [
         url="/reviews",
         more="Review",
         key="reviews",
-        every_s=60,
         hides_empty=True,
     ),
 ]
@@ -175,7 +206,10 @@ NEWS: Final = [
 ]
 """Cards below the figures, in this order."""
 
-APART: Final = {card.key: card for card in (HEALTH, CHART, *FIGURES, *PROBLEMS, *NEWS) if card.apart}
+APART: Final = {card.key: card for card in (HEALTH, START, *FIGURES, *PROBLEMS, *NEWS) if card.apart}
+
+CHANGED: Final = "overview-changed"
+"""The event on which cards that load themselves load again."""
 
 OF_TENANTS: Final = "/knowledge"
 """The first page for other tenants than the installation's."""
@@ -184,17 +218,26 @@ router = pages("", reader)
 
 
 @router.get("/")
-async def overview(request: Request, who: Annotated[Principal, Depends(reader)]) -> Response:
-    """Show the overview; cards that may be slow load themselves."""
+async def overview(
+    request: Request,
+    who: Annotated[Principal, Depends(reader)],
+    shown: Annotated[str, Query(alias="stamp", max_length=32)] = "",
+) -> Response:
+    """Show the overview; cards that may be slow load themselves. A tab that shows the present state gets nothing."""
     if not who.of_installation:
         return RedirectResponse(OF_TENANTS, HTTPStatus.SEE_OTHER)
-    first, *figures, chart = await read_cards([HEALTH, *FIGURES, CHART], request)
+    stamp = await stamp_of(request)
+    if shown == stamp and wants_fragment(request):
+        return Response(status_code=HTTPStatus.NO_CONTENT, headers=NOT_KEPT)
+    first, started, *figures = await read_cards([HEALTH, START, *FIGURES], request)
     return render(
         request,
         "overview.html",
+        headers=None if is_same_state(shown, stamp) else events({CHANGED: None}),
+        url=link("/", stamp=stamp),
         health=first,
+        start=started,
         rows=figures,
-        chart=chart,
         problems=await _shown(PROBLEMS, request),
         news=await _shown(NEWS, request),
     )

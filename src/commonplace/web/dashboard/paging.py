@@ -31,6 +31,10 @@ class Filters(BaseModel):
         """The filters as the address names them, without the offset."""
         return self.model_dump(by_alias=True, exclude={"offset"})
 
+    def url_of(self, path: str, **changed: object) -> str:
+        """Return the address of the first page of a list with other filters."""
+        return link(path, **self.query | changed)
+
     @property
     def given(self) -> dict[str, Any]:
         """The filters that are set, as arguments of the function that reads the list."""

@@ -14,6 +14,7 @@ from commonplace.search_all import MAX_QUERY_CHARS, PARTS, Item, Kind, search_al
 from commonplace.web.access import KnowledgeOfCaller, OpenMemories, reader
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import link, render
+from commonplace.web.knowledge.pages.graph import BETWEEN
 
 PATH: Final = "/search"
 TITLES: Final = {
@@ -67,6 +68,7 @@ async def search_page(
         "search.html",
         query=wanted.q,
         day=day,
+        connects=len([name for name in BETWEEN.split(wanted.q) if name]) == 2,  # noqa: PLR2004 - two names
         url=link(PATH, q=wanted.q, on=day),
         results=await search_all(replace(memories, knowledge=knowledge), wanted.q, parts=parts, as_of=end),
         titles=TITLES,

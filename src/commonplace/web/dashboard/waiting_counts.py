@@ -5,7 +5,7 @@ when the overview or the review page listed the items.
 """
 
 import logging
-from typing import cast
+from typing import Any, cast
 
 from fastapi import Request
 
@@ -44,5 +44,5 @@ def _counts(request: Request) -> dict[str, int]:
     """Return the last numbers of knowledge memory by tenant."""
     state = request.app.state
     if not hasattr(state, "waiting_counts"):
-        state.waiting_counts = {}
-    return cast("dict[str, int]", state.waiting_counts)
+        state.waiting_counts = dict[str, int]()
+    return cast("Any", state).waiting_counts

@@ -50,6 +50,53 @@ async def learn(pool: asyncpg.Pool, engine: EmbeddingEngine, hour: int, **fields
     return str(await store_fact(pool, engine, clock=at(hour), **given))
 
 
+async def test_facts_are_found_and_ordered(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
+    """Text, tag and use filter facts; each order begins with another fact, and its pages hold each fact once."""
+    first = await learn(pool, engine, 0, subject="mail", importance=9.0, tags=["net"])
+    second = await learn(
+        pool, engine, 1, subject="Cache", content="Holds 50 % of the rows", permanence="ephemeral"
+    )
+    third = await learn(pool, engine, 2, subject="zoo", importance=1.0)
+    clock = at(24)
+
+    async def ids(**wanted: Any) -> list[str]:  # noqa: ANN401
+        return [str(fact.id) for fact in await list_facts(pool, clock=clock, **wanted)]
+
+    assert await ids(text="50 % OF") == [second]
+    assert await ids(text="MAIL p0: content".replace(":", "")) == [first]
+    assert await ids(tag="net") == [first]
+    assert await ids(unused=True) == [third, second, first]
+    assert await ids(unused=False) == []
+    assert await ids(sort="subject") == [second, first, third]
+    assert await ids(sort="importance") == [first, second, third]
+    assert await ids(sort="confidence") == [second, first, third]
+    assert await ids(sort="confirmed") == [first, second, third]
+    assert await ids(sort="used") == [third, second, first]
+    pages = [await ids(sort="confirmed", limit=1, offset=offset) for offset in range(4)]
+    assert pages == [[first], [second], [third], []]
+    with pytest.raises(InvalidInputError, match="sort"):
+        await list_facts(pool, sort="colour", clock=clock)
+
+
+async def test_rules_are_found_and_ordered(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
+    """Text and tag filter rules; the most harmful and the most applied come first where that is the order."""
+    calm = await store_rule(pool, engine, content="Drain the queue", tags=["ops"], clock=at(0))
+    harm = await store_rule(pool, engine, content="Restart at once", clock=at(1))
+    await mark_harmful(pool, harm, clock=at(2))
+    await mark_helpful(pool, calm, clock=at(2))
+    await mark_helpful(pool, calm, clock=at(2))
+
+    async def ids(**wanted: Any) -> list[Any]:  # noqa: ANN401
+        return [rule.id for rule in await list_rules(pool, clock=at(3), **wanted)]
+
+    assert await ids(text="DRAIN") == [calm]
+    assert await ids(tag="ops") == [calm]
+    assert await ids(sort="harmed") == [harm, calm]
+    assert await ids(sort="applied") == [calm, harm]
+    assert await ids(sort="effectiveness") == [calm, harm]
+    assert await ids(sort="confirmed") == [harm, calm]
+
+
 async def test_facts_come_newest_first_and_by_page(pool: asyncpg.Pool, engine: EmbeddingEngine) -> None:
     """Each once, without vectors, and nothing counts as a reading."""
     stored = [await learn(pool, engine, hour) for hour in range(5)]

@@ -291,3 +291,37 @@ async def test_the_timeline_of_a_subject(knowledge: KnowledgeMemory) -> None:
         await knowledge.timeline()
     with pytest.raises(InvalidInputError, match="valid_from: expected a date or a time in ISO 8601"):
         await knowledge.store_fact(**key, content="Rome", valid_from="last May")
+
+
+async def test_a_period_that_a_sentence_names_is_read(knowledge: KnowledgeMemory) -> None:
+    """It is in the receipt and in the fact with its words; a given period goes first, and corrects it."""
+    knowledge.clock = ManualClock(datetime(2026, 11, 22, 12, tzinfo=UTC))
+    may, march = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)
+    key = {"subject": "Anna", "predicate": "works_at", "content": "Anna has worked at Acme since May."}
+    receipt = await knowledge.store_fact(**key)
+    assert receipt.period is not None
+    assert (receipt.period.words, receipt.period.valid_from) == ("since May", may)
+    stored = await knowledge.read_memory("fact", receipt.id)
+    assert (stored.valid_from, stored.valid_to) == (may, None)
+    assert stored.metadata == {"period_words": "since May"}
+
+    corrected = await knowledge.store_fact(**key, valid_from=march)
+    assert corrected.period is None
+    stored = await knowledge.read_memory("fact", corrected.id)
+    assert (stored.valid_from, stored.metadata) == (march, {})
+
+
+async def test_a_period_is_read_against_the_date_of_the_episode(knowledge: KnowledgeMemory) -> None:
+    """Not against the date of the consolidation, when the next such weekday is a week later."""
+    knowledge.clock = clock = ManualClock(utc_now())
+    last = clock().date() + timedelta(days=2)
+    away = f"Ben is away until {last:%A}."
+    await knowledge.store_episode(content=away, butler="ops")
+    clock.advance(days=3)
+    await knowledge.run_consolidation(Spawner(answer(new_facts=[fact("Ben", "availability", away)])))
+    (stored,) = await knowledge.list_facts(subject="Ben")
+    assert stored.valid_to is not None
+    assert (stored.valid_to.date(), stored.metadata["period_words"]) == (
+        last + timedelta(days=1),
+        f"until {last:%A}",
+    )

@@ -17,6 +17,7 @@ from commonplace.knowledge.workers.outcomes import take_back
 from commonplace.knowledge.workers.status import worker_status
 from support.commands import COMMAND, clean_environment
 from support.deadlines import DEADLINE_S
+from support.pooler import needs_session
 from support.workers import (
     fetch,
     held_fact,
@@ -31,7 +32,7 @@ from support.workers import (
 )
 
 ONLY_SWEEP = {"cleanup_cron": "off", "consolidation_cron": "off"}
-START_S = 20
+START_S = 60
 """For a process of its own, which imports and connects before it does anything."""
 
 LATER = "UPDATE procrastinate.procrastinate_workers SET last_heartbeat = last_heartbeat - interval '1 minute'"
@@ -116,6 +117,7 @@ async def test_the_job_of_a_worker_that_was_killed_is_taken_up_again(
         assert done["attempts"] == 2
 
 
+@needs_session  # the first worker does its job at once, as a notification tells it to
 async def test_a_worker_ends_in_order_on_a_signal_and_at_once_on_the_second(
     knowledge_url: str, tmp_path: Path, engine: EmbeddingEngine, one: Process
 ) -> None:
@@ -200,6 +202,7 @@ async def test_a_job_whose_end_could_not_be_written_down_is_done_again(
         assert await job_states(pool) == [("sweep", "todo")]
 
 
+@needs_session  # the worker is woken by a notification
 async def test_a_job_that_is_done_again_by_the_same_worker_is_left_to_it(
     knowledge_url: str,
     tmp_path: Path,

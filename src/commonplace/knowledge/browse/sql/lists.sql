@@ -1,17 +1,22 @@
 -- Lists for people, a page at a time. A statement first finds the ids of the page in an index, then reads the rows of
 -- these ids, because rows are wide.
 
--- name: list_facts(validity, fading, scope, subject, predicate, entity_id, as_of, valid_at, now, limit, offset)
--- Facts, the newest first; NULL turns a filter off. as_of and valid_at find what was known then, and what was true then.
-SELECT ${fact_columns} FROM facts
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
-  SELECT id FROM facts
+-- name: list_facts(validity, fading, scope, subject, predicate, entity_id, text, tag, unused, as_of, valid_at, now, sort, limit, offset)
+-- Facts in an order; NULL turns a filter off. as_of and valid_at find what was known then, and what was true then. A page
+-- of the newest facts is read from an index, any other order sorts all that match.
+WITH matching AS NOT MATERIALIZED (
+  SELECT * FROM facts
   WHERE tenant_id = current_setting('commonplace.tenant_id')
     AND (CAST(:validity AS text) IS NULL OR validity = :validity)
     AND (CAST(:fading AS boolean) IS NULL OR :fading = (metadata ->> 'status' IS NOT DISTINCT FROM 'fading'))
     AND (CAST(:subject AS text) IS NULL OR subject = :subject)
     AND (CAST(:predicate AS text) IS NULL OR predicate = :predicate)
     AND (CAST(:entity_id AS uuid) IS NULL OR entity_id = :entity_id)
+    AND (
+      CAST(:text AS text) IS NULL OR strpos(lower(concat_ws(' ', subject, predicate, content)), lower(:text)) > 0
+    )
+    AND (CAST(:tag AS text) IS NULL OR tags @> jsonb_build_array(CAST(:tag AS text)))
+    AND (CAST(:unused AS boolean) IS NULL OR :unused = (reference_count = 0))
     AND CASE
       WHEN CAST(:as_of AS timestamptz) IS NULL AND CAST(:valid_at AS timestamptz) IS NULL
         THEN CAST(:scope AS text) IS NULL OR scope = :scope
@@ -23,10 +28,33 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
         ) AS known (scope)
       )
     END
-  ORDER BY created_at DESC, id
-  LIMIT :limit OFFSET :offset
-))
-ORDER BY created_at DESC, id;
+),
+page AS (
+  SELECT CASE
+    WHEN CAST(:sort AS text) = 'stored' THEN ARRAY(
+      SELECT id FROM matching ORDER BY created_at DESC, id LIMIT :limit OFFSET :offset
+    )
+    ELSE ARRAY(
+      SELECT id FROM matching
+      ORDER BY
+        CASE :sort WHEN 'subject' THEN lower(subject) END,
+        CASE :sort
+          WHEN 'confidence' THEN commonplace_effective_confidence(
+            confidence, decay_rate, coalesce(last_confirmed_at, created_at), CAST(:now AS timestamptz)
+          )
+          WHEN 'importance' THEN -importance
+          WHEN 'used' THEN -reference_count
+        END,
+        CASE :sort WHEN 'confirmed' THEN coalesce(last_confirmed_at, created_at) END,
+        created_at DESC, id
+      LIMIT :limit OFFSET :offset
+    )
+  END AS ids
+)
+SELECT ${fact_columns}
+FROM page CROSS JOIN LATERAL unnest(page.ids) WITH ORDINALITY AS listed (listed_id, place)
+JOIN facts ON facts.id = listed.listed_id AND facts.tenant_id = current_setting('commonplace.tenant_id')
+ORDER BY place;
 
 -- name: fact_chain(id)
 -- A fact with the facts that it superseded and the facts that superseded it, the newest first.
@@ -48,11 +76,10 @@ WHERE tenant_id = current_setting('commonplace.tenant_id')
   AND id IN (SELECT id FROM older UNION SELECT id FROM newer)
 ORDER BY created_at DESC, id;
 
--- name: list_rules(maturity, forgotten, scope, as_of, limit, offset)
--- Rules, the newest first; NULL turns a filter off. as_of finds the rules that were stored then, forgotten or not then.
-SELECT ${rule_columns} FROM rules
-WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
-  SELECT id FROM rules
+-- name: list_rules(maturity, forgotten, scope, text, tag, unused, as_of, now, sort, limit, offset)
+-- Rules in an order; NULL turns a filter off. as_of finds the rules that were stored then, forgotten or not then.
+WITH matching AS NOT MATERIALIZED (
+  SELECT * FROM rules
   WHERE tenant_id = current_setting('commonplace.tenant_id')
     AND (CAST(:maturity AS text) IS NULL OR maturity = :maturity)
     AND (
@@ -61,10 +88,36 @@ WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = ANY(ARRAY(
     )
     AND (CAST(:as_of AS timestamptz) IS NULL OR created_at <= :as_of)
     AND (CAST(:scope AS text) IS NULL OR scope = :scope)
-  ORDER BY created_at DESC, id
-  LIMIT :limit OFFSET :offset
-))
-ORDER BY created_at DESC, id;
+    AND (CAST(:text AS text) IS NULL OR strpos(lower(content), lower(:text)) > 0)
+    AND (CAST(:tag AS text) IS NULL OR tags @> jsonb_build_array(CAST(:tag AS text)))
+    AND (CAST(:unused AS boolean) IS NULL OR :unused = (reference_count = 0))
+),
+page AS (
+  SELECT CASE
+    WHEN CAST(:sort AS text) = 'stored' THEN ARRAY(
+      SELECT id FROM matching ORDER BY created_at DESC, id LIMIT :limit OFFSET :offset
+    )
+    ELSE ARRAY(
+      SELECT id FROM matching
+      ORDER BY
+        CASE :sort
+          WHEN 'confidence' THEN commonplace_effective_confidence(
+            confidence, decay_rate, coalesce(last_confirmed_at, created_at), CAST(:now AS timestamptz)
+          )
+          WHEN 'effectiveness' THEN -effectiveness_score
+          WHEN 'applied' THEN -applied_count
+          WHEN 'harmed' THEN -harmful_count
+        END,
+        CASE :sort WHEN 'confirmed' THEN coalesce(last_confirmed_at, created_at) END,
+        created_at DESC, id
+      LIMIT :limit OFFSET :offset
+    )
+  END AS ids
+)
+SELECT ${rule_columns}
+FROM page CROSS JOIN LATERAL unnest(page.ids) WITH ORDINALITY AS listed (listed_id, place)
+JOIN rules ON rules.id = listed.listed_id AND rules.tenant_id = current_setting('commonplace.tenant_id')
+ORDER BY place;
 
 -- name: list_applications(rule_id, limit)
 -- Applications of a rule, the latest first.

@@ -41,3 +41,10 @@ LIMIT :limit OFFSET :offset;
 -- One event.
 SELECT * FROM memory_events
 WHERE tenant_id = current_setting('commonplace.tenant_id') AND id = :id;
+
+-- name: latest_event()^
+-- The latest event of the tenant.
+SELECT id, created_at FROM memory_events
+WHERE tenant_id = current_setting('commonplace.tenant_id')
+ORDER BY created_at DESC
+LIMIT 1;

@@ -221,6 +221,13 @@
   });
   document.addEventListener("htmx:afterSettle", count);
 
+  document.addEventListener("click", async (event) => {
+    const copies = event.target.closest("[data-copies]");
+    if (!copies) return;
+    await navigator.clipboard.writeText(document.getElementById(copies.dataset.copies).textContent);
+    toast("The command is copied.");
+  });
+
   // --- theme ------------------------------------------------------------------------------------------------------
 
   const THEMES = ["system", "light", "dark"];
@@ -254,7 +261,7 @@
   };
   const drawn = new Map();
   const draw = (figure) => {
-    if (!window.uPlot || drawn.has(figure)) return;
+    if (drawn.has(figure)) return;
     const series = JSON.parse(figure.dataset.chart);
     // Label days if there are several, else times; in UTC, like all exact times of the dashboard.
     const moments = (plot, ticks) => {
@@ -309,7 +316,18 @@
   };
   const drawAll = () => {
     for (const figure of drawn.keys()) if (!document.contains(figure)) drawn.delete(figure);
-    document.querySelectorAll("[data-chart]").forEach(draw);
+    const figures = document.querySelectorAll("[data-chart]");
+    if (window.uPlot) figures.forEach(draw);
+    else if (figures.length > 0) loadCharts();
+  };
+  // Only pages with a chart load the chart library.
+  const loadCharts = () => {
+    const url = document.body.dataset.charts;
+    if (!url || document.querySelector(`script[src="${url}"]`)) return;
+    const script = document.createElement("script");
+    script.addEventListener("load", drawAll);
+    script.src = url;
+    document.head.append(script);
   };
   const repaint = () => drawn.forEach((plot) => plot.redraw());
   document.addEventListener("theme", repaint);

@@ -6,6 +6,7 @@ from fastapi import Request
 
 from commonplace.knowledge import FailedJob, RunState, worker_status
 from commonplace.web.access import knowledge_of, memories
+from commonplace.web.dashboard import learning
 from commonplace.web.dashboard.cards import Card, Reader
 
 if TYPE_CHECKING:
@@ -15,8 +16,11 @@ SHOWN: Final = 5
 
 
 async def figures(request: Request) -> dict[str, Any]:
-    """Read the counts of the tenant."""
-    return {"stats": await knowledge_of(request).stats()}
+    """Read the counts of the tenant, and the new memories of each day."""
+    knowledge = knowledge_of(request)
+    since = learning.first_day(knowledge.clock())
+    days = learning.per_day(await knowledge.learned_by_day(since=since), since)
+    return {"stats": await knowledge.stats(), "days": days}
 
 
 async def learned(request: Request) -> dict[str, Any]:

@@ -6,13 +6,24 @@ from uuid import UUID
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse
 
-from commonplace.knowledge import FAINT, GONE, Fact, KnowledgeMemory, Rule, Validity
+from commonplace.knowledge import FAINT, GONE, Fact, FactOrder, KnowledgeMemory, MemoryType, Rule, Validity
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.paging import Filters, cut_page, present
 from commonplace.web.dashboard.rendering import render
+from commonplace.web.knowledge.pages.bulk import add_bulk_changes
 from commonplace.web.knowledge.pages.decay_curve import DecayCurve, decay_curve
-from commonplace.web.knowledge.pages.listing import ItemId, Name, SomeId
+from commonplace.web.knowledge.pages.listing import (
+    UNUSED,
+    USES,
+    Day,
+    ItemId,
+    Name,
+    SearchText,
+    SomeId,
+    Used,
+    end_of,
+)
 
 PATH: Final = "/knowledge/facts"
 FADING: Final = "fading"
@@ -32,19 +43,29 @@ router = pages(PATH, reader)
 class FactFilters(Filters):
     """The filters of the list of facts."""
 
+    search: SearchText = ""
     state: State = ""
     scope: Name = ""
+    tag: Name = ""
+    used: Used = ""
+    as_of: Day = None
     entity: SomeId = None
+    sort: FactOrder | Literal[""] = ""
 
     @property
     def given(self) -> dict[str, Any]:
         """The filters of knowledge memory."""
         fading = self.state == FADING
         return present(
+            text=self.search,
             validity=Validity.ACTIVE if fading else self.state,
             fading=fading or None,
             scope=self.scope,
+            tag=self.tag,
+            unused=UNUSED.get(self.used),
+            as_of=end_of(self.as_of),
             entity_id=self.entity,
+            sort=self.sort,
         )
 
 
@@ -52,12 +73,22 @@ class FactFilters(Filters):
 async def facts_page(
     request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[FactFilters, Query()]
 ) -> HTMLResponse:
-    """Show facts, newest first."""
+    """Show facts in an order, by default the newest first."""
     facts, pager = await cut_page(request, wanted, knowledge.list_facts)
     entity = None if wanted.entity is None else await knowledge.entity_get(wanted.entity)
     return render(
-        request, "knowledge/facts/list.html", facts=facts, pager=pager, states=STATES, entity=entity
+        request,
+        "knowledge/facts/list.html",
+        facts=facts,
+        pager=pager,
+        states=STATES,
+        uses=USES,
+        entity=entity,
+        wanted=wanted,
     )
+
+
+add_bulk_changes(router, MemoryType.FACT, PATH)
 
 
 @router.get("/{fact_id:uuid}")

@@ -20,7 +20,7 @@ PATH: Final = "/knowledge/graph"
 PLACES: Final = {"entity": "entities", "fact": "facts", "rule": "rules", "episode": "episodes"}
 SUGGESTED: Final = 8
 CANDIDATES: Final = 50
-_BETWEEN: Final = re.compile(r"\s+(?:and|und|to|with|&)\s+|\s*[,;→+]\s*", re.IGNORECASE)
+BETWEEN: Final = re.compile(r"\s+(?:and|und|to|with|&)\s+|\s*[,;→+]\s*", re.IGNORECASE)
 """What stands between the names of two entities in a question."""
 
 router = pages(PATH, reader)
@@ -110,7 +110,7 @@ def url_of(node: Node) -> str:
 
 
 async def _answer(knowledge: KnowledgeMemory, wanted: Wanted) -> Answer:
-    names = [name for name in _BETWEEN.split(wanted.q) if name] if wanted.q else []
+    names = [name for name in BETWEEN.split(wanted.q) if name] if wanted.q else []
     whole = await _named(knowledge, wanted.q) if len(names) > 1 else None
     if whole is not None:  # a name may hold such a word
         names = [wanted.q]

@@ -8,16 +8,17 @@ from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
 from commonplace.core.errors import InvalidInputError, NotFoundError
-from commonplace.knowledge import FAINT, GONE, KnowledgeMemory, Maturity, MemoryType, Rule
+from commonplace.knowledge import FAINT, GONE, KnowledgeMemory, Maturity, MemoryType, Rule, RuleOrder
 from commonplace.web.access import KnowledgeOfCaller, reader, writer
 from commonplace.web.dashboard.errors import message_of, pages
 from commonplace.web.dashboard.forms import Text
 from commonplace.web.dashboard.paging import Filters, cut_page, present
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, render, render_dialog
+from commonplace.web.knowledge.pages.bulk import add_bulk_changes
 from commonplace.web.knowledge.pages.facts import curve_of
 from commonplace.web.knowledge.pages.forgetting import add_forgetting
-from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, Name
+from commonplace.web.knowledge.pages.listing import CHANGED, UNUSED, USES, ItemId, Name, SearchText, Used
 from commonplace.web.knowledge.pages.pinning import add_pinning
 
 PATH: Final = "/knowledge/rules"
@@ -39,14 +40,22 @@ WRITE: Final = [Depends(writer)]
 class RuleFilters(Filters):
     """The filters of the list of rules."""
 
+    search: SearchText = ""
     state: Standing = ""
     scope: Name = ""
+    tag: Name = ""
+    used: Used = ""
+    sort: RuleOrder | Literal[""] = ""
 
     @property
     def given(self) -> dict[str, Any]:
         """The filters of knowledge memory."""
         forgotten = self.state == FORGOTTEN
         return present(
+            text=self.search,
+            tag=self.tag,
+            unused=UNUSED.get(self.used),
+            sort=self.sort,
             maturity="" if forgotten else self.state,
             forgotten=forgotten if self.state else None,
             scope=self.scope,
@@ -57,9 +66,20 @@ class RuleFilters(Filters):
 async def rules_page(
     request: Request, knowledge: KnowledgeOfCaller, wanted: Annotated[RuleFilters, Query()]
 ) -> HTMLResponse:
-    """Show rules, newest first."""
+    """Show rules in an order, by default the newest first."""
     rules, pager = await cut_page(request, wanted, knowledge.list_rules)
-    return render(request, "knowledge/rules/list.html", rules=rules, pager=pager, states=STANDINGS)
+    return render(
+        request,
+        "knowledge/rules/list.html",
+        rules=rules,
+        pager=pager,
+        states=STANDINGS,
+        uses=USES,
+        wanted=wanted,
+    )
+
+
+add_bulk_changes(router, MemoryType.RULE, PATH)
 
 
 @router.get("/{rule_id:uuid}")

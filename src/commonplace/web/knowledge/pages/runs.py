@@ -14,6 +14,7 @@ from commonplace.web.dashboard.forms import Text
 from commonplace.web.dashboard.paging import Filters, cut_page
 from commonplace.web.dashboard.questions import Question, ask
 from commonplace.web.dashboard.rendering import done, render
+from commonplace.web.knowledge.pages.latest_run import latest_run
 from commonplace.web.knowledge.pages.listing import CHANGED, ItemId, Name
 
 if TYPE_CHECKING:
@@ -52,8 +53,6 @@ async def runs_page(
 ) -> HTMLResponse:
     """Show runs, latest first, and the episodes that wait."""
     runs, pager = await cut_page(request, wanted, knowledge.list_runs)
-    last = next((run for run in runs if run.state is RunState.APPLIED), None)
-    shows_last = last is not None and not pager.narrows
     return render(
         request,
         "knowledge/runs/list.html",
@@ -61,7 +60,7 @@ async def runs_page(
         pager=pager,
         states=STATES,
         groups=await knowledge.pending_groups(),
-        last=await knowledge.get_run(last.id) if last is not None and shows_last else None,
+        last=None if pager.narrows else await latest_run(knowledge),
     )
 
 

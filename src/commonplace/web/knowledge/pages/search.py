@@ -10,6 +10,7 @@ from commonplace.knowledge import Found, KnowledgeMemory, MemoryType, SearchMode
 from commonplace.web.access import KnowledgeOfCaller, reader
 from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import link, render
+from commonplace.web.knowledge.pages.latest_run import latest_run
 from commonplace.web.knowledge.pages.listing import Name
 
 PATH: Final = "/knowledge"
@@ -57,6 +58,7 @@ async def search_page(
         most=MOST_FOUND,
         url=link(PATH, **wanted.model_dump()),
         stats=None if wanted.q else await knowledge.stats(),
+        last=None if wanted.q else await latest_run(knowledge),
     )
 
 

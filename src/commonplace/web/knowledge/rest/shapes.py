@@ -21,6 +21,7 @@ from commonplace.knowledge import (
     FactReceipt,
     Memory,
     MergeReceipt,
+    Period,
     Permanence,
     RuleReceipt,
     UnmergeReceipt,
@@ -96,6 +97,17 @@ class StoredEpisodeShape(Shape):
     id: UUID
 
 
+@shows(Period)
+class PeriodShape(Shape):
+    """The period that the words of a fact name.
+
+    Attributes:
+        words: the words
+        valid_from: its beginning, if the words name one
+        valid_to: the moment after its end, if the words name an end
+    """
+
+
 @shows(FactReceipt)
 class StoredFactShape(Shape):
     """The receipt of a fact.
@@ -103,7 +115,10 @@ class StoredFactShape(Shape):
     Attributes:
         superseded_id: the fact that was replaced
         entity_id: the entity of the subject, given or named by it
+        period: the period that was read from the words of the fact, if none was given
     """
+
+    period: PeriodShape | None
 
 
 @shows(RuleReceipt)

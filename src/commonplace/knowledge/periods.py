@@ -1,0 +1,320 @@
+"""Periods that a sentence names, such as "since May" or "until Friday"; in English, German, Spanish and French. Pure.
+
+A wrong period hides a memory, a missing period does not. So a period is read only where the sentence clearly names one:
+not in a question, a condition or a wish, not from two sentences, and not from a phrase that belongs to a noun ("the
+changes since May"). A period that is over is history, and the sentence still holds.
+Source: ADR 0025, which has the figures.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final, Literal
+
+_MONTHS: Final = (
+    "january|jan|januar|enero|janvier",
+    "february|feb|februar|febrero|février",
+    "march|mar|märz|marzo|mars",
+    "april|apr|abril|avril",
+    "may|mai|mayo",
+    "june|jun|juni|junio|juin",
+    "july|jul|juli|julio|juillet",
+    "august|aug|agosto|août",
+    "september|sept|sep|septiembre|septembre",
+    "october|oct|oktober|octubre|octobre",
+    "november|nov|noviembre|novembre",
+    "december|dec|dezember|diciembre|décembre",
+)
+_WEEKDAYS: Final = (
+    "monday|montag|lunes|lundi",
+    "tuesday|dienstag|martes|mardi",
+    "wednesday|mittwoch|miércoles|mercredi",
+    "thursday|donnerstag|jueves|jeudi",
+    "friday|freitag|viernes|vendredi",
+    "saturday|samstag|sábado|samedi",
+    "sunday|sonntag|domingo|dimanche",
+)
+_DAYS_AWAY: Final = {
+    -1: "yesterday|gestern|ayer|hier",
+    0: "today|heute|hoy|aujourd['\u2019]hui",
+    1: "tomorrow|morgen|mañana|demain",
+}
+
+
+def _any_of(*names: str) -> str:
+    """Return a pattern of words, the longest first."""
+    words = "|".join(names).split("|")
+    return "(?:" + "|".join(sorted(words, key=len, reverse=True)) + ")"
+
+
+_MONTH: Final = _any_of(*_MONTHS)
+_WEEKDAY: Final = _any_of(*_WEEKDAYS)
+_YEAR: Final = r"(?:19|20)\d\d"
+_DAY: Final = "|".join(
+    (
+        rf"{_YEAR}-\d\d-\d\d",
+        rf"\d{{1,2}}\.\d{{1,2}}\.{_YEAR}",
+        rf"\d{{1,2}}(?:st|nd|rd|th|er|\.)?\s(?:of\s|de\s)?{_MONTH}\b(?:,?\s(?:del?\s)?{_YEAR})?",
+        rf"{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s{_YEAR})?",
+    )
+)
+_MONTH_OF_YEAR: Final = rf"{_MONTH}\s(?:del?\s)?{_YEAR}"
+_END: Final = (
+    rf"(?:the\send\sof|ende|finales\sde|(?:la\s)?fin(?:\sde)?)\s(?P<end>{_MONTH_OF_YEAR}|{_MONTH}|{_YEAR})"
+)
+_WORD: Final = rf"{_MONTH}|{_WEEKDAY}|{_YEAR}|{_any_of(*_DAYS_AWAY.values())}"
+_DATE: Final = rf"{_DAY}|{_MONTH_OF_YEAR}|{_WORD}"
+
+_FLAGS: Final = re.IGNORECASE
+_SINCE: Final = rf"\b(?:since|seit(?:\sdem)?|desde(?:\sel)?|depuis(?:\sle)?)\s(?P<date>{_DATE})\b"
+_UNTIL: Final = (
+    rf"\b(?:until|till|bis(?:\szum)?|hasta(?:\sel)?|jusqu['\u2019](?:à|au))\s(?:{_END}|(?P<date>{_DATE}))\b"
+)
+_FROM: Final = (
+    r"(?:^(?:from|as\sof)|(?P<on>\bfrom)|\b(?:starting(?:\son)?|ab(?:\sdem)?|a\spartir\sdel?|à\spartir\sd[eu]|dès\sle))"
+    rf"\s(?P<date>{_DATE})\b(?(on)\son(?:wards?)?\b|(?:\son(?:wards?)?\b)?)"
+)
+_RANGE: Final = (
+    rf"\b(?:from|vom|du|del|desde\sel)\s(?P<first>{_DAY})\s(?:to|until|through|bis(?:\szum)?|au|al|hasta\sel)\s"
+    rf"(?P<last>{_DAY})\b"
+)
+
+_UNSURE: Final = (
+    r"\?|\b(?:if|unless|whether|when|wenn|falls|ob|sobald|si|cuando|quand|might|maybe|perhaps|probably|possibly"
+    r"|vielleicht|wahrscheinlich|möglicherweise|quizás?|tal\svez|peut-être|wants?|wanted|wish(?:es)?|hopes?|plans?"
+    r"|would|could|should|möchten?|quiere|veut|will\s(?:bis|ab|seit)"
+    r"|covers?|lists?|contains?|shows?|tracks?|tracking|records?|reicht|umfasst|enthält|zeigt|contiene|muestra|contient)\b"
+)
+_DEADLINE: Final = (
+    r"\b(?:due|deadline|submit\w*|register|apply|confirm|pay|fällig|frist|geplant|angekündigt|abgabe\w*|abgegeben|abgeben"
+    r"|ein(?:zu)?reichen|eingereicht|erledig\w*|fertig\w*|(?:be)?zahl\w*|anmeld\w*|bestätig\w*|melden|entregar|plazo|vence"
+    r"|pagar|inscri\w*|rendre|échéance|délai|payer|soll\w*|muss|müssen|debe\w*|doit|doivent|must)\b"
+)
+_DENIED: Final = r"(?:\b(?:not|never|no|nicht|kein\w*|nie|nunca|pas)\b|n['\u2019]t\b|\bn['\u2019]|\bne\b)"
+_COLLECTION: Final = (
+    r"\b(?:changes|releases|versions|commits|data|logs?|events|messages|entries|records|reports?|backups?|files|orders"
+    r"|tickets|results|invoices|issues|änderungen|daten|einträge|berichte?|rechnungen|cambios|datos|registros|informes?"
+    r"|modifications|données|rapports?|changements|milliseconds|seconds|minutes|hours|days|\w*sekunden|minuten|stunden"
+    r"|tage|segundos|minutos|días|secondes|jours|cases|expenses?|sales)\s$"
+)
+_NEXT_SENTENCE: Final = r"[.!?;]\s+\S"
+_CLOSED: Final = r"\s*(?:$|[.,;!)](?!\d))"
+_CONTINUED: Final = (
+    r"\s(?:in|im|at|am|auf|bei|beim|an|en|à|au|aux|chez|as|als|for|für|por|para|pour|on|with|mit|con|avec|and|und|y|et"
+    r"|but|aber|pero|mais)\b"
+)
+_BELONGS: Final = r"\s(?:\d|of\b|des?\b|del\b|d['\u2019])|['\u2019]"
+_VERB_FIRST: Final = r"(?:seit|ab|bis)\b"
+_MOST_WORDS: Final = 16
+"""In a longer sentence, a phrase that is not at its beginning may belong to any of its parts."""
+
+_MOST_CHARS: Final = 500
+_SOON: Final = timedelta(days=150)
+"""A date without a year is read only if the nearest one is this near."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """When a fact holds.
+
+    Attributes:
+        words: The words that name the period.
+        valid_from: Its beginning (aware UTC), if the words name one.
+        valid_to: The moment after its end (aware UTC), if the words name an end.
+    """
+
+    words: str
+    valid_from: datetime | None
+    valid_to: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A date as it was read: some parts may be missing."""
+
+    kind: Literal["day", "month", "year", "weekday", "near"]
+    year: int | None = None
+    month: int = 1
+    day: int = 1
+
+    def in_year(self, year: int) -> date | None:
+        """Return the date in a year; ``None`` if that year lacks it."""
+        try:
+            return date(year, self.month, self.day)
+        except ValueError:
+            return None
+
+    def around(self, today: date) -> list[date]:
+        """Return the dates that it may be, in order: one if its year is known."""
+        years = [today.year - 1, today.year, today.year + 1] if self.year is None else [self.year]
+        return [found for year in years if (found := self.in_year(year))]
+
+
+def read_period(text: str, now: datetime) -> Period | None:
+    """Return the period that a sentence clearly names, or ``None``.
+
+    Args:
+        text: One sentence.
+        now: When it was said (aware).
+    """
+    if len(text) > _MOST_CHARS:
+        return None
+    today = now.astimezone(UTC).date()
+    text = " ".join(text.split())
+    if re.search(_UNSURE, text, _FLAGS) or len(re.findall(rf"\b{_WEEKDAY}\b", text, _FLAGS)) > 1:
+        return None
+    ranges = list(re.finditer(_RANGE, text, _FLAGS))
+    if ranges:
+        return _period(text, ranges, _range_of(ranges[0], today), today)
+    begins = [*re.finditer(_SINCE, text, _FLAGS), *re.finditer(_FROM, text, _FLAGS)]
+    ends = (
+        []
+        if re.search(_DENIED, text, _FLAGS) or re.search(_DEADLINE, text, _FLAGS)
+        else list(re.finditer(_UNTIL, text, _FLAGS))
+    )
+    if len(begins) > 1 or len(ends) > 1:
+        return None
+    first = _only(text, begins, lambda found: _begin(found, today))
+    last = _only(text, ends, lambda found: _end(found, today))
+    if (begins and first is None) or (ends and last is None):
+        return None
+    return _period(text, [*begins, *ends], (first, last), today)
+
+
+def _only(text: str, found: list[re.Match[str]], read: Callable[[re.Match[str]], date | None]) -> date | None:
+    return read(found[0]) if found and _stands_alone(text, found[0]) else None
+
+
+def _period(
+    text: str, found: list[re.Match[str]], days: tuple[date | None, date | None], today: date
+) -> Period | None:
+    """Return the period of two days, the last day included; ``None`` for one that is over or not the sentence's."""
+    first, last = days
+    rest = text
+    for match in found:
+        rest = rest.replace(match[0], "")
+    is_over = last is not None and last < today
+    is_empty = (first is None and last is None) or (first and last and last < first)
+    if len(found) == 0 or is_over or is_empty or re.search(_NEXT_SENTENCE, rest, _FLAGS):
+        return None
+    if any(re.search(_COLLECTION, text[: match.start()], _FLAGS) for match in found):
+        return None
+    words = " ".join(match[0] for match in sorted(found, key=lambda match: match.start()))
+    return Period(
+        words=words,
+        valid_from=None if first is None else _midnight(first),
+        valid_to=None if last is None else _midnight(last + timedelta(days=1)),
+    )
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+def _stands_alone(text: str, found: re.Match[str]) -> bool:
+    """Return whether a phrase ends where its date ends, so that the next words do not belong to it."""
+    rest, named = text[found.end() :], found["date"]
+    if re.match(_BELONGS, rest, _FLAGS) or (found.start() > 0 and len(text.split()) > _MOST_WORDS):
+        return False
+    if re.match(_CLOSED, rest, _FLAGS) or named is None or re.fullmatch(_DAY, named, _FLAGS):
+        return True
+    if found.start() == 0:
+        return re.match(_VERB_FIRST, found[0], _FLAGS) is not None and rest[:1] == " " and rest[1:2].islower()
+    return re.match(_CONTINUED, rest, _FLAGS) is not None
+
+
+def _begin(found: re.Match[str], today: date) -> date | None:
+    """Return the first day of a period that began ("since") or begins ("from")."""
+    read = _read(found["date"], today)
+    if read is None:
+        return None
+    days = read.around(today)
+    if found.re.pattern == _SINCE:
+        days = [day for day in days if day < today or (day == today and read.kind != "weekday")]
+        return max(days, default=None)
+    if read.kind == "weekday":
+        return _next_weekday(read, today)
+    if read.kind == "month" and read.year is None:
+        return None
+    nearest = min(days, key=lambda day: abs(day - today), default=None)
+    is_near = nearest is not None and (read.year is not None or abs(nearest - today) <= _SOON)
+    return nearest if is_near else None
+
+
+def _end(found: re.Match[str], today: date) -> date | None:
+    """Return the last day of a period."""
+    if found["end"]:
+        return _last_day(found["end"], today)
+    read = _read(found["date"], today)
+    if read is None or read.kind in {"month", "year"}:
+        return None  # "Until May" may or may not include May.
+    if read.kind == "weekday":
+        return _next_weekday(read, today)
+    return min((day for day in read.around(today) if day >= today), default=None)
+
+
+def _next_weekday(read: _Read, today: date) -> date | None:
+    """Return the next day of a weekday's name, which may be today; it is read as the latest one."""
+    latest = max(read.around(today))
+    return latest if latest == today else latest + timedelta(days=7)
+
+
+def _range_of(found: re.Match[str], today: date) -> tuple[date | None, date | None]:
+    first, last = (_read(found[name], today) for name in ("first", "last"))
+    if first is None or last is None:
+        return None, None
+    if first.year is None and last.year is not None:
+        ends = last.in_year(last.year)
+        begins = max((day for day in first.around(ends or today) if ends and day <= ends), default=None)
+    else:
+        begins = min(first.around(today), key=lambda day: abs(day - today), default=None)
+        ends = min((day for day in last.around(begins or today) if begins and day >= begins), default=None)
+    return (begins, ends) if begins and ends else (None, None)
+
+
+def _last_day(text: str, today: date) -> date | None:
+    """Return the last day of a month or year, the next one if the year is missing."""
+    read = _read(text, today)
+    if read is None:
+        return None
+    if read.kind == "year":
+        return date(read.year or today.year, 12, 31)
+    after = (
+        date(year + read.month // 12, read.month % 12 + 1, 1) - timedelta(days=1)
+        for year in ([today.year, today.year + 1] if read.year is None else [read.year])
+    )
+    return min((day for day in after if day >= today), default=None)
+
+
+def _read(text: str, today: date) -> _Read | None:
+    """Return the parts of a date."""
+    if re.match(r"may\b", text):
+        return None  # The month has a capital in English; the verb has none.
+    words = text.lower()
+    numbers = [int(number) for number in re.findall(r"\d+", words)]
+    if len(numbers) == len(("year", "month", "day")):
+        return _Read("day", *(numbers if "-" in words else reversed(numbers)))
+    year = re.search(rf"\b{_YEAR}\b", words)
+    number = int(year[0]) if year else None
+    day = re.search(r"\b(\d{1,2})(?!\d)", words)
+    if month := _index(_MONTHS, words):
+        return _Read("day" if day else "month", number, month, int(day[1]) if day else 1)
+    return _Read("year", number) if number else _named(words, today)
+
+
+def _named(words: str, today: date) -> _Read | None:
+    """Return the latest day of a weekday's name, or the day that "yesterday" and the like name."""
+    if weekday := _index(_WEEKDAYS, words):
+        day = today - timedelta(days=(today.weekday() - weekday + 1) % 7)
+        return _Read("weekday", day.year, day.month, day.day)
+    for days, names in _DAYS_AWAY.items():
+        if re.fullmatch(names, words):
+            day = today + timedelta(days=days)
+            return _Read("near", day.year, day.month, day.day)
+    return None
+
+
+def _index(names: tuple[str, ...], words: str) -> int | None:
+    """Return the number, from 1, of the name that words hold."""
+    return next((place for place, each in enumerate(names, 1) if re.search(rf"\b(?:{each})\b", words)), None)
