@@ -9,6 +9,7 @@ from uuid import UUID
 
 from commonplace.core.errors import InvalidInputError
 from commonplace.core.instructions import find_flags
+from commonplace.core.sources import Source, at_least
 from commonplace.knowledge import inputs
 from commonplace.knowledge.connection.session import KnowledgeSession, storage_function
 from commonplace.knowledge.connection.traced import traced
@@ -301,10 +302,14 @@ async def insert_facts(
             default_importance=DEFAULT_IMPORTANCE,
             now=now,
         )
-    for key, ids in left.items():
-        if key in named and stored[named[key]]["contradicts_id"] is None:
-            for each in ids:
-                await sql.supersede_fact(id=each, by_id=stored[named[key]]["id"], now=now)
+    for key, rivals in left.items():
+        row = stored[named[key]] if key in named else None
+        if row is None or row["contradicts_id"] is not None or row["flags"]:
+            continue
+        trust = Source((await sql.read_fact(id=row["id"]))["trust"])
+        for rival in rivals:
+            if trust in at_least(rival.trust):
+                await sql.supersede_fact(id=rival.id, by_id=row["id"], now=now)
     return [
         FactReceipt(
             id=row["id"],

@@ -93,7 +93,7 @@ class CandidateMethods(KnowledgeSession):
         left = await link_subjects(sql, keys, found) if keys else {}
         for (scope, _, predicate), ids in left.items():
             for each in ids:
-                pair = await sql.by_age(id=each, entity_id=entity_id, scope=scope, predicate=predicate)
+                pair = await sql.by_age(id=each.id, entity_id=entity_id, scope=scope, predicate=predicate)
                 older, newer = (row["id"] for row in pair)
                 await sql.supersede_fact(id=older, by_id=newer, now=self.clock())
         if left:

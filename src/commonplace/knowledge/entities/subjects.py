@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from commonplace.core.sources import Source
 from commonplace.knowledge.entities.fields import EntityType
 from commonplace.knowledge.entities.names import fold_name, fold_names, normal_name
 from commonplace.knowledge.entities.registry import MADE_FROM, Entity, record_change
 from commonplace.knowledge.events import EventType
 from commonplace.storage.database import Row, Statements
+from commonplace.storage.nouns import Noun
 
 MAX_NAME_WORDS: Final = 4
 FACT: Final = "fact"
@@ -47,6 +49,14 @@ class Subjects:
 
     entities: Mapping[str, UUID]
     made: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unlinked(Noun):
+    """An active fact without an entity, and its trust."""
+
+    id: UUID
+    trust: Source
 
 
 def plain_type(subject: str, predicate: str) -> EntityType | None:
@@ -130,7 +140,7 @@ async def _make(sql: Statements, types: Mapping[str, EntityType]) -> frozenset[s
 
 async def link_subjects(
     sql: Statements, keys: Collection[tuple[str, str, str]], found: Subjects
-) -> dict[tuple[str, str, str], list[UUID]]:
+) -> dict[tuple[str, str, str], list[Unlinked]]:
     """Give the active facts of some keys their entity, so that new facts supersede them.
 
     Facts about a subject whose entity was made now are linked, whatever their predicate.
@@ -150,7 +160,7 @@ async def link_subjects(
     scopes, subjects, predicates = map(list, zip(*sorted(wanted), strict=True))
     ids = [found.entities[subject] for subject in subjects]
     await sql.link_facts(scopes=scopes, subjects=subjects, predicates=predicates, entity_ids=ids)
-    left: defaultdict[tuple[str, str, str], list[UUID]] = defaultdict(list)
+    left: defaultdict[tuple[str, str, str], list[Unlinked]] = defaultdict(list)
     for row in await sql.unlinked_facts(scopes=scopes, subjects=subjects, predicates=predicates):
-        left[row["scope"], row["subject"], row["predicate"]].append(row["id"])
+        left[row["scope"], row["subject"], row["predicate"]].append(Unlinked.from_row(row))
     return left

@@ -57,7 +57,10 @@ async def test_an_older_fact_without_an_entity_is_superseded(knowledge: Knowledg
     assert event.payload["memory_id"] == str(old.id)
     assert event.payload["after"] == {"entity_id": str(anna.id)}
     await knowledge.store_fact(subject="Annie", predicate="cup", content="Red", entity_id=anna.id)
-    await knowledge.store_fact(subject="Anna", predicate="cup", content="Green")
+    key: dict[str, Any] = {"subject": "Anna", "predicate": "cup"}
+    await knowledge.store_fact(**key, content="Pink", source="web")
+    assert "Blue" in await active(knowledge)
+    await knowledge.store_fact(**key, content="Green")
     assert await active(knowledge) == {"By the door", "Green"}
 
 

@@ -67,7 +67,7 @@ SELECT id FROM linked;
 
 -- name: unlinked_facts(scopes, subjects, predicates)
 -- The active facts of some keys that have no entity.
-SELECT facts.id, facts.scope, facts.subject, facts.predicate
+SELECT facts.id, facts.trust, facts.scope, facts.subject, facts.predicate
 FROM unnest(CAST(:scopes AS text[]), CAST(:subjects AS text[]), CAST(:predicates AS text[]))
   AS key (scope, subject, predicate)
 JOIN facts ON facts.tenant_id = current_setting('commonplace.tenant_id') AND facts.scope = key.scope
