@@ -39,7 +39,7 @@ async def test_sessions(page: Page, dashboard: Dashboard, screenshot: Screenshot
 
     await page.get_by_label("Status").select_option("completed")
     await expect(rows).to_have_count(1)
-    await rows.get_by_role("link").click()
+    await rows.get_by_role("link", name="Session 1", exact=True).click()
     for text in ("Takes 60s to start", "Disk is at 97 %", "The database was locked", "All services answer."):
         await expect(page.get_by_text(text).first).to_be_visible()
     await check_accessibility(page)

@@ -46,7 +46,9 @@ class Flag(StrEnum):
 _INSIDE_WORD: Final = re.compile(
     r"[A-Za-z][\u00ad\u200b-\u200f\u2060-\u2064\u202a-\u202e\ufeff]+[A-Za-z]|[\U000e0020-\U000e007f]{2}"
 )
-_MIXED_WORD: Final = re.compile(r"(?=\w*[A-Za-z])(?=\w*[\u0400-\u04ff])\w{3,}")
+_WORD: Final = re.compile(r"\w{3,}")
+_LATIN: Final = re.compile("[A-Za-z]")
+_CYRILLIC: Final = re.compile("[\u0400-\u04ff]")
 _SPELT: Final = re.compile(r"(?<!\w)(?:\w ){2,}\w(?!\w)")
 _DIGITS_IN_WORDS: Final = re.compile(r"(?<=[a-z])[013](?=[a-z])|\b[013](?=[a-z])")
 _PART: Final = re.compile("«[a-z]+»")
@@ -55,10 +57,17 @@ _LETTERS: Final = {"0": "o", "1": "i", "3": "e"}
 
 def find_flags(text: str) -> list[Flag]:
     """Return the reasons why a text looks like an instruction to the agent that reads it, without repeats."""
-    disguised = bool(_INSIDE_WORD.search(text) or _MIXED_WORD.search(text))
+    disguised = bool(_INSIDE_WORD.search(text)) or _mixes_alphabets(text)
     views = _views(text)
     found = {flag for flag, pattern in _patterns() if any(pattern.search(view) for view in views)}
     return [flag for flag in Flag if flag in found or (disguised and flag is Flag.DISGUISED)]
+
+
+def _mixes_alphabets(text: str) -> bool:
+    """Return whether a word has both Latin and Cyrillic letters."""
+    if not _CYRILLIC.search(text):
+        return False
+    return any(_CYRILLIC.search(word) and _LATIN.search(word) for word in _WORD.findall(text))
 
 
 def _views(text: str) -> set[str]:

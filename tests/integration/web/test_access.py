@@ -28,7 +28,15 @@ OPEN = {
 FRONT_PAGE = ("GET", "/")
 """Leads another tenant than the installation's to its knowledge."""
 
-OF_ALL_TENANTS = ("/api/v1/knowledge", "/knowledge", "/search", "/docs", "/openapi.json", "/logout")
+OF_ALL_TENANTS = (
+    "/api/v1/knowledge",
+    "/knowledge",
+    "/search",
+    "/reviews",
+    "/docs",
+    "/openapi.json",
+    "/logout",
+)
 """What a tenant other than the installation's may reach; knowledge shows it its own rows only."""
 
 READER_POSTS = {("POST", "/api/v1/briefing"), ("POST", "/logout")}
