@@ -83,7 +83,7 @@ def haproxy(ports: list[int], directory: Path) -> Iterator[int]:
     """Run HAProxy, as the handbook configures it, before services; yield its port."""
     assert HAPROXY, "haproxy is not installed: apt-get install haproxy"
     port = free_port()
-    by_name = dict(zip((_FRONTEND, *_PORTS), (port, *ports), strict=True))
+    by_name: dict[str, int] = dict(zip((_FRONTEND, *_PORTS), (port, *ports), strict=True))
     text = re.sub(r"(?<=127\.0\.0\.1:)\d+", lambda found: str(by_name[found[0]]), CONFIGURATION.read_text())
     configuration = directory / "haproxy.cfg"
     configuration.write_text(text)

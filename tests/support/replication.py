@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 import asyncpg
 
@@ -31,7 +32,7 @@ class Server:
     """A server on loopback that trusts everybody."""
 
     port: int
-    process: subprocess.Popen[bytes]
+    process: subprocess.Popen[Any]
 
     @property
     def url(self) -> str:
@@ -149,7 +150,7 @@ def _run(name: str, *options: str, cwd: Path) -> None:
     )
 
 
-def _account() -> dict[str, object]:
+def _account() -> dict[str, Any]:
     """Return the options of subprocess that run a program as the server's account; the server refuses root."""
     account = server_account()
     return {"user": account.uid, "group": account.gid, "extra_groups": []} if account.switches else {}

@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 from fastmcp import Client
 from mcp import MCPError
+from mcp.types import TextResourceContents
 
 from commonplace.core.context import RequestContext
 from commonplace.core.settings import Settings
@@ -513,4 +514,5 @@ async def test_a_resource_has_the_short_id_of_the_block_too(client: Client[Any])
     name = short_id(MemoryType.FACT, UUID(fact["id"]))
     for written in (name, name.replace(":", "%3A")):
         (content,) = await client.read_resource(f"commonplace://memory/fact/{written}")
+        assert isinstance(content, TextResourceContents)
         assert json.loads(content.text)["id"] == fact["id"]

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -57,8 +57,8 @@ def test_an_export_is_read_back_in_both_forms(tmp_path: Path) -> None:
     folder = tmp_path / "export"
     assert markdown.write([*ITEMS, *ITEMS], folder) == 2 * len(ITEMS)
     wanted = [to_json(item) for item in ITEMS]
-    assert [to_json(item) for item in jsonl.read(lines)] == wanted
-    found = sorted((to_json(item) for item in markdown.read(folder)), key=json.dumps)
+    assert [to_json(item) for item in items_of(jsonl.read(lines))] == wanted
+    found = sorted((to_json(item) for item in items_of(markdown.read(folder))), key=json.dumps)
     assert found == sorted([*wanted, *wanted], key=json.dumps)
     assert (source_of(lines), source_of(folder)) == ("jsonl", "markdown")
 
@@ -150,7 +150,14 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_read(tmp_path: Path) -> No
             assert "__init__" not in refused[place]
 
 
-def facts(items: Iterator[Item]) -> dict[tuple[str, str], str]:
+def items_of(read: Iterable[Item | Unreadable]) -> list[Item]:
+    """Return what a reader found; all of it is readable."""
+    found = list(read)
+    assert not [each for each in found if isinstance(each, Unreadable)]
+    return [each for each in found if not isinstance(each, Unreadable)]
+
+
+def facts(items: Iterable[Item | Unreadable]) -> dict[tuple[str, str], str]:
     """Return the contents of facts by subject and predicate."""
     return {(item.subject, item.predicate): item.content for item in items if isinstance(item, FactDraft)}
 
@@ -307,7 +314,7 @@ def test_texts_that_begin_alike_keep_keys_of_their_own(tmp_path: Path) -> None:
     graph = tmp_path / "memory.jsonl"
     entity = {"type": "entity", "name": "A", "entityType": "person", "observations": texts}
     graph.write_text(json.dumps(entity))
-    _, first, second, repeated = IMPORTERS[Source.MCP_MEMORY](graph)
+    _, first, second, repeated = items_of(IMPORTERS[Source.MCP_MEMORY](graph))
     assert isinstance(first, FactDraft)
     assert isinstance(second, FactDraft)
     assert first.predicate == start

@@ -297,7 +297,11 @@ async def test_a_period_that_a_sentence_names_is_read(knowledge: KnowledgeMemory
     """It is in the receipt and in the fact with its words; a given period goes first, and corrects it."""
     knowledge.clock = ManualClock(datetime(2026, 11, 22, 12, tzinfo=UTC))
     may, march = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)
-    key = {"subject": "Anna", "predicate": "works_at", "content": "Anna has worked at Acme since May."}
+    key: dict[str, Any] = {
+        "subject": "Anna",
+        "predicate": "works_at",
+        "content": "Anna has worked at Acme since May.",
+    }
     receipt = await knowledge.store_fact(**key)
     assert receipt.period is not None
     assert (receipt.period.words, receipt.period.valid_from) == ("since May", may)

@@ -198,7 +198,7 @@ async def test_an_edited_memory_keeps_everything_but_its_text(knowledge: Knowled
         subject="Ada", predicate="tea", content="Ada likes tea", importance=8, scope="home", tags=["food"]
     )
     rule = await knowledge.store_rule(content="Answer briefly", scope="home", tags=["style"])
-    edited = await knowledge.edit_memory("fact", short_id("fact", fact.id), "Ada likes green tea")
+    edited = await knowledge.edit_memory("fact", short_id(MemoryType.FACT, fact.id), "Ada likes green tea")
     assert isinstance(edited, Fact)
     assert (edited.content, edited.supersedes_id) == ("Ada likes green tea", fact.id)
     assert (edited.importance, edited.scope, edited.tags) == (8, "home", ("food",))
@@ -211,5 +211,6 @@ async def test_an_edited_memory_keeps_everything_but_its_text(knowledge: Knowled
     assert [each.id for each in await knowledge.list_rules(forgotten=False)] == [changed.id]
     episode = await knowledge.store_episode(content="We met", butler="b")
     for kind, gone in (("fact", fact.id), ("rule", rule.id), ("episode", episode.id)):
+        assert gone is not None
         with pytest.raises(InvalidInputError):
             await knowledge.edit_memory(kind, gone, "x")
