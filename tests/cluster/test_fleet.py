@@ -143,12 +143,13 @@ async def stored(url: str) -> Counter[str]:
 async def test_killed_processes_lose_nothing(fleet: tuple[Fleet, Load], url: str) -> None:
     """Every acknowledged episode is stored once; only requests that a killed process was answering fail."""
     running, load = fleet
-    killed: list[float] = []
+    killed: list[tuple[float, float]] = []  # the kill, and the moment when the process was gone
     async with under(load):
         for name in itertools.islice(itertools.cycle(running.names), KILLS):
             await asyncio.sleep(BETWEEN_KILLS_S)
-            killed.append(time.monotonic())
+            began = time.monotonic()
             await asyncio.to_thread(running.end, name, signal.SIGKILL)
+            killed.append((began, time.monotonic()))
             await asyncio.to_thread(running.start, name)
     found = await stored(url)
     failed = load.failed()
@@ -162,7 +163,7 @@ async def test_killed_processes_lose_nothing(fleet: tuple[Fleet, Load], url: str
     assert set(load.acknowledged) <= set(found)
     assert set(found.values()) == {1}
     for each in failed:
-        assert any(each.began <= kill <= each.ended for kill in killed), (each, killed)
+        assert any(each.began <= gone and kill <= each.ended for kill, gone in killed), (each, killed)
 
 
 async def test_a_rolling_restart_fails_no_request(fleet: tuple[Fleet, Load], url: str) -> None:
