@@ -6,6 +6,7 @@ and the kernel releases it when the last of them is gone. A pid can be reused, a
 
 import os
 import socket
+import struct
 from pathlib import Path
 
 from commonplace.core.errors import EmbeddedPostgresError
@@ -13,6 +14,9 @@ from commonplace.storage.cluster import SOCKET_NAME, Cluster
 from commonplace.storage.file_locks import FileLock
 
 STATUS_LINE, SOCKET_LINE = 7, 4
+PROBE = struct.pack("!II", 8, 80877103)
+"""The question whether the server speaks TLS; it answers with one byte, before any login."""
+PROBE_TIMEOUT_S = 5.0
 STARTUP_LOG = "startup.log"
 MAX_LOG_BYTES = 10 * 1024 * 1024
 TAIL_LINES = 15
@@ -48,7 +52,10 @@ def start_postmaster(cluster: Cluster, sockets: Path, server_lock: FileLock, *, 
 
 
 def answering_socket(cluster: Cluster) -> Path | None:
-    """Return the socket directory of a server that accepts connections, or ``None``."""
+    """Return the socket directory of a server that answers, or ``None``.
+
+    A killed server takes connections for a moment more, until the kernel has closed its socket, but does not answer.
+    """
     try:
         lines = (cluster.data / "postmaster.pid").read_text(encoding="utf-8").splitlines()
     except FileNotFoundError:
@@ -57,11 +64,13 @@ def answering_socket(cluster: Cluster) -> Path | None:
         return None
     directory = Path(os.path.normpath(cluster.data / lines[SOCKET_LINE]))
     with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(PROBE_TIMEOUT_S)
         try:
             probe.connect(str(directory / SOCKET_NAME))
+            probe.sendall(PROBE)
+            return directory if probe.recv(1) else None
         except OSError:
             return None
-    return directory
 
 
 def is_running(directory: Path) -> bool:
