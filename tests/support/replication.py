@@ -54,7 +54,7 @@ def both(first: Server, second: Server) -> str:
 def primary_and_replica() -> Iterator[tuple[Server, Server]]:
     """Run a primary and its replica; a commit on the primary waits for the replica."""
     with ExitStack() as stack:
-        directory = stack.enter_context(_directory())
+        directory = stack.enter_context(server_directory())
         primary = stack.enter_context(_new_server(directory, _SETTINGS))
         _run("pg_basebackup", f"--dbname={primary.url}", "--pgdata=replica", "-R", "--no-sync", cwd=directory)
         yield primary, stack.enter_context(_running(directory / "replica"))
@@ -63,9 +63,9 @@ def primary_and_replica() -> Iterator[tuple[Server, Server]]:
 @contextmanager
 def archiving_server() -> Iterator[tuple[Server, Path]]:
     """Run a server that archives its log, with a base backup; yield it, and the directory of both."""
-    with _directory() as directory:
+    with server_directory() as directory:
         (directory / "archive").mkdir()
-        _give(directory / "archive")
+        give(directory / "archive")
         archiving = f"archive_mode = on\narchive_command = 'cp %p {directory}/archive/%f'\n"
         with _new_server(directory, _SETTINGS + archiving) as server:
             _run("pg_basebackup", f"--dbname={server.url}", "--pgdata=base", "--no-sync", cwd=directory)
@@ -86,9 +86,10 @@ def restored_server(directory: Path, until: datetime) -> Iterator[Server]:
 
 
 @contextmanager
-def _directory() -> Iterator[Path]:
+def server_directory() -> Iterator[Path]:
+    """Make a directory that the server's account owns; delete it at the end."""
     directory = Path(mkdtemp(prefix="replication-"))
-    _give(directory)
+    give(directory)
     try:
         yield directory
     finally:
@@ -135,7 +136,7 @@ def _running(data: Path) -> Iterator[Server]:
     port = free_port()
     with data.with_suffix(".log").open("wb") as log:
         command = [bundled_programs() / "postgres", "-D", str(data), "-p", str(port)]
-        process = subprocess.Popen(command, cwd=data, stdout=log, stderr=log, **_account())
+        process = subprocess.Popen(command, cwd=data, stdout=log, stderr=log, **account_options())
     try:
         wait_for_port(port)
         yield Server(port=port, process=process)
@@ -146,16 +147,17 @@ def _running(data: Path) -> Iterator[Server]:
 
 def _run(name: str, *options: str, cwd: Path) -> None:
     subprocess.run(
-        [bundled_programs() / name, *options], cwd=cwd, check=True, capture_output=True, **_account()
+        [bundled_programs() / name, *options], cwd=cwd, check=True, capture_output=True, **account_options()
     )
 
 
-def _account() -> dict[str, Any]:
+def account_options() -> dict[str, Any]:
     """Return the options of subprocess that run a program as the server's account; the server refuses root."""
     account = server_account()
     return {"user": account.uid, "group": account.gid, "extra_groups": []} if account.switches else {}
 
 
-def _give(directory: Path) -> None:
+def give(directory: Path) -> None:
+    """Give a directory to the server's account."""
     account = server_account()
     os.chown(directory, account.uid, account.gid)
