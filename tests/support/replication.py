@@ -1,4 +1,4 @@
-"""PostgreSQL servers for tests, made with the embedded server's programs: a primary with a replica or an archive."""
+"""PostgreSQL servers for tests, made with the embedded server's programs: a primary with a replica, or alone."""
 
 import os
 import shutil
@@ -6,7 +6,6 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -55,34 +54,9 @@ def primary_and_replica() -> Iterator[tuple[Server, Server]]:
     """Run a primary and its replica; a commit on the primary waits for the replica."""
     with ExitStack() as stack:
         directory = stack.enter_context(server_directory())
-        primary = stack.enter_context(_new_server(directory, _SETTINGS))
+        primary = stack.enter_context(new_server(directory))
         _run("pg_basebackup", f"--dbname={primary.url}", "--pgdata=replica", "-R", "--no-sync", cwd=directory)
-        yield primary, stack.enter_context(_running(directory / "replica"))
-
-
-@contextmanager
-def archiving_server() -> Iterator[tuple[Server, Path]]:
-    """Run a server that archives its log, with a base backup; yield it, and the directory of both."""
-    with server_directory() as directory:
-        (directory / "archive").mkdir()
-        give(directory / "archive")
-        archiving = f"archive_mode = on\narchive_command = 'cp %p {directory}/archive/%f'\n"
-        with _new_server(directory, _SETTINGS + archiving) as server:
-            _run("pg_basebackup", f"--dbname={server.url}", "--pgdata=base", "--no-sync", cwd=directory)
-            yield server, directory
-
-
-@contextmanager
-def restored_server(directory: Path, until: datetime) -> Iterator[Server]:
-    """Run the server of a base backup, brought by the archive to a moment."""
-    settings = (
-        f"{_SETTINGS}restore_command = 'cp {directory}/archive/%f %p'\n"
-        f"recovery_target_time = '{until.isoformat()}'\nrecovery_target_action = 'promote'\n"
-    )
-    (directory / "base" / "postgresql.auto.conf").write_text(settings)
-    (directory / "base" / "recovery.signal").touch()
-    with _running(directory / "base") as server:
-        yield server
+        yield primary, stack.enter_context(running(directory / "replica"))
 
 
 @contextmanager
@@ -97,10 +71,11 @@ def server_directory() -> Iterator[Path]:
 
 
 @contextmanager
-def _new_server(directory: Path, settings: str) -> Iterator[Server]:
+def new_server(directory: Path) -> Iterator[Server]:
+    """Make and run a server, with its data in a folder of a directory."""
     _run("initdb", "--username=postgres", "--auth=trust", "--no-sync", "--pgdata=primary", cwd=directory)
-    (directory / "primary" / "postgresql.auto.conf").write_text(settings)
-    with _running(directory / "primary") as server:
+    (directory / "primary" / "postgresql.auto.conf").write_text(_SETTINGS)
+    with running(directory / "primary") as server:
         yield server
 
 
@@ -131,8 +106,20 @@ async def is_primary(server: Server) -> bool:
         await connection.close()
 
 
+async def is_streaming(server: Server) -> bool:
+    """Return whether somebody receives the log of a server by now."""
+    connection = await asyncpg.connect(server.url)
+    try:
+        return bool(
+            await connection.fetchval("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'")
+        )
+    finally:
+        await connection.close()
+
+
 @contextmanager
-def _running(data: Path) -> Iterator[Server]:
+def running(data: Path) -> Iterator[Server]:
+    """Run the server of a data directory."""
     port = free_port()
     with data.with_suffix(".log").open("wb") as log:
         command = [bundled_programs() / "postgres", "-D", str(data), "-p", str(port)]
