@@ -67,6 +67,9 @@ class Settings(BaseModel):
     postgres_url: str | None = Field(
         default=None, description="knowledge memory; unset: the embedded server in home"
     )
+    postgres_owner_url: str | None = Field(
+        default=None, description="the same database as the role that owns the tables and upgrades them"
+    )
     workspace: Path = Field(
         default_factory=Path.cwd, description="directory of workspace memory and agent.json"
     )
@@ -174,11 +177,17 @@ class Settings(BaseModel):
     def _absolute(cls, value: Path | None) -> Path | None:
         return None if value is None else value.expanduser().absolute()
 
-    @field_validator("postgres_url")
+    @field_validator("postgres_url", "postgres_owner_url")
     @classmethod
-    def _postgres_scheme(cls, value: str | None) -> str | None:
+    def _postgres_scheme(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is not None and not value.startswith(POSTGRES_SCHEMES):
             raise ValueError("expected a postgresql:// URL")
+        if (
+            value is not None
+            and info.field_name == "postgres_owner_url"
+            and not info.data.get("postgres_url")
+        ):
+            raise ValueError("expected postgres_url too, with the role of the application")
         return value
 
     @field_validator("sweep_cron", "cleanup_cron", "consolidation_cron")
