@@ -33,7 +33,7 @@ class WantedBriefing(Wanted):
     budget_tokens: int | None = Field(default=None, ge=0, le=MAX_BUDGET_TOKENS)
 
 
-@shows(Section)
+@shows(Section, without={"memory_ids"})
 class SectionShape(Shape):
     """The section of one memory.
 

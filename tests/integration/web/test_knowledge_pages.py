@@ -216,3 +216,20 @@ async def test_the_audit_log_can_be_filtered_by_every_type(service: Secured) -> 
     async with service.client("reader") as reads:
         page = (await reads.get("/knowledge/events")).text
     assert set(EventType) <= set(re.findall(r'<option value="(\w+)"', page))
+
+
+@pytest.mark.requirement("DSH-04.1")
+async def test_a_line_of_a_tried_prompt_is_told_by_its_id(service: Secured) -> None:
+    """Of two lessons with one text, the one without room is left out; a pinned fact about another thing is told."""
+    operational, knowledge = service.memories.operational, service.memories.knowledge
+    for name in ("radarr", "sonarr"):
+        await operational.add(category="timing", service=name, observation="Starts in a minute")
+    async with service.client("reader") as reads:
+        shown = [
+            (await reads.get(f"/briefing?prompt=port&budget={budget}")).text for budget in range(100, 300, 10)
+        ]
+    counts = {(page.count(">told<"), page.count(">left out<")) for page in shown}
+    assert counts == {(0, 2), (1, 1), (2, 0)}
+    await knowledge.store_fact(subject="Ada", predicate="drinks", content="green tea", tags=["pinned"])
+    async with service.client("reader") as reads:
+        assert "Ada drinks: green tea" in (await reads.get("/briefing?prompt=port")).text
