@@ -67,6 +67,10 @@ class Settings(BaseModel):
     postgres_url: str | None = Field(
         default=None, description="knowledge memory; unset: the embedded server in home"
     )
+    postgres_read_url: str | None = Field(
+        default=None,
+        description="replicas of postgres_url, one or several hosts, for reads; unset: postgres_url",
+    )
     workspace: Path = Field(
         default_factory=Path.cwd, description="directory of workspace memory and agent.json"
     )
@@ -180,6 +184,15 @@ class Settings(BaseModel):
         if value is not None and not value.startswith(POSTGRES_SCHEMES):
             raise ValueError("expected a postgresql:// URL")
         return value
+
+    @field_validator("postgres_read_url")
+    @classmethod
+    def _replicas(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is None:
+            return None
+        if info.data.get("postgres_url") is None:
+            raise ValueError("expected no value without postgres_url, whose replicas it names")
+        return cls._postgres_scheme(value)
 
     @field_validator("sweep_cron", "cleanup_cron", "consolidation_cron")
     @classmethod
