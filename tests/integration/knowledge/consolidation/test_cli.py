@@ -143,7 +143,8 @@ def test_each_question_gets_its_own_line(knowledge: Knowledge, api: ModelApi) ->
 
 
 IN_A_TERMINAL = """
-import fcntl, os, sys, termios
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # who runs the tests in the background ignores it
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.argv[1], sys.argv[1:])
 """
