@@ -106,7 +106,7 @@ def test_a_superseded_fact_that_matters_is_decided_on_the_command_line(
     assert f"{name} [anna] wedding_day: the old fact is permanent" in listed.out
     decided = review(name, "distinct")
     assert (decided.status, "distinct, decided by" in decided.out) == (0, True)
-    assert review().out == "No pair waits for a decision.\n"
+    assert review().out == "No memory waits for a decision.\n"
     assert review(name, "undo").status == 0
 
 
