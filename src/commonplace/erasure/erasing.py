@@ -25,7 +25,7 @@ from commonplace.projects import Projects
 from commonplace.storage import sqlite
 from commonplace.storage.backup.archive import disk_errors
 from commonplace.storage.backup.copies import MEMORIES, Server, servers
-from commonplace.storage.postgres_access import Access, connect, prepare_access
+from commonplace.storage.postgres_access import Access, connect
 from commonplace.storage.postgres_url import describe_url
 from commonplace.storage.roles import OWNER_ROLE, as_role, separate_roles
 from commonplace.workspace import Memory, WorkspaceMemory
@@ -254,7 +254,7 @@ async def _in_postgres(server: Server, selection: Selection, work: _Work) -> Non
         await separate_roles(server.url)
         access = Access(url=as_role(server.url, OWNER_ROLE), where=where, role=None, vector_schema="public")
     else:
-        access = await prepare_access(server.url)
+        access = await server.access()
     path = access.server_settings.get("search_path", '"$user", public')
     options = access.server_settings | {"search_path": f"{path}, {QUEUE_SCHEMA}"}
     connection = await connect(access.url, where=where, server_settings=options)

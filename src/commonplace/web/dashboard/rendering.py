@@ -60,7 +60,7 @@ NOT_KEPT: Final = {"Cache-Control": "no-store", "Vary": "HX-Request"}
 
 
 ACTED_IN: Final = (
-    *("/search", "/briefing", "/sessions"),
+    *("/search", "/briefing", "/sessions", "/reviews"),
     *("/knowledge", "/knowledge/runs", "/knowledge/facts", "/knowledge/rules"),
 )
 """Pages whose forms change memories in place, whatever page shows the result."""

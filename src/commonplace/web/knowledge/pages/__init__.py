@@ -18,6 +18,7 @@ from commonplace.web.knowledge.pages import (
     rules,
     runs,
     search,
+    unused,
     workers,
 )
 
@@ -32,6 +33,7 @@ PAGES: Final = (
     merging,
     graph,
     harm,
+    unused,
     audit,
     runs,
     workers,
