@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -195,6 +195,30 @@ async def erase(settings: Settings, selection: Selection, *, clock: Clock = utc_
         problems=tuple(problems),
         not_reached=(*NOT_REACHED, NOT_REACHED_BY_URL) if has_url else NOT_REACHED,
     )
+
+
+async def remove_rows(settings: Settings, rows: Mapping[str, Collection[str]]) -> None:
+    """Delete rows, with the rows that refer to them, and redact their texts in the audit log.
+
+    Unlike :func:`erase`, this neither compacts the databases nor searches for what remains. Memories that were derived
+    from deleted ones stay.
+
+    Args:
+        settings: The databases.
+        rows: The keys of the rows of each table, as :mod:`~commonplace.erasure.tables` names it.
+
+    Raises:
+        StorageError: A database cannot be read or written.
+    """
+    selection = Selection(by=By.ROWS, value="", with_derived=False, rows=rows)
+
+    async def work(_rows: Rows, finder: Finder, _tenant: str | None) -> None:
+        found = await finder.find()
+        await finder.delete(found)
+        await finder.redact(found)
+
+    async with servers(settings) as found:
+        await _in_databases(settings, found, selection, work)
 
 
 async def _in_databases(
