@@ -1,6 +1,8 @@
 """Knowledge memory as a whole: the methods that a host, the command line, the service and the MCP server call."""
 
 import logging
+from collections.abc import Callable
+from uuid import UUID
 
 import asyncpg
 
@@ -98,6 +100,7 @@ class KnowledgeMemory(
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
         min_trust: str | None = None,
+        told: Callable[[UUID], object] | None = None,
         fail_open: bool = True,
     ) -> str:
         """Return the block for a prompt; if the database or the model is out of reach, log that and return "".
@@ -114,6 +117,7 @@ class KnowledgeMemory(
             as_of: Show what was known at this moment.
             valid_at: Show the facts that were true at this moment.
             min_trust: Leave out memories that are less trusted than this source, such as ``agent``.
+            told: Gets the id of each memory that has a line in the block.
             fail_open: Whether the session goes on during an outage; ``False`` raises the error of the outage.
 
         Raises:
@@ -143,6 +147,7 @@ class KnowledgeMemory(
                 min_trust=min_trust,
                 quarantine=retrieval.quarantine,
                 with_sources=retrieval.show_sources,
+                told=told,
                 clock=self.clock,
             )
 

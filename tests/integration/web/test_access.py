@@ -225,6 +225,23 @@ async def test_the_briefing_is_for_the_installation_only(service: Secured) -> No
             await theirs.read_resource("commonplace://briefing")
 
 
+async def test_a_tenant_reads_its_own_sections_of_a_briefing(service: Secured) -> None:
+    """Those of knowledge memory; the others belong to the installation."""
+    fact = {"subject": "a", "predicate": "b", "content": "a secret of acme"}
+    async with service.client(STRANGER) as client:
+        await client.post("/api/v1/knowledge/facts", json=fact)
+        own = await client.post("/api/v1/briefing", json={"sections": ["knowledge", "sessions"]})
+        whole = await client.post("/api/v1/briefing", json={})
+        more = await client.post("/api/v1/briefing", json={"sections": ["knowledge", "workspace"]})
+    async with service.client("reader") as client:
+        ours = await client.post("/api/v1/briefing", json={"sections": ["knowledge"]})
+
+    assert [each["name"] for each in own.json()["sections"]] == ["knowledge"]
+    assert "a secret of acme" in own.text
+    assert (whole.status_code, more.status_code) == (403, 403)
+    assert "a secret of acme" not in ours.text
+
+
 @pytest.mark.requirement("APP-10.5")
 async def test_refused_credentials_are_logged_and_counted(
     service: Secured, caplog: pytest.LogCaptureFixture

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import AsyncIterator
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4
 
 import httpx2
 import pytest
 
+from commonplace.core.clock import ManualClock
 from commonplace.core.settings import Settings
 from commonplace.knowledge.events import EventType
 from commonplace.web.dashboard import week
@@ -216,3 +217,45 @@ async def test_the_audit_log_can_be_filtered_by_every_type(service: Secured) -> 
     async with service.client("reader") as reads:
         page = (await reads.get("/knowledge/events")).text
     assert set(EventType) <= set(re.findall(r'<option value="(\w+)"', page))
+
+
+@pytest.mark.requirement("DSH-04.1")
+async def test_a_line_of_a_tried_prompt_is_told_by_its_id(service: Secured) -> None:
+    """Of two lessons with one text, the one without room is left out; a pinned fact about another thing is told."""
+    operational, knowledge = service.memories.operational, service.memories.knowledge
+    for name in ("radarr", "sonarr"):
+        await operational.add(category="timing", service=name, observation="Starts in a minute")
+    async with service.client("reader") as reads:
+        shown = [
+            (await reads.get(f"/briefing?prompt=port&budget={budget}")).text for budget in range(100, 300, 10)
+        ]
+    counts = {(page.count(">told<"), page.count(">left out<")) for page in shown}
+    assert counts == {(0, 2), (1, 1), (2, 0)}
+    await knowledge.store_fact(subject="Ada", predicate="drinks", content="green tea", tags=["pinned"])
+    async with service.client("reader") as reads:
+        assert "Ada drinks: green tea" in (await reads.get("/briefing?prompt=port")).text
+
+
+async def test_old_facts_that_were_never_used_are_forgotten_at_once(
+    settings: Settings, knowledge_url: str
+) -> None:
+    """The list leaves out facts that are new, confirmed, pinned or used."""
+    clock = ManualClock(datetime.now(UTC))
+    there = settings.model_copy(update={"postgres_url": knowledge_url})
+    async with secured(there, clock=clock) as service, service.client("writer") as writes:
+        knowledge = service.memories.knowledge
+        ids = {
+            name: (await knowledge.store_fact(subject=name, predicate="is", content=f"{name} fact")).id
+            for name in ("plain", "confirmed", "pinned", "used")
+        }
+        await knowledge.pin_memory("fact", ids["pinned"])
+        await knowledge.recall("used fact", limit=1)
+        clock.advance(days=31)
+        await knowledge.confirm_memory("fact", ids["confirmed"])
+        await knowledge.store_fact(subject="new", predicate="is", content="new fact")
+        page = (await writes.get("/knowledge/unused")).text
+        assert re.findall(r"(\w+) fact</span>", page) == ["plain"]
+        form = {"ids": str(ids["plain"]), "csrf_token": re.findall(r'csrf_token" value="([^"]*)"', page)[0]}
+        await writes.post("/knowledge/facts/forget", data=form)
+        assert (await knowledge.read_memory("fact", ids["plain"])).validity == "retracted"
+        assert "was used or confirmed" in (await writes.get("/knowledge/unused")).text

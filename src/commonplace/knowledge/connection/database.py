@@ -17,9 +17,9 @@ from commonplace.knowledge.connection.replicas import Replicas
 from commonplace.storage.clock_guard import ClockGuard
 from commonplace.storage.embedded import EmbeddedPostgres
 from commonplace.storage.migrations.runner import migrate_postgres
-from commonplace.storage.opening import before_upgrade
+from commonplace.storage.opening import before_upgrade, with_owner
 from commonplace.storage.postgres import access_to, close_pool, open_pool
-from commonplace.storage.postgres_access import Access
+from commonplace.storage.postgres_access import Access, PostgresUrls
 from commonplace.storage.postgres_url import require_direct
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class KnowledgeDatabase:
         self.settings = settings
         self._opening: asyncio.Future[asyncpg.Pool] | None = None
         self._resources = AsyncExitStack()
-        self._source: str | EmbeddedPostgres = settings.postgres_url or ""
+        self._source: str | PostgresUrls | EmbeddedPostgres = settings.postgres_url or ""
         self.home: Path | None = settings.home
         """The home that remembers plausible times; ``None`` for a pool that a caller opened."""
         self.replicas: Replicas | None = None
@@ -91,9 +91,12 @@ class KnowledgeDatabase:
             StorageError: The server cannot be started or reached, or its schema is newer than this release.
         """
         pool = await self.pool()
+        work = "a move to another embedding model"
+        if isinstance(self._source, PostgresUrls):
+            require_direct(self._source.owner_url, work)
         if isinstance(self._source, str):
-            require_direct(self._source, "a move to another embedding model")
-            yield pool  # a URL names the owner
+            require_direct(self._source, work)
+            yield pool  # a single URL names the owner
             return
         owners = await open_pool(self._source, as_owner=True)
         try:
@@ -124,11 +127,12 @@ class KnowledgeDatabase:
 
     async def _open(self) -> asyncpg.Pool:
         async with AsyncExitStack() as stack:
-            source = self.settings.postgres_url or await stack.enter_async_context(
-                EmbeddedPostgres(self.settings.postgres_directory)
-            )
-            is_embedded = not self.settings.postgres_url
-            before = before_upgrade(self.settings) if is_embedded else None
+            url, before = self.settings.postgres_url, None
+            if url:
+                source = with_owner(url, self.settings)
+            else:
+                source = await stack.enter_async_context(EmbeddedPostgres(self.settings.postgres_directory))
+                before = before_upgrade(self.settings)
             await migrate_postgres(source, "memory", before=before)
             ClockGuard(self.settings.home).fault()
             pool = await open_pool(source)

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, Self, cast
 
 import asyncpg
 
@@ -24,9 +24,11 @@ from commonplace.storage import clock_guard, sqlite
 from commonplace.storage.cluster import DATABASE, SUPERUSER
 from commonplace.storage.embedded import join_server
 from commonplace.storage.file_locks import FileLock
-from commonplace.storage.postgres_access import connect
+from commonplace.storage.opening import with_owner
+from commonplace.storage.postgres_access import Access, PostgresUrls, connect, prepare_access
 from commonplace.storage.postgres_binaries import bundled_programs
 from commonplace.storage.postgres_url import describe_url, require_direct, without_password
+from commonplace.storage.roles import owner_access
 
 SQLITE: Final = "commonplace.db"
 OPERATIONAL: Final = "operational.dump"
@@ -52,10 +54,26 @@ _HAS_REVISIONS: Final = "SELECT to_regclass('alembic_version') IS NOT NULL"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """A PostgreSQL database: its URL, and the superuser's URL of another database if the server is the embedded one."""
+    """A PostgreSQL database of a home.
+
+    Attributes:
+        url: The URL; the owner's if the database has two roles.
+        admin_url: The superuser's URL of another database, if the server is the embedded one.
+        roles: Both URLs, if the database has two roles.
+    """
 
     url: str
     admin_url: str | None = None
+    roles: PostgresUrls | None = None
+
+    @classmethod
+    def of(cls, named: str | PostgresUrls) -> Self:
+        """Return the database that one or two URLs name."""
+        return cls(url=named) if isinstance(named, str) else cls(url=named.owner_url, roles=named)
+
+    async def access(self) -> Access:
+        """Return the access of the owner of the tables; see :func:`prepare_access`."""
+        return await (owner_access(self.roles) if self.roles else prepare_access(self.url))
 
 
 def _is_there(path: Path) -> bool:
@@ -75,12 +93,12 @@ async def servers(settings: Settings, *, create: bool = False) -> AsyncGenerator
         SettingsError: A URL leads to a pooler.
     """
     found: dict[str, Server] = {}
-    for url in (settings.database, settings.postgres_url):
+    for url in (settings.database, settings.postgres_owner_url or settings.postgres_url):
         require_direct(url or "", "a backup, a restore or an erasure")
     if settings.database_is_postgres and settings.database != settings.postgres_url:
         found[OPERATIONAL] = Server(url=settings.database)
     if settings.postgres_url:
-        yield found | {KNOWLEDGE: Server(url=settings.postgres_url)}
+        yield found | {KNOWLEDGE: Server.of(with_owner(settings.postgres_url, settings))}
     elif create or _is_there(settings.postgres_directory):
         membership = await asyncio.to_thread(join_server, settings.postgres_directory)
         try:
@@ -270,7 +288,8 @@ def run_program(name: str, url: str | None, *options: str, timeout_s: float = PR
     reason = outcome.stderr.strip()
     if "row-level security" in reason:
         reason = (
-            "the role of the URL cannot read the rows of all tenants: for this command, set the URL to that of a "
+            "the role of the URL cannot read the rows of all tenants: for this command, set COMMONPLACE_POSTGRES_URL, "
+            "or COMMONPLACE_POSTGRES_OWNER_URL if it is set, to the URL of a "
             f"superuser or a role with BYPASSRLS ({reason.splitlines()[0]})"
         )
     raise StorageError(f"{name} failed{f' for {describe_url(url)}' if url else ''}: {reason}")

@@ -34,7 +34,7 @@ from commonplace.storage.backup.copies import KNOWLEDGE, OPERATIONAL, SQLITE, Se
 from commonplace.storage.backup.taking import DIRECTORY, BackupReceipt, back_up_before
 from commonplace.storage.cluster import APPLICATION_ROLE, DATABASE
 from commonplace.storage.file_locks import FileLock
-from commonplace.storage.postgres_access import connect, prepare_access
+from commonplace.storage.postgres_access import connect
 from commonplace.storage.postgres_url import describe_url
 from commonplace.storage.roles import separate_roles
 
@@ -230,7 +230,7 @@ async def _used_servers(settings: Settings) -> list[str]:
 
 async def _load_by_url(server: Server, dump: Path) -> None:
     """Load a dump into an empty database, in one transaction."""
-    access = await prepare_access(server.url)
+    access = await server.access()
     role = [f"--role={access.role}"] if access.role else []
     await _run_restore(server.url, dump, *role)
 

@@ -59,7 +59,7 @@ NOT_KEPT: Final = {"Cache-Control": "no-store", "Vary": "HX-Request"}
 """Caches keep no memories, and a cached fragment must not replace a page."""
 
 
-ACTED_IN: Final = ("/search", "/briefing", "/knowledge", "/knowledge/runs", "/sessions")
+ACTED_IN: Final = ("/search", "/briefing", "/knowledge", "/knowledge/runs", "/sessions", "/reviews")
 """Pages whose forms change memories of several kinds in place."""
 
 

@@ -17,6 +17,7 @@ from commonplace.web.knowledge.pages import (
     rules,
     runs,
     search,
+    unused,
     workers,
 )
 
@@ -30,6 +31,7 @@ PAGES: Final = (
     merging,
     graph,
     harm,
+    unused,
     audit,
     runs,
     workers,
