@@ -33,10 +33,11 @@ from commonplace.core.settings import Settings
 from commonplace.operational import OperationalMemory
 from commonplace.projects import Projects
 from commonplace.storage.backup.archive import MANIFEST, Manifest, digests, pack, unpack, verify
-from commonplace.storage.backup.copies import KNOWLEDGE, MEMORIES, SQLITE, run_program, servers
+from commonplace.storage.backup.copies import KNOWLEDGE, MEMORIES, SQLITE, servers
 from commonplace.storage.backup.restoring import WORKSPACES, restore
 from commonplace.storage.backup.taking import DIRECTORY, KEPT, back_up, back_up_before
 from commonplace.storage.cluster import APPLICATION_ROLE, SUPERUSER
+from commonplace.storage.dumps import run_program
 from commonplace.storage.embedded import remove_cluster
 from commonplace.storage.migrations.runner import migrate_sqlite
 from commonplace.storage.opening import open_database
@@ -92,6 +93,11 @@ async def dumps(settings: Settings) -> dict[str, list[str]]:
                 text = re.sub(r"[()]|::[a-z ]+(\[\])?", "", text) if part == "--schema-only" else text
                 found[f"{name} {part}"] = text.splitlines()
     return found
+
+
+def backups_in(directory: Path) -> list[str]:
+    """Return the names of backups, and of what was left of their making."""
+    return sorted(path.name for path in directory.iterdir() if ".tar.gz" in path.name)
 
 
 async def stored(settings: Settings) -> tuple[int, int]:
@@ -191,7 +197,7 @@ async def test_incremental_backups_need_their_bases(used: Settings, tmp_path: Pa
     two.write_bytes(two.read_bytes()[:-100])
     with pytest.raises(StorageError, match="is damaged"):
         verify(three)
-    assert [path.name for path in sorted(Path(tmp_path).iterdir()) if ".tar.gz" in path.name] == sorted(names)
+    assert backups_in(tmp_path) == sorted(names)
 
 
 @pytest.mark.parametrize("limit", [1000, 9000])
