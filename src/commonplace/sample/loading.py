@@ -35,10 +35,7 @@ class SampleReceipt:
 
 async def is_loaded(memories: Memories) -> bool:
     """Return whether the home has the sample memories."""
-    try:
-        return (await memories.apps.registry.get(table.MARK)).status is AppStatus.INSTALLED
-    except NotFoundError:
-        return False
+    return await _app_status(memories) is AppStatus.INSTALLED
 
 
 async def load(memories: Memories, *, beside_others: bool = False) -> SampleReceipt:
@@ -88,14 +85,15 @@ async def drop(memories: Memories) -> SampleReceipt:
     texts = {text for text, _ in table.NOTES}
     tagged = (await memories.workspace.search(tag=table.MARK, limit=None)).memories
     notes = [one for one in tagged if one.text in texts]
-    apps = await memories.apps.list_memories(table.MARK) if await is_loaded(memories) else []
+    has_app = await _app_status(memories) is not None
+    apps = await memories.apps.list_memories(table.MARK) if has_app else []
     kept = [one for one in apps if one.content in table.APP_MEMORIES]
     knowledge = await _knowledge_rows(_acting(memories))
     rows = {"memories": operational, "app_memories": [str(one.id) for one in kept], **knowledge}
     await remove_rows(memories.knowledge.database.settings, rows)
     for note in notes:
         await memories.workspace.delete(note.id)
-    if await is_loaded(memories):
+    if has_app:
         is_unused = (
             len(apps) == len(kept) and not (await memories.apps.views.figures(table.MARK)).conversations
         )
@@ -106,6 +104,14 @@ async def drop(memories: Memories) -> SampleReceipt:
         workspace=len(notes),
         knowledge=sum(len(ids) for kind, ids in knowledge.items() if kind != "entities"),
     )
+
+
+async def _app_status(memories: Memories) -> AppStatus | None:
+    """Return the status of the sample app; ``None`` if the home does not have the app."""
+    try:
+        return (await memories.apps.registry.get(table.MARK)).status
+    except NotFoundError:
+        return None
 
 
 def _acting(memories: Memories) -> KnowledgeMemory:
