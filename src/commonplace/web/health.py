@@ -140,7 +140,11 @@ class Checks:
         replicas = self.memories.knowledge.database.replicas
         if replicas is None:
             return State.STARTING
-        if faults := [f"{each.name}: {each.fault}" for each in await replicas.states() if each.fault]:
+        states = await replicas.states()
+        faults = [f"{each.name}: {each.fault}" for each in states if each.fault]
+        if not states:
+            faults = ["no server of COMMONPLACE_POSTGRES_READ_URL is a replica"]
+        if faults:
             raise StorageUnavailableError(f"reads go to the primary: {'; '.join(faults)}")
         return State.OK
 

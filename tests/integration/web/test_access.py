@@ -182,7 +182,7 @@ def test_no_tool_is_forgotten() -> None:
 
 
 @pytest.mark.requirement("KNW-19.1")
-@pytest.mark.parametrize("server", ["workspace", "knowledge"])
+@pytest.mark.parametrize("server", ["workspace", "knowledge", "all"])
 async def test_every_tool_asks_for_its_role(service: Secured, server: str) -> None:
     """A role is shown the tools that it may use, and refused the others by name."""
     async with connect(service, server, Role.ADMIN) as client:

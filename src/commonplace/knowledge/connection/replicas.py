@@ -41,6 +41,8 @@ SELECT CAST(extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp
 """
 _IDENTITY: Final = "SELECT system_identifier FROM pg_control_system()"
 
+_NOT_REPLICA: Final = "the server is not a replica"
+
 _log = logging.getLogger(__name__)
 
 
@@ -101,12 +103,15 @@ class Replicas:
     async def states(self) -> list[ReplicaState]:
         """Return the state of each replica; replicas that are not connected are connected.
 
+        A URL may name all servers, so a server that accepts writes is left out.
+
         Raises:
             StorageUnavailableError: The primary cannot be reached.
         """
         with translated_errors("the primary"):
             position = await self._position()
-        return list(await asyncio.gather(*(each.state(position) for each in self._replicas)))
+        found = await asyncio.gather(*(each.state(position) for each in self._replicas))
+        return [each for each in found if each.fault != _NOT_REPLICA]
 
     async def close(self) -> None:
         """Close the connections to the replicas."""
@@ -259,7 +264,7 @@ class _Replica:
 async def _replayed(connection: "PoolConnectionProxy") -> int:
     position: int | None = await connection.fetchval(_REPLAYED)
     if position is None:
-        raise StorageUnavailableError("the server is not a replica")
+        raise StorageUnavailableError(_NOT_REPLICA)
     return position
 
 
