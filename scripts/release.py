@@ -3,6 +3,7 @@
 Usage: COMMONPLACE_REPOSITORY=https://… python scripts/release.py
 
 The wheel is installed into a new environment and used there; the SBOM (CycloneDX) lists what that environment holds.
+Every dependency must be a wheel on macOS and Linux with arm64, for each version of Python.
 The version is that of pyproject.toml, and the notes are the changelog's section of that version.
 """
 
@@ -20,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import platforms
 import try_wheel
 
 CHECKOUT = try_wheel.CHECKOUT
@@ -67,6 +69,7 @@ def main() -> None:
         *(f"{wheel.name}: {fault}" for fault in faults_in(names_in_wheel(wheel), IN_WHEEL)),
         *(f"{sdist.name}: {fault}" for fault in faults_in(names_in_sdist(sdist), IN_SDIST)),
         *licence_faults(contents),
+        *platforms.unresolved(wheel),
     ]
     if faults:
         sys.exit("\n".join(faults))

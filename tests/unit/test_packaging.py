@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import zipfile
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -193,3 +194,26 @@ def test_licences_of_dependencies(release: ModuleType) -> None:
     }
     sbom = {"components": [{"name": name, "licenses": each} for name, each in found.items()]}
     assert [fault.partition(":")[0] for fault in release.licence_faults(sbom)] == ["none", "gpl", "agpl"]
+
+
+@pytest.mark.parametrize(("needs", "faults"), [("", 0), ("Requires-Dist: not-a-package\n", 1)])
+def test_dependencies_without_a_wheel_are_faults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, needs: str, faults: int
+) -> None:
+    """The fault names platform and version of Python; pip is asked without its index."""
+    platforms = script("platforms")
+    monkeypatch.setattr(platforms, "PYTHONS", ("3.14",))
+    monkeypatch.setattr(platforms, "PLATFORMS", {"macOS 14, arm64": platforms.PLATFORMS["macOS 14, arm64"]})
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    wheel = tmp_path / "tried-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr(
+            "tried-1.0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: tried\nVersion: 1.0\n{needs}"
+        )
+        archive.writestr(
+            "tried-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr("tried-1.0.dist-info/RECORD", "")
+    found = list(platforms.unresolved(wheel))
+    assert len(found) == faults
+    assert all(fault.startswith("macOS 14, arm64, Python 3.14: ERROR") for fault in found)
