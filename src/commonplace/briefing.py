@@ -15,7 +15,8 @@ Source: design (Principles 2), R-KNW-8, R-KNW-11.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
@@ -39,10 +40,13 @@ from commonplace.knowledge import (
 )
 from commonplace.llm.injected import BETWEEN, FRAME_CHARS, as_data, cut_lines, framed
 from commonplace.operational import OperationalMemory
+from commonplace.remote import Service
 from commonplace.workspace import HEADER as WORKSPACE_TITLE
 from commonplace.workspace import WorkspaceMemory
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from commonplace.apps import AppMemory
     from commonplace.memories import Memories
 
@@ -58,6 +62,7 @@ SESSIONS_CHARS: Final = 1_600
 SESSIONS_TITLE: Final = "## Earlier Sessions"
 
 _TRIES: Final = 4
+_NOTE_ID: Final = re.compile(r"^- \((m-\d+)[,)]", re.MULTILINE)
 
 _log = logging.getLogger(__name__)
 _M = TypeVar("_M")
@@ -74,6 +79,10 @@ class Part(StrEnum):
     """Episodes of knowledge memory, which are not in its block of facts and rules."""
 
 
+OF_KNOWLEDGE: Final = frozenset({Part.KNOWLEDGE, Part.SESSIONS})
+"""The sections of knowledge memory, which belongs to a tenant; the others belong to the installation."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
     """The section of one memory.
@@ -82,11 +91,13 @@ class Section:
         name: The name of the section.
         text: The block of the memory; empty if the memory has no content, no room or a problem.
         problem: The reason of a failure; ``None`` if the memory answered.
+        memory_ids: The ids of the memories in the text, for lessons, notes, facts and rules.
     """
 
     name: Part
     text: str
     problem: str | None = None
+    memory_ids: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,10 +119,13 @@ class Briefing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Source:
-    """A memory with its writer: ``write`` takes the most characters, or ``None`` for the memory's own limit."""
+    """A memory with its writer: ``write`` takes the most characters, or ``None`` for the memory's own limit.
+
+    It returns the block and the ids of the memories in it.
+    """
 
     name: Part
-    write: Callable[[int | None], Awaitable[str]]
+    write: Callable[[int | None], Awaitable[tuple[str, Iterable[object]]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +148,7 @@ async def brief(
     timeout_s: float = DEFAULT_TIMEOUT_S,
     knowledge: KnowledgeMemory | None = None,
     besides: Collection[Part] = (),
+    service: Service | None = None,
     clock: Clock = utc_now,
 ) -> Briefing:
     """Open the memories of the settings, build the block, and close them.
@@ -149,6 +164,7 @@ async def brief(
         timeout_s: Seconds for each memory, after it is open.
         knowledge: An open knowledge memory to use; it stays open.
         besides: Sections to leave out; their memories are not opened.
+        service: Writes the sections of knowledge memory in place of the memory on this machine.
         clock: Returns the current time.
 
     Raises:
@@ -167,6 +183,8 @@ async def brief(
             knowledge=await _opened(stack, nullcontext(knowledge) if knowledge else lazily),
         )
         sources = _sources(doors, prompt=prompt, app=app, butler=butler)
+        if service is not None:
+            sources = [_at_service(service, source, prompt, butler) for source in sources]
         return await _build(
             [source for source in sources if source.name not in besides],
             budget_tokens=budget_tokens,
@@ -182,6 +200,8 @@ async def build_briefing(
     app: str | None = None,
     butler: str | None = None,
     budget_tokens: int | None = None,
+    sections: Collection[Part] | None = None,
+    but_session: str | None = None,
     timeout_s: float = DEFAULT_TIMEOUT_S,
     clock: Clock = utc_now,
 ) -> Briefing:
@@ -196,6 +216,8 @@ async def build_briefing(
         butler: Its facts and rules are included beside the global ones, and its sessions; ``None`` for the global
             facts and rules alone.
         budget_tokens: The budget of the whole text, tag included; ``None`` for 2,400. A token is four characters.
+        sections: The sections to build; ``None`` for all.
+        but_session: The id of a session whose own episodes are left out.
         timeout_s: Seconds for each memory.
         clock: Returns the current time.
 
@@ -208,7 +230,11 @@ async def build_briefing(
         workspace=lambda: memories.workspace,
         knowledge=lambda: memories.knowledge,
     )
-    sources = _sources(doors, prompt=prompt, app=app, butler=butler)
+    sources = [
+        source
+        for source in _sources(doors, prompt=prompt, app=app, butler=butler, but_session=but_session)
+        if sections is None or source.name in sections
+    ]
     return await _build(sources, budget_tokens=budget_tokens, timeout_s=timeout_s, clock=clock)
 
 
@@ -280,7 +306,8 @@ async def _shorten(source: _Source, most: int, timeout_s: float) -> Section:
 async def _guarded(source: _Source, chars: int | None, timeout_s: float) -> Section:
     try:
         async with asyncio.timeout(timeout_s):
-            return Section(name=source.name, text=as_data(await source.write(chars)))
+            text, ids = await source.write(chars)
+        return Section(name=source.name, text=as_data(text), memory_ids=frozenset(map(str, ids)))
     except TimeoutError:
         problem = f"no answer within {timeout_s:g} s"
         _log.error("the briefing has no section of %s memory: %s", source.name, problem)
@@ -293,20 +320,25 @@ async def _guarded(source: _Source, chars: int | None, timeout_s: float) -> Sect
     return Section(name=source.name, text="", problem=problem)
 
 
-def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None) -> list[_Source]:
+def _sources(
+    doors: _Doors, *, prompt: str, app: str | None, butler: str | None, but_session: str | None = None
+) -> list[_Source]:
     if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
         raise InvalidInputError("prompt", "text", prompt)
 
-    async def operational(chars: int | None) -> str:
-        return (await doors.operational().context(budget_tokens=_tokens(chars))).text
+    async def operational(chars: int | None) -> tuple[str, Iterable[object]]:
+        block = await doors.operational().context(budget_tokens=_tokens(chars))
+        return block.text, block.memory_ids
 
-    async def apps(chars: int | None) -> str:
-        return await _app_block(doors.apps(), app or "", chars)
+    async def apps(chars: int | None) -> tuple[str, Iterable[object]]:
+        return await _app_block(doors.apps(), app or "", chars), ()
 
-    async def workspace(chars: int | None) -> str:
-        return cut_lines(await doors.workspace().context(prompt), chars, title=WORKSPACE_TITLE)
+    async def workspace(chars: int | None) -> tuple[str, Iterable[object]]:
+        block = cut_lines(await doors.workspace().context(prompt), chars, title=WORKSPACE_TITLE)
+        return block, _NOTE_ID.findall(block)
 
-    async def knowledge(chars: int | None) -> str:
+    async def knowledge(chars: int | None) -> tuple[str, Iterable[object]]:
+        ids: list[UUID] = []
         block = await doors.knowledge().context(
             prompt,
             butler or GLOBAL_SCOPE,
@@ -314,14 +346,15 @@ def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None)
             with_note=False,
             with_ids=True,
             with_dates=True,
+            told=ids.append,
         )
-        return "" if block == CONTEXT_HEADER else block
+        return "" if block == CONTEXT_HEADER else block, ids
 
-    async def sessions(chars: int | None) -> str:
-        block = await sessions_block(doors.knowledge(), prompt, butler or GLOBAL_SCOPE)
+    async def sessions(chars: int | None) -> tuple[str, Iterable[object]]:
+        block = await sessions_block(doors.knowledge(), prompt, butler or GLOBAL_SCOPE, but=but_session)
         if block and (advice := (await doors.knowledge().expiring_episodes()).advice):
             block = block.replace(SESSIONS_TITLE, f"{SESSIONS_TITLE}\nTell the user: {advice}", 1)
-        return cut_lines(block, min(SESSIONS_CHARS, chars or SESSIONS_CHARS), title=SESSIONS_TITLE)
+        return cut_lines(block, min(SESSIONS_CHARS, chars or SESSIONS_CHARS), title=SESSIONS_TITLE), ()
 
     sources = [
         _Source(name=Part.OPERATIONAL, write=operational),
@@ -333,6 +366,19 @@ def _sources(doors: _Doors, *, prompt: str, app: str | None, butler: str | None)
     if butler is not None:
         sources.append(_Source(name=Part.SESSIONS, write=sessions))
     return sources
+
+
+def _at_service(service: Service, source: _Source, prompt: str, butler: str | None) -> _Source:
+    """Return the source of a section as a service writes it; sections of other memories stay as they are."""
+    if source.name not in OF_KNOWLEDGE:
+        return source
+
+    async def write(chars: int | None) -> tuple[str, Iterable[object]]:
+        room = budget_chars(DEFAULT_BUDGET_TOKENS) if chars is None else chars + FRAME_CHARS + len(BETWEEN)
+        wanted = {"prompt": prompt, "butler": butler, "budgetTokens": -(-room // CHARS_PER_TOKEN)}
+        return (await service.sections([source.name], **wanted)).get(source.name, ""), ()
+
+    return _Source(name=source.name, write=write)
 
 
 async def _app_block(apps: "AppMemory", app: str, chars: int | None) -> str:
