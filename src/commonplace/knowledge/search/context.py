@@ -129,7 +129,7 @@ async def memory_context(
         with_ids=with_ids,
         with_dates=with_dates,
         with_sources=with_sources,
-        stale=read.stale,
+        stale={*read.stale, *(each.memory.id for each in found if each.is_stale)},
         told=told,
     )
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any, Final
+from uuid import UUID
 
 from commonplace.core.sources import Source
 from commonplace.knowledge.config import ScoreWeights
@@ -105,6 +106,13 @@ def explain_recall(
         min_relevance=min_relevance,
         decay=decay,
     )
+
+
+def explain_related(memory: Fact, scores: Scores, told_id: UUID, *, now: datetime) -> Explanation:
+    """Explain a fact that another fact, ``told_id``, leads to by naming its entity."""
+    decay = _decay(memory, now)
+    told = f"The fact {told_id} names {memory.subject}, and this fact is about it. {_found(scores, 0)}"
+    return Explanation(why=_sentences(told, decay, memory), scores=_rounded_scores(scores), decay=decay)
 
 
 def _match_sentence(likeness: float, *, floor: float) -> str:

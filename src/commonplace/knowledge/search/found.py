@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from uuid import UUID
 
 from commonplace.knowledge.kinds import Memory
 from commonplace.knowledge.serialization import json_safe
@@ -113,18 +114,21 @@ class Found:
     Attributes:
         is_stale: Whether a memory that it is derived from or supported by was superseded or forgotten after the last
             confirmation; a recall ranks it down.
+        related_by: Of a recall: the fact that names the entity of this fact, if the topic itself does not lead to it.
     """
 
     memory: Memory
     scores: Scores
     explanation: Explanation | None = None
     is_stale: bool = False
+    related_by: UUID | None = None
 
     def to_json(self) -> Mapping[str, object]:
         """Return the fields of the memory, its scores and its explanation in one JSON object."""
         explained = {} if self.explanation is None else {"explanation": json_safe(self.explanation)}
         stale = {"is_stale": True} if self.is_stale else {}
-        return {**json_fields(self.memory), **present(self.scores), **stale, **explained}
+        related = {} if self.related_by is None else {"related_by": str(self.related_by)}
+        return {**json_fields(self.memory), **present(self.scores), **stale, **related, **explained}
 
 
 def json_fields(noun: object) -> dict[str, object]:

@@ -16,6 +16,7 @@ from commonplace.knowledge.search.explanation import explain_recall
 from commonplace.knowledge.search.filters import NO_FILTERS, Filters
 from commonplace.knowledge.search.folding import folded
 from commonplace.knowledge.search.found import Found, Scores
+from commonplace.knowledge.search.related import find_related
 from commonplace.knowledge.search.relevance import DEPTH, Relevance, relevant
 from commonplace.knowledge.search.request import (
     DEFAULT_LIMIT,
@@ -87,8 +88,9 @@ class RecallMethods(KnowledgeSession):
 
         Returns:
             Facts and rules with ``composite_score``, ``likeness`` and the ranks by meaning and words; the best first,
-            of equal ones the later, then the lower id. A stale memory is ranked by seven tenths of its score. An equal
-            text, or an older fact of the same key, is left out, as is a memory whose flags wait for a person, unless
+            of equal ones the later, then the lower id. A stale memory is ranked by seven tenths of its score. Up to
+            three facts one relation away follow; see :mod:`~commonplace.knowledge.search.related`. An equal text,
+            or an older fact of the same key, is left out, as is a memory whose flags wait for a person, unless
             the configuration turns that off.
             The counts of uses include this one, the scores do not.
 
@@ -179,7 +181,7 @@ async def find_memories(
 ) -> tuple[list[Found], ReadMemories]:
     """Return all facts and rules above the floor, the best first, and what was read, without counting a use.
 
-    Three round trips. The limit of the request does not cut the list.
+    Three round trips, and a fourth if a fact has an entity. The limit of the request does not cut the list.
 
     Args:
         sql: A transaction.
@@ -199,7 +201,10 @@ async def find_memories(
     ]
     found = [replace(each, is_stale=True) if each.memory.id in read.stale else each for each in found]
     found.sort(key=lambda each: (-_weight(each), *tie_break(each.memory)))
-    return folded(found, scoped=request.scope is not None), read
+    scoped = request.scope is not None
+    found = folded(found, scoped=scoped)
+    related = await find_related(sql, found, request, explain=explain)
+    return folded([*found, *related], scoped=scoped) if related else found, read
 
 
 def _weight(found: Found) -> float:

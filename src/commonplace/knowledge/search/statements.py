@@ -209,6 +209,16 @@ def ranking_queries(
 
 
 @cache
+def related_queries(
+    *, scoped: bool, past: bool = False, guarded: bool = False, filtered: bool = False
+) -> Queries:
+    """Return the statement ``related_facts``; made once. See :func:`search_queries`."""
+    reach = Reach.of(matches=1, neighbours=1)
+    gaps = _gaps(TABLES["facts"], reach, scoped=scoped, past=past, guarded=guarded, filtered=filtered)
+    return _queries(_read("related").substitute(gaps))
+
+
+@cache
 def reading_queries(*, scoped: bool, past: bool = False, guarded: bool = False) -> Queries:
     """Return the statement ``read_memories`` over all tables; made once."""
     columns = [

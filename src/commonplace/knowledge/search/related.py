@@ -1,0 +1,82 @@
+"""Facts one relation away from the facts that a recall found.
+
+A topic names Anna, and a fact about Anna names the company that she works for: facts about the company that are near
+the topic follow all other results. The facts of entities that the topic
+names itself are found without a relation.
+Source: LIF-02; ADR 0023 has the measurements.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+from uuid import UUID
+
+from commonplace.knowledge.kinds import Fact
+from commonplace.knowledge.search.explanation import explain_related
+from commonplace.knowledge.search.filters import NO_FILTERS
+from commonplace.knowledge.search.found import Found, Scores
+from commonplace.knowledge.search.request import SearchRequest, parameters
+from commonplace.knowledge.search.statements import related_queries
+from commonplace.storage.database import Statements
+
+MOST_RELATED: Final = 3
+"""Most facts that a relation adds."""
+
+MOST_TOLD: Final = 3
+"""The best results whose relations are followed."""
+
+LEAST_SIMILARITY: Final = 0.2
+"""Cosine with the topic that a related fact must have."""
+
+
+async def find_related(
+    sql: Statements, found: Sequence[Found], request: SearchRequest, *, explain: bool
+) -> list[Found]:
+    """Return facts about the entities that the found facts name, the nearest to the topic first.
+
+    Args:
+        sql: The transaction of the recall.
+        found: What the recall found; none of it is returned again.
+        request: The topic, with its vector.
+        explain: Whether to explain each result.
+
+    Returns:
+        At most three facts. The composite score is that of the last memory found.
+    """
+    told = [
+        each.memory.id
+        for each in found[:MOST_TOLD]
+        if isinstance(each.memory, Fact) and each.memory.entity_id is not None
+    ]
+    if request.vector is None or not told:
+        return []
+    queries = related_queries(
+        scoped=request.scope is not None,
+        past=request.is_past,
+        guarded=request.is_guarded,
+        filtered=request.filters != NO_FILTERS,
+    )
+    rows = await Statements(queries, sql.connection).related_facts(
+        **parameters(request)
+        | {
+            "told_ids": told,
+            "found_ids": [each.memory.id for each in found],
+            "most": MOST_RELATED,
+            "least": LEAST_SIMILARITY,
+        }
+    )
+    lowest = min(each.scores.composite_score or 0.0 for each in found)
+    related: list[Found] = []
+    for row in rows:
+        fact, told_id = Fact.from_row(row, now=request.now), UUID(row["told_id"])
+        scores = Scores(similarity=row["similarity"], composite_score=lowest)
+        explanation = explain_related(fact, scores, told_id, now=request.now) if explain else None
+        related.append(
+            Found(
+                memory=fact,
+                scores=scores,
+                explanation=explanation,
+                is_stale=row["is_stale"],
+                related_by=told_id,
+            )
+        )
+    return related
