@@ -15,7 +15,8 @@ Source: design (Principles 2), R-KNW-8, R-KNW-11.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Sequence
+import re
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
@@ -44,6 +45,8 @@ from commonplace.workspace import HEADER as WORKSPACE_TITLE
 from commonplace.workspace import WorkspaceMemory
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from commonplace.apps import AppMemory
     from commonplace.memories import Memories
 
@@ -59,6 +62,7 @@ SESSIONS_CHARS: Final = 1_600
 SESSIONS_TITLE: Final = "## Earlier Sessions"
 
 _TRIES: Final = 4
+_NOTE_ID: Final = re.compile(r"^- \((m-\d+)[,)]", re.MULTILINE)
 
 _log = logging.getLogger(__name__)
 _M = TypeVar("_M")
@@ -87,11 +91,13 @@ class Section:
         name: The name of the section.
         text: The block of the memory; empty if the memory has no content, no room or a problem.
         problem: The reason of a failure; ``None`` if the memory answered.
+        memory_ids: The ids of the memories in the text, for lessons, notes, facts and rules.
     """
 
     name: Part
     text: str
     problem: str | None = None
+    memory_ids: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,10 +119,13 @@ class Briefing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Source:
-    """A memory with its writer: ``write`` takes the most characters, or ``None`` for the memory's own limit."""
+    """A memory with its writer: ``write`` takes the most characters, or ``None`` for the memory's own limit.
+
+    It returns the block and the ids of the memories in it.
+    """
 
     name: Part
-    write: Callable[[int | None], Awaitable[str]]
+    write: Callable[[int | None], Awaitable[tuple[str, Iterable[object]]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,7 +306,8 @@ async def _shorten(source: _Source, most: int, timeout_s: float) -> Section:
 async def _guarded(source: _Source, chars: int | None, timeout_s: float) -> Section:
     try:
         async with asyncio.timeout(timeout_s):
-            return Section(name=source.name, text=as_data(await source.write(chars)))
+            text, ids = await source.write(chars)
+        return Section(name=source.name, text=as_data(text), memory_ids=frozenset(map(str, ids)))
     except TimeoutError:
         problem = f"no answer within {timeout_s:g} s"
         _log.error("the briefing has no section of %s memory: %s", source.name, problem)
@@ -316,16 +326,19 @@ def _sources(
     if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - from tools
         raise InvalidInputError("prompt", "text", prompt)
 
-    async def operational(chars: int | None) -> str:
-        return (await doors.operational().context(budget_tokens=_tokens(chars))).text
+    async def operational(chars: int | None) -> tuple[str, Iterable[object]]:
+        block = await doors.operational().context(budget_tokens=_tokens(chars))
+        return block.text, block.memory_ids
 
-    async def apps(chars: int | None) -> str:
-        return await _app_block(doors.apps(), app or "", chars)
+    async def apps(chars: int | None) -> tuple[str, Iterable[object]]:
+        return await _app_block(doors.apps(), app or "", chars), ()
 
-    async def workspace(chars: int | None) -> str:
-        return cut_lines(await doors.workspace().context(prompt), chars, title=WORKSPACE_TITLE)
+    async def workspace(chars: int | None) -> tuple[str, Iterable[object]]:
+        block = cut_lines(await doors.workspace().context(prompt), chars, title=WORKSPACE_TITLE)
+        return block, _NOTE_ID.findall(block)
 
-    async def knowledge(chars: int | None) -> str:
+    async def knowledge(chars: int | None) -> tuple[str, Iterable[object]]:
+        ids: list[UUID] = []
         block = await doors.knowledge().context(
             prompt,
             butler or GLOBAL_SCOPE,
@@ -333,14 +346,15 @@ def _sources(
             with_note=False,
             with_ids=True,
             with_dates=True,
+            told=ids.append,
         )
-        return "" if block == CONTEXT_HEADER else block
+        return "" if block == CONTEXT_HEADER else block, ids
 
-    async def sessions(chars: int | None) -> str:
+    async def sessions(chars: int | None) -> tuple[str, Iterable[object]]:
         block = await sessions_block(doors.knowledge(), prompt, butler or GLOBAL_SCOPE, but=but_session)
         if block and (advice := (await doors.knowledge().expiring_episodes()).advice):
             block = block.replace(SESSIONS_TITLE, f"{SESSIONS_TITLE}\nTell the user: {advice}", 1)
-        return cut_lines(block, min(SESSIONS_CHARS, chars or SESSIONS_CHARS), title=SESSIONS_TITLE)
+        return cut_lines(block, min(SESSIONS_CHARS, chars or SESSIONS_CHARS), title=SESSIONS_TITLE), ()
 
     sources = [
         _Source(name=Part.OPERATIONAL, write=operational),
@@ -359,10 +373,10 @@ def _at_service(service: Service, source: _Source, prompt: str, butler: str | No
     if source.name not in OF_KNOWLEDGE:
         return source
 
-    async def write(chars: int | None) -> str:
+    async def write(chars: int | None) -> tuple[str, Iterable[object]]:
         room = budget_chars(DEFAULT_BUDGET_TOKENS) if chars is None else chars + FRAME_CHARS + len(BETWEEN)
         wanted = {"prompt": prompt, "butler": butler, "budgetTokens": -(-room // CHARS_PER_TOKEN)}
-        return (await service.sections([source.name], **wanted)).get(source.name, "")
+        return (await service.sections([source.name], **wanted)).get(source.name, ""), ()
 
     return _Source(name=source.name, write=write)
 

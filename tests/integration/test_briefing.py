@@ -92,6 +92,30 @@ async def test_every_memory_has_its_section_in_a_fixed_order(memories: Memories)
     assert (await brief(memories)) == briefing
 
 
+async def test_each_section_names_its_memories(memories: Memories) -> None:
+    """By id, also where another memory has the same text and had no room."""
+    lessons = [
+        await memories.operational.add(category="timing", service=name, observation="Starts in a minute")
+        for name in ("radarr", "sonarr")
+    ]
+    note = await memories.workspace.store("The staging port is 5432", tags=["infra"])
+    fact = await memories.knowledge.store_fact(
+        subject="staging", predicate="port", content="listens on 5432", scope="shop"
+    )
+
+    told = {each.name: each.memory_ids for each in (await brief(memories, app=None)).sections}
+    short = [
+        (await brief(memories, app=None, budget_tokens=budget)).sections[0] for budget in range(100, 300, 10)
+    ]
+
+    assert told[Part.OPERATIONAL] == {str(one.id) for one in lessons}
+    assert told[Part.WORKSPACE] == {note.id}
+    assert told[Part.KNOWLEDGE] == {str(fact.id)}
+    counts = [each.text.count("Starts in a minute") for each in short]
+    assert set(counts) == {0, 1, 2}
+    assert [len(each.memory_ids) for each in short] == counts
+
+
 async def test_without_an_app_or_a_butler_neither_is_asked(memories: Memories) -> None:
     """What another butler knows stays out."""
     await remember(memories)

@@ -1,6 +1,8 @@
 """Knowledge memory as a whole: the methods that a host, the command line, the service and the MCP server call."""
 
 import logging
+from collections.abc import Callable
+from uuid import UUID
 
 import asyncpg
 
@@ -9,6 +11,7 @@ from commonplace.knowledge.browse.history import HistoryMethods
 from commonplace.knowledge.browse.lists import ListMethods
 from commonplace.knowledge.browse.reading import ReadingMethods
 from commonplace.knowledge.connection.outage import OUTAGES
+from commonplace.knowledge.connection.replicas import Replicas
 from commonplace.knowledge.connection.traced import traced
 from commonplace.knowledge.consolidation.facade import ConsolidationMethods
 from commonplace.knowledge.entities.candidates import CandidateMethods
@@ -97,6 +100,7 @@ class KnowledgeMemory(
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
         min_trust: str | None = None,
+        told: Callable[[UUID], object] | None = None,
         fail_open: bool = True,
     ) -> str:
         """Return the block for a prompt; if the database or the model is out of reach, log that and return "".
@@ -113,6 +117,7 @@ class KnowledgeMemory(
             as_of: Show what was known at this moment.
             valid_at: Show the facts that were true at this moment.
             min_trust: Leave out memories that are less trusted than this source, such as ``agent``.
+            told: Gets the id of each memory that has a line in the block.
             fail_open: Whether the session goes on during an outage; ``False`` raises the error of the outage.
 
         Raises:
@@ -123,7 +128,7 @@ class KnowledgeMemory(
         """
         retrieval = self.config.retrieval
 
-        async def assemble(pool: asyncpg.Pool) -> str:
+        async def assemble(pool: asyncpg.Pool | Replicas) -> str:
             return await context_for_prompt.memory_context(
                 pool,
                 self.engine,
@@ -142,6 +147,7 @@ class KnowledgeMemory(
                 min_trust=min_trust,
                 quarantine=retrieval.quarantine,
                 with_sources=retrieval.show_sources,
+                told=told,
                 clock=self.clock,
             )
 

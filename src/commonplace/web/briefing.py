@@ -40,7 +40,7 @@ class WantedBriefing(Wanted):
     but_session: UUID | None = None
 
 
-@shows(Section)
+@shows(Section, without={"memory_ids"})
 class SectionShape(Shape):
     """The section of one memory.
 

@@ -1,6 +1,6 @@
 """The memories that a session should begin with, as a block for its prompt (KNW-20, KNW-34)."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from commonplace.core.errors import InvalidInputError
 from commonplace.core.settings import DEFAULT_MIN_RELEVANCE
 from commonplace.embedding import EmbeddingEngine
 from commonplace.knowledge.config import ScoreWeights
+from commonplace.knowledge.connection.replicas import Replicas
 from commonplace.knowledge.connection.unit_of_work import require_context, unit_of_work
 from commonplace.knowledge.kinds import DEFAULT_IMPORTANCE, Episode, Fact, Memory, Moment, Rule
 from commonplace.knowledge.search.context_block import (
@@ -31,7 +32,7 @@ MAX_PROMPT_CHARS: Final = 4_000
 
 
 async def memory_context(
-    pool: asyncpg.Pool,
+    pool: asyncpg.Pool | Replicas,
     engine: EmbeddingEngine,
     trigger_prompt: str,
     butler: str,
@@ -50,6 +51,7 @@ async def memory_context(
     min_trust: str | None = None,
     quarantine: bool = True,
     with_sources: bool = False,
+    told: Callable[[UUID], object] | None = None,
     clock: Clock = utc_now,
 ) -> str:
     """Return the facts and rules that matter most for a prompt, after the pinned ones; this does not count as a use.
@@ -77,6 +79,7 @@ async def memory_context(
         min_trust: Leave out memories that are less trusted than this source.
         quarantine: Leave out memories with flags until a person confirms them.
         with_sources: Whether lines name the source of the memory.
+        told: Gets the id of each memory that has a line.
         clock: The present.
 
     Returns:
@@ -127,6 +130,7 @@ async def memory_context(
         with_dates=with_dates,
         with_sources=with_sources,
         stale=read.stale,
+        told=told,
     )
 
 

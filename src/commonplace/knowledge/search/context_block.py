@@ -7,7 +7,7 @@ takes one line. Short ids get what room is left.
 Source: KNW-20, KNW-34.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -179,6 +179,7 @@ def render_context(
     with_dates: bool = False,
     with_sources: bool = False,
     stale: Collection[UUID] = (),
+    told: Callable[[UUID], object] | None = None,
 ) -> str:
     """Render pinned memories, and recalled facts and rules.
 
@@ -194,6 +195,7 @@ def render_context(
         with_dates: Whether facts have the date of their last confirmation.
         with_sources: Whether lines name the source of the memory.
         stale: The ids of the memories whose source no longer holds; their lines say so.
+        told: Gets the id of each memory that has a line.
 
     Returns:
         Markdown of at most ``token_budget * 4`` characters; empty where not even the header fits.
@@ -213,16 +215,19 @@ def render_context(
     distinct = {same_words(memory): place for place, memory in reversed(list(enumerate(pinned)))}
     for place in sorted(distinct.values()):
         body.take(Part.PINNED, place, pinned[place])
-    told = {same_words(memory) for _, _, memory in body.shown}
-    most = len(told) + limit
+    texts = {same_words(memory) for _, _, memory in body.shown}
+    most = len(texts) + limit
     for place in _order_of_taking(memories, quotas):
         if len(body.shown) == most:
             break
-        if (words := same_words(memories[place])) not in told:
-            told.add(words)
+        if (words := same_words(memories[place])) not in texts:
+            texts.add(words)
             body.take(_PARTS[memories[place].memory_type], place, memories[place])
     if with_ids:
         body.add_ids()
+    if told is not None:
+        for _, _, memory in body.shown:
+            told(memory.id)
     return f"{CONTEXT_HEADER}{note}{body.render()}" if body.shown else CONTEXT_HEADER
 
 

@@ -1,6 +1,6 @@
 """Trial of a prompt: its briefing, with the reason of each line and the memories that just missed it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -10,7 +10,6 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from commonplace.briefing import DEFAULT_BUDGET_TOKENS, Briefing, Part, build_briefing
-from commonplace.core.text import collapse_whitespace
 from commonplace.knowledge import (
     GLOBAL_SCOPE,
     Episode,
@@ -19,7 +18,6 @@ from commonplace.knowledge import (
     KnowledgeMemory,
     Memory,
     ScoreWeights,
-    short_id,
 )
 from commonplace.memories import Memories
 from commonplace.operational import GENERAL, MemoryFilter
@@ -29,6 +27,7 @@ from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import link, render
 from commonplace.web.dashboard.wording import decimal
 from commonplace.web.knowledge.pages.listing import Name
+from commonplace.web.knowledge.pages.pinning import PINNED
 from commonplace.web.limits import MAX_BUDGET_TOKENS
 
 PATH: Final = "/briefing"
@@ -37,8 +36,6 @@ MOST_LINES: Final = 40
 MOST_MISSED: Final = 8
 BUDGET: Final = "It missed the budget."
 FLOOR: Final = "It missed the floor."
-PINNED: Final = "pinned"
-"""The tag of pinned memories."""
 
 WEIGHTS: Final = tuple(ScoreWeights.model_fields)
 """The parts of the score of facts and rules."""
@@ -156,32 +153,46 @@ def _projects(memories: Memories) -> list[tuple[str, str]]:
     ]
 
 
-def _section(briefing: Briefing, part: Part) -> str:
-    return next((section.text for section in briefing.sections if section.name is part), "")
+def _told(briefing: Briefing, part: Part) -> Collection[str]:
+    """Return the ids of the memories in a section."""
+    return {one for section in briefing.sections if section.name is part for one in section.memory_ids}
 
 
 async def _of_knowledge(
     knowledge: KnowledgeMemory, briefing: Briefing, prompt: str, butler: str
 ) -> Sequence[Line]:
     """Return the facts and rules that are told, then those that just missed the budget or the floor."""
-    text = _section(briefing, Part.KNOWLEDGE)
+    told = _told(briefing, Part.KNOWLEDGE)
     floor = knowledge.config.retrieval.min_relevance if prompt else 0.0
     options: dict[str, Any] = {"scope": butler, "limit": MOST_LINES, "explain": True, "count": False}
     above = await knowledge.recall(prompt, **options)
     passed = {one.memory.id for one in above}
     below = await knowledge.recall(prompt, min_relevance=0.0, **options) if floor else []
+    recalled = passed | {one.memory.id for one in below}
     lines = [
-        *(_recalled(one, text, floor, BUDGET) for one in above),
-        *(_recalled(one, text, floor, FLOOR) for one in below if one.memory.id not in passed),
+        *(
+            _line(one, "It is pinned.", is_told=True)
+            for one in await _pinned(knowledge)
+            if str(one.id) in told and one.id not in recalled
+        ),
+        *(_recalled(one, told, floor, BUDGET) for one in above),
+        *(_recalled(one, told, floor, FLOOR) for one in below if one.memory.id not in passed),
     ]
     missed = [line for line in lines if not line.is_told]
     return [*(line for line in lines if line.is_told), *missed[:MOST_MISSED]]
 
 
-def _recalled(found: Found, text: str, floor: float, obstacle: str) -> Line:
-    """Return a recalled memory as a line; the text of the section tells whether it is in the briefing."""
+async def _pinned(knowledge: KnowledgeMemory) -> Sequence[Memory]:
+    return [
+        *await knowledge.list_facts(validity="active", tag=PINNED),
+        *await knowledge.list_rules(forgotten=False, tag=PINNED),
+    ]
+
+
+def _recalled(found: Found, told: Collection[str], floor: float, obstacle: str) -> Line:
+    """Return a recalled memory as a line."""
     memory, likeness = found.memory, found.scores.likeness or 0.0
-    is_told = short_id(memory.memory_type, memory.id) in text or collapse_whitespace(memory.content) in text
+    is_told = str(memory.id) in told
     is_pinned = PINNED in getattr(memory, "tags", ())
     reasons = [
         "It is pinned." if is_told and is_pinned else "" if is_told else obstacle,
@@ -190,15 +201,19 @@ def _recalled(found: Found, text: str, floor: float, obstacle: str) -> Line:
         else "",
         f"Its score is {_parts_of_score(found)}." if is_told or likeness >= floor else "",
     ]
+    return _line(memory, " ".join(filter(None, reasons)), is_told=is_told)
+
+
+def _line(memory: Memory, why: str, *, is_told: bool) -> Line:
     about = f"{memory.subject} {memory.predicate}: " if isinstance(memory, Fact) else ""
     return Line(
         text=f"{about}{memory.content}",
         about=getattr(memory, "scope", ""),
         url=f"/knowledge/{memory.memory_type}s/{memory.id}",
-        why=" ".join(filter(None, reasons)),
+        why=why,
         is_told=is_told,
         memory_id=memory.id,
-        is_pinned=is_pinned,
+        is_pinned=PINNED in getattr(memory, "tags", ()),
         said_by=_said_by(memory),
         source_url=_source_url(memory),
     )
@@ -223,9 +238,9 @@ def _parts_of_score(found: Found) -> str:
 
 async def _of_operations(memories: Memories, briefing: Briefing) -> Sequence[Line]:
     """Return the most trusted observations, which the block takes until its budget is spent."""
-    text = _section(briefing, Part.OPERATIONAL)
+    told = _told(briefing, Part.OPERATIONAL)
     found = await memories.operational.list_memories(
-        MemoryFilter(active=True, sort="confidence", limit=MOST_LINES)
+        MemoryFilter(active=True, sort="confidence", limit=max(MOST_LINES, len(told) + MOST_MISSED))
     )
     lines = [
         Line(
@@ -233,7 +248,7 @@ async def _of_operations(memories: Memories, briefing: Briefing) -> Sequence[Lin
             about=one.service or GENERAL,
             url=f"/memories/{one.id}",
             why=f"Its confidence is {decimal(one.confidence)}; the most trusted lessons come first.",
-            is_told=collapse_whitespace(one.observation) in text,
+            is_told=str(one.id) in told,
             said_by="" if one.session_id is None else f"Learned in session {one.session_id}.",
             source_url="" if one.session_id is None else f"/sessions/{one.session_id}",
         )
@@ -244,14 +259,14 @@ async def _of_operations(memories: Memories, briefing: Briefing) -> Sequence[Lin
 
 async def _of_workspace(memories: Memories, briefing: Briefing, prompt: str) -> Sequence[Line]:
     """Return the notes that share a word with the prompt."""
-    text = _section(briefing, Part.WORKSPACE)
+    told = _told(briefing, Part.WORKSPACE)
     lines = [
         Line(
             text=one.memory.text,
             about=", ".join(one.memory.tags),
             url=f"/workspace#{one.memory.id}",
             why=f"It shares {', '.join(sorted(one.words))} with the prompt; its score is {one.score:.2f}.",
-            is_told=collapse_whitespace(one.memory.text) in text,
+            is_told=one.memory.id in told,
         )
         for one in await memories.workspace.explain(prompt)
     ]
