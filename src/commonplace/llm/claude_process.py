@@ -26,6 +26,7 @@ _NO_CONNECTION: Final = (
     "Connection error",
     "Connection to the API was lost",
     "timed out",
+    "Connection dropped",
 )
 _NO_ACCESS_STATUSES: Final = frozenset({401, 402, 404})
 _NOT_LOGGED_IN: Final = "Not logged in"
@@ -50,7 +51,8 @@ def is_unavailable(status: int | None, text: str) -> bool:
 
     Args:
         status: The result's ``api_error_status``, the HTTP status of the API; ``None`` if the API did not answer.
-        text: The result's text, which counts if there is no status. Source: measured with Claude Code 2.1.197.
+        text: The result's text, which counts if there is no status. Source: measured with Claude Code 2.1.197
+            and 2.1.330.
     """
     if status is None:
         return any(sign in text for sign in _NO_CONNECTION)

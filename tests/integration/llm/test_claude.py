@@ -44,7 +44,7 @@ from support.processes import ids_when_written, survivors
 ENGINE = EmbeddingEngine(EmbeddingOptions(backend=BackendName.FAKE))
 PURPOSE = "test"
 NO_SUCH_MODEL = "issue with the selected model"
-NO_CONNECTION = "Unable to connect|Connection to the API was lost"
+NO_CONNECTION = "Unable to connect|Connection to the API was lost|Connection dropped"
 """How the CLI reports a cut connection depends on the moment of the cut."""
 
 
@@ -137,7 +137,13 @@ async def test_no_prompt_is_a_command(api: ModelApi, model: Model, prompt: str) 
     """Whatever it begins with, it reaches the model as it is."""
     api.script(Says("Well."))
     assert (await model.complete(prompt, purpose=PURPOSE)).text == "Well."
-    assert api.asked[0].body["messages"][-1]["content"][-1]["text"].endswith(f"\n{prompt}")
+    contents = [message["content"] for message in api.asked[0].body["messages"]]
+    texts = [
+        block["text"]
+        for content in contents
+        for block in ([{"text": content}] if isinstance(content, str) else content)
+    ]
+    assert any(text.endswith(f"\n{prompt}") for text in texts)
 
 
 async def test_a_long_prompt_reaches_the_model(api: ModelApi, model: Model) -> None:
@@ -188,14 +194,20 @@ async def test_a_memory_call_sets_off_nothing_of_the_user(
 async def test_a_result_that_is_an_error_is_told_apart(
     api: ModelApi, environ: dict[str, str], step: Step, error: type[Exception], message: str
 ) -> None:
-    """``subtype`` says ``success`` in all of them. The CLI does not retry by itself."""
+    """``subtype`` says ``success`` in all of them. The CLI hardly retries by itself."""
     api.script(step)
     executable = Path(shutil.which("claude", path=environ["PATH"]) or "")
     with pytest.raises(error, match=message):
         await backend(executable, **environ).send(Request(prompt="Hello"))
     # A malformed stream is asked for again without streaming, and only then given up; so is a model that is not known;
-    # after a cut connection the HTTP client below may open another.
-    most = 2 if isinstance(step, Garbles | Cuts) or message == NO_SUCH_MODEL else 1
+    # after a cut connection the HTTP client below may open another. The newest CLI tries a refused request three times.
+    most = (
+        3
+        if message == "400 too long"
+        else 2
+        if isinstance(step, Garbles | Cuts) or message == NO_SUCH_MODEL
+        else 1
+    )
     assert 1 <= len(api.asked) <= most
 
 

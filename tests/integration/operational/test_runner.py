@@ -118,7 +118,7 @@ async def test_being_asked_to_stop_ends_the_cli_and_all_that_it_started(
     api: ModelApi, claude: Path, environ: dict[str, str], settings: Settings
 ) -> None:
     """Its tools run in sessions of their own, out of reach of a terminal's signal."""
-    api.script(Calls("Bash", {"command": "sleep 60 & echo $! > ids; wait", "description": "waits"}))
+    api.script(Calls("Bash", {"command": "tail -f /dev/null & echo $! > ids; wait", "description": "waits"}))
     stop, before = Stop(), set(psutil.Process().children(recursive=True))
     granted = ("--allowedTools", "Bash")
     running = asyncio.create_task(run(settings, claude, stop=stop, arguments=granted, environ=environ))
