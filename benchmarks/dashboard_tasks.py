@@ -193,10 +193,11 @@ async def _harm(visitor: Visitor) -> None:
 
 
 async def _unused(visitor: Visitor) -> None:
-    await visitor.click("^Facts")
-    await visitor.click("^Never used")
-    await visitor.click("^Forget 20", "button")
-    await visitor.sees("20 facts were forgotten")
+    await visitor.click("^Review")
+    await visitor.click("^Unused facts")
+    await visitor.sees("No search or prompt used these facts")
+    await visitor.click("^Forget 20 facts", "button")
+    await visitor.sees("20 facts forgotten")
 
 
 async def _take_back(visitor: Visitor) -> None:

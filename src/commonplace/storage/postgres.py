@@ -4,6 +4,7 @@ Every connection has the same types: ``jsonb`` and ``json`` are Python objects, 
 and arrays, and is read as :class:`pgvector.Vector`. The server cancels a statement that runs too long.
 """
 
+import asyncio
 import json
 from functools import partial
 from typing import Any
@@ -15,7 +16,7 @@ from pgvector import Vector
 from commonplace.core.errors import StorageUnavailableError
 from commonplace.storage.cluster import APPLICATION_ROLE
 from commonplace.storage.embedded import EmbeddedPostgres
-from commonplace.storage.postgres_access import Access, PostgresUrls, connect, prepare_access
+from commonplace.storage.postgres_access import Access, PostgresUrls, connect, prepare_access, replica_access
 from commonplace.storage.postgres_url import describe_url, is_pooled
 from commonplace.storage.roles import as_role, owner_access
 
@@ -25,6 +26,9 @@ MAX_POOL_SIZE = 10
 STATEMENT_TIMEOUT_S = 30.0
 CLIENT_GRACE_S = 5.0
 """Seconds that the client waits longer than the server, so that the server's cancellation is reported."""
+
+CLOSING_S = 2.0
+"""Seconds that closing waits for connections in use before it cuts them off."""
 
 
 async def open_pool(
@@ -53,6 +57,32 @@ async def open_pool(
         EmbeddedPostgresError: The embedded server cannot be started.
     """
     access = await access_to(source, as_owner=as_owner)
+    return await _pool(access, source, application_name, max_size, statement_timeout_s)
+
+
+async def open_replica_pool(url: str, primary: str, *, max_size: int = MAX_POOL_SIZE) -> asyncpg.Pool:
+    """Open a pool of connections to a replica. The caller closes it.
+
+    Args:
+        url: The replica.
+        primary: The URL of the primary, whose role the connections assume if the role of ``url`` is privileged.
+        max_size: Most connections at once; one is opened immediately.
+
+    Raises:
+        SettingsError: A URL is not a PostgreSQL URL.
+        StorageUnavailableError: One of the servers cannot be reached or used. No message holds the password.
+    """
+    access = await replica_access(url, await access_to(primary))
+    return await _pool(access, url, "commonplace", max_size, STATEMENT_TIMEOUT_S)
+
+
+async def _pool(
+    access: Access,
+    source: str | PostgresUrls | EmbeddedPostgres,
+    application_name: str,
+    max_size: int,
+    statement_timeout_s: float,
+) -> asyncpg.Pool:
     settings = {
         "application_name": application_name,
         "statement_timeout": str(int(statement_timeout_s * 1000)),
@@ -68,6 +98,15 @@ async def open_pool(
         init=partial(_set_codecs, access.vector_schema),
         server_settings=settings,
     )
+
+
+async def close_pool(pool: asyncpg.Pool) -> None:
+    """Close a pool; cut off connections that are in use after :data:`CLOSING_S`."""
+    try:
+        async with asyncio.timeout(CLOSING_S):
+            await pool.close()
+    except TimeoutError:
+        pool.terminate()
 
 
 async def access_to(source: str | PostgresUrls | EmbeddedPostgres, *, as_owner: bool = False) -> Access:

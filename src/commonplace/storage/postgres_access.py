@@ -8,7 +8,7 @@ privileges. A pooler passes no such setting on: a URL of a pooler must name a pl
 """
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import asyncpg
@@ -127,6 +127,34 @@ async def connect(
         raise StorageUnavailableError(f"cannot connect to PostgreSQL, {where}: {reason}") from None
     except (asyncpg.InterfaceError, ValueError) as error:
         raise SettingsError(f"the PostgreSQL URL of {where}: {mask_password(str(error), url)}") from None
+
+
+async def replica_access(url: str, primary: Access) -> Access:
+    """Return the access to a replica of a prepared server; everything that it needs comes from the primary.
+
+    Args:
+        url: The replica.
+        primary: The access to its primary.
+
+    Raises:
+        StorageUnavailableError: The replica cannot be reached, or its role does not fit.
+    """
+    where = describe_url(url)
+    connection = await connect(url, where=where)
+    try:
+        found = await connection.fetchrow(_LOOK)
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
+        raise StorageUnavailableError(f"cannot read from {where}: {error}") from error
+    finally:
+        await connection.close()
+    if found and is_pooled(url):
+        _refuse_behind_pooler(found, where)
+    is_privileged = found is not None and found["is_privileged"]
+    if is_privileged and primary.role is None:
+        raise StorageUnavailableError(
+            f"{where}: the role of the URL bypasses row-level security: use the role of COMMONPLACE_POSTGRES_URL"
+        )
+    return replace(primary, url=url, where=where, role=primary.role if is_privileged else None)
 
 
 async def prepare_access(url: str, *, plain_role: str = PLAIN_ROLE) -> Access:

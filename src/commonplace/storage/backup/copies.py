@@ -8,7 +8,6 @@ import asyncio
 import os
 import shutil
 import sqlite3
-import subprocess
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
@@ -22,12 +21,12 @@ from commonplace.core.errors import StorageError
 from commonplace.core.settings import Settings
 from commonplace.storage import clock_guard, sqlite
 from commonplace.storage.cluster import DATABASE, SUPERUSER
+from commonplace.storage.dumps import run_program
 from commonplace.storage.embedded import join_server
 from commonplace.storage.file_locks import FileLock
 from commonplace.storage.opening import with_owner
 from commonplace.storage.postgres_access import Access, PostgresUrls, connect, prepare_access
-from commonplace.storage.postgres_binaries import bundled_programs
-from commonplace.storage.postgres_url import describe_url, require_direct, without_password
+from commonplace.storage.postgres_url import describe_url, require_direct
 from commonplace.storage.roles import owner_access
 
 SQLITE: Final = "commonplace.db"
@@ -45,8 +44,6 @@ NOT_KEPT: Final = frozenset({"postgres", "postgres.incoming", "models", "logs", 
 
 BACKUP_SUFFIXES: Final = (".tar.gz", ".tgz")
 LOCK_TIMEOUT_S: Final = 10.0
-PROGRAM_TIMEOUT_S: Final = 6 * 3600.0
-"""The time that one dump or load may take."""
 
 _REVISIONS: Final = "SELECT version_num FROM alembic_version ORDER BY 1"
 _HAS_REVISIONS: Final = "SELECT to_regclass('alembic_version') IS NOT NULL"
@@ -263,33 +260,3 @@ async def dump(url: str, target: Path, *, snapshot: str) -> None:
         url,
         *("--format=custom", "--compress=none", "--no-sync", f"--snapshot={snapshot}", f"--file={target}"),
     )
-
-
-def run_program(name: str, url: str | None, *options: str, timeout_s: float = PROGRAM_TIMEOUT_S) -> str:
-    """Run one of PostgreSQL's programs, on a database or without, and return its output.
-
-    Raises:
-        StorageError: The program failed or took too long. No message holds the password.
-    """
-    plain, password = (None, None) if url is None else without_password(url)
-    try:
-        outcome = subprocess.run(  # noqa: S603 - PostgreSQL's own program, arguments in a list, no shell
-            [bundled_programs() / name, *(["--dbname", plain] if plain else []), *options],
-            check=False,
-            capture_output=True,
-            text=True,
-            env={"PATH": os.defpath, "LC_ALL": "C"} | ({"PGPASSWORD": password} if password else {}),
-            timeout=timeout_s,
-        )
-    except subprocess.TimeoutExpired:
-        raise StorageError(f"{name} did not end within {timeout_s:g} s") from None
-    if outcome.returncode == 0:
-        return outcome.stdout
-    reason = outcome.stderr.strip()
-    if "row-level security" in reason:
-        reason = (
-            "the role of the URL cannot read the rows of all tenants: for this command, set COMMONPLACE_POSTGRES_URL, "
-            "or COMMONPLACE_POSTGRES_OWNER_URL if it is set, to the URL of a "
-            f"superuser or a role with BYPASSRLS ({reason.splitlines()[0]})"
-        )
-    raise StorageError(f"{name} failed{f' for {describe_url(url)}' if url else ''}: {reason}")

@@ -27,6 +27,7 @@ from commonplace.web.dashboard.errors import pages
 from commonplace.web.dashboard.rendering import link, render
 from commonplace.web.dashboard.wording import decimal
 from commonplace.web.knowledge.pages.listing import Name
+from commonplace.web.knowledge.pages.pinning import PINNED
 from commonplace.web.limits import MAX_BUDGET_TOKENS
 
 PATH: Final = "/briefing"
@@ -35,8 +36,6 @@ MOST_LINES: Final = 40
 MOST_MISSED: Final = 8
 BUDGET: Final = "It missed the budget."
 FLOOR: Final = "It missed the floor."
-PINNED: Final = "pinned"
-"""The tag of pinned memories."""
 
 WEIGHTS: Final = tuple(ScoreWeights.model_fields)
 """The parts of the score of facts and rules."""

@@ -26,6 +26,7 @@ WITH matching AS NOT MATERIALIZED (
         confidence, decay_rate, coalesce(last_confirmed_at, created_at), CAST(:now AS timestamptz)
       ) <= :max_confidence
     )
+    AND (CAST(:as_of AS timestamptz) IS NULL OR created_at <= :as_of)
     AND CASE
       WHEN CAST(:as_of AS timestamptz) IS NULL AND CAST(:valid_at AS timestamptz) IS NULL
         THEN CAST(:scope AS text) IS NULL OR scope = :scope

@@ -6,6 +6,7 @@ Readers view. Writers confirm, correct and forget single memories. Admins merge,
 from typing import Final
 
 from commonplace.web.knowledge.pages import (
+    adding,
     audit,
     entities,
     episodes,
@@ -17,11 +18,13 @@ from commonplace.web.knowledge.pages import (
     rules,
     runs,
     search,
+    unused,
     workers,
 )
 
 PAGES: Final = (
     search,
+    adding,
     facts,
     fact_changes,
     rules,
@@ -30,6 +33,7 @@ PAGES: Final = (
     merging,
     graph,
     harm,
+    unused,
     audit,
     runs,
     workers,
