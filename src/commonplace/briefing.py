@@ -373,10 +373,10 @@ def _at_service(service: Service, source: _Source, prompt: str, butler: str | No
     if source.name not in OF_KNOWLEDGE:
         return source
 
-    async def write(chars: int | None) -> str:
+    async def write(chars: int | None) -> tuple[str, Iterable[object]]:
         room = budget_chars(DEFAULT_BUDGET_TOKENS) if chars is None else chars + FRAME_CHARS + len(BETWEEN)
         wanted = {"prompt": prompt, "butler": butler, "budgetTokens": -(-room // CHARS_PER_TOKEN)}
-        return (await service.sections([source.name], **wanted)).get(source.name, "")
+        return (await service.sections([source.name], **wanted)).get(source.name, ""), ()
 
     return _Source(name=source.name, write=write)
 
